@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "child.hpp"
+
+#include "deadline.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <grp.h>
+#include <poll.h>
+#include <stdexcept>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+namespace selftest {
+
+namespace {
+
+constexpr int milliseconds_of_patience =
+    static_cast<int>(std::chrono::milliseconds(patience).count());
+
+std::pair<Descriptor, Descriptor> socket_pair() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        throw_errno("socketpair");
+    return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+/// Catch2's signal handlers would report from the child as if it were the test.
+void reset_signal_handlers() {
+    for (int number : {SIGINT, SIGILL, SIGFPE, SIGSEGV, SIGTERM, SIGABRT})
+        signal(number, SIG_DFL);
+}
+
+[[noreturn]] void run_and_exit(const Child::Body& body, Channel& channel) {
+    try {
+        _exit(body(channel));
+    } catch (const std::exception& error) {
+        fprintf(stderr, "# child: %s\n", error.what());
+    } catch (...) {
+        fprintf(stderr, "# child: an exception\n");
+    }
+    _exit(255);
+}
+
+union ControlMessage {
+    cmsghdr header;
+    char space[CMSG_SPACE(sizeof(int))];
+};
+
+} // namespace
+
+void Channel::wait_readable() {
+    pollfd waiting{socket_.number(), POLLIN, 0};
+    int ready = poll(&waiting, 1, milliseconds_of_patience);
+    if (ready < 0)
+        throw_errno("poll");
+    if (ready == 0)
+        throw std::runtime_error("the other process says nothing");
+}
+
+void Channel::send_bytes(const void* data, std::size_t size) {
+    if (::send(socket_.number(), data, size, MSG_NOSIGNAL) != static_cast<ssize_t>(size))
+        throw_errno("send");
+}
+
+void Channel::receive_bytes(void* data, std::size_t size) {
+    wait_readable();
+    ssize_t received = recv(socket_.number(), data, size, MSG_TRUNC);
+    if (received < 0)
+        throw_errno("recv");
+    if (received != static_cast<ssize_t>(size))
+        throw std::runtime_error("the other process has ended or said something else");
+}
+
+void Channel::send_descriptor(int descriptor) {
+    char byte = 0;
+    iovec part{&byte, 1};
+    ControlMessage control{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = &control;
+    message.msg_controllen = sizeof(control);
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(int));
+    *reinterpret_cast<int*>(CMSG_DATA(&control.header)) = descriptor;
+    if (sendmsg(socket_.number(), &message, MSG_NOSIGNAL) < 0)
+        throw_errno("sendmsg");
+}
+
+Descriptor Channel::receive_descriptor() {
+    wait_readable();
+    char byte;
+    iovec part{&byte, 1};
+    ControlMessage control{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = &control;
+    message.msg_controllen = sizeof(control);
+    if (recvmsg(socket_.number(), &message, MSG_CMSG_CLOEXEC) != 1 ||
+        control.header.cmsg_type != SCM_RIGHTS)
+        throw std::runtime_error("no descriptor came");
+    return Descriptor(*reinterpret_cast<int*>(CMSG_DATA(&control.header)));
+}
+
+Child::Child(const Body& body) : Child(body, socket_pair()) {}
+
+Child::Child(const Body& body, std::pair<Descriptor, Descriptor> sockets)
+    : channel_(std::move(sockets.first)), pid_(fork()) {
+    if (pid_ < 0)
+        throw_errno("fork");
+    if (pid_ > 0)
+        return;
+    reset_signal_handlers();
+    channel_ = Channel(std::move(sockets.second));
+    run_and_exit(body, channel_);
+}
+
+Child::~Child() {
+    if (!reaped_)
+        kill();
+}
+
+int Child::wait() {
+    int status = 0;
+    if (!eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, 3 * patience))
+        throw std::runtime_error("the child does not end");
+    reaped_ = true;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+void Child::kill() {
+    ::kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    reaped_ = true;
+}
+
+int in_child(const std::function<int()>& body) {
+    return Child([&](Channel&) { return body(); }).wait();
+}
+
+void become_user(uid_t user) {
+    if (setgroups(0, nullptr) != 0 || setresgid(user, user, user) != 0 ||
+        setresuid(user, user, user) != 0)
+        throw_errno("become another user");
+}
+
+} // namespace selftest

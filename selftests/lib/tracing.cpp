@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracing.hpp"
+
+#include "deadline.hpp"
+#include "text_file.hpp"
+#include "user_events.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace selftest {
+
+std::string Event::path(const std::string& file) const {
+    return tracing_file("events/" + system_ + "/" + name_ + "/" + file);
+}
+
+bool Event::exists() const {
+    return selftest::exists(path("format"));
+}
+
+bool Event::goes() const {
+    return eventually([this] { return !exists() && status_line(name_).empty(); });
+}
+
+std::string Event::format() const {
+    return read_text(path("format"));
+}
+
+int Event::id() const {
+    return std::stoi(read_text(path("id")));
+}
+
+Outcome Event::enable() const {
+    return write_text(path("enable"), "1");
+}
+
+Outcome Event::disable() const {
+    return write_text(path("enable"), "0");
+}
+
+std::string Event::enabled() const {
+    return lines_of(read_text(path("enable"))).at(0);
+}
+
+Enabled::Enabled(const Event& event) : event_(event) {
+    expect(event.enable(), "enable " + event.name());
+}
+
+Enabled::~Enabled() {
+    event_.disable();
+}
+
+Record::Record(std::shared_ptr<tep_handle> formats, tep_event* event, const tep_record& record)
+    : formats_(std::move(formats)), event_(event), record_(record) {
+    const auto* start = static_cast<const std::byte*>(record.data);
+    data_.assign(start, start + record.size);
+}
+
+tep_record Record::view() const {
+    tep_record record = record_;
+    record.data = const_cast<std::byte*>(data_.data());
+    return record;
+}
+
+long long Record::number(const std::string& field) const {
+    tep_record record = view();
+    unsigned long long value;
+    if (tep_get_any_field_val(nullptr, event_, field.c_str(), &record, &value, 0) != 0)
+        throw std::runtime_error("no number in field " + field);
+    return static_cast<long long>(value);
+}
+
+Bytes Record::bytes(const std::string& field) const {
+    tep_record record = view();
+    int size = 0;
+    const void* start = tep_get_field_raw(nullptr, event_, field.c_str(), &record, &size, 0);
+    if (!start)
+        throw std::runtime_error("no field " + field);
+    const auto* first = static_cast<const std::byte*>(start);
+    if (size < 0 || first < data_.data() || first + size > data_.data() + data_.size())
+        throw std::runtime_error("outside the record: field " + field);
+    return Bytes(first, first + size);
+}
+
+std::string Record::text(const std::string& field) const {
+    const Bytes characters = bytes(field);
+    std::string text(reinterpret_cast<const char*>(characters.data()), characters.size());
+    return text.substr(0, text.find('\0'));
+}
+
+Bytes Record::payload() const {
+    const std::size_t common = 8;
+    return Bytes(data_.begin() + common, data_.end());
+}
+
+Instance::Instance()
+    : name_(unique_name("selftest")), instance_(tracefs_instance_create(name_.c_str())) {
+    if (!instance_)
+        throw_errno("create the tracing instance " + name_);
+}
+
+Instance::~Instance() {
+    tracefs_instance_destroy(instance_);
+    tracefs_instance_free(instance_);
+}
+
+std::string Instance::path(const std::string& file) const {
+    return tracing_file("instances/" + name_ + "/" + file);
+}
+
+Outcome Instance::enable(const Event& event) {
+    return Outcome::of(
+        tracefs_event_enable(instance_, event.system().c_str(), event.name().c_str()));
+}
+
+Outcome Instance::disable(const Event& event) {
+    return Outcome::of(
+        tracefs_event_disable(instance_, event.system().c_str(), event.name().c_str()));
+}
+
+std::vector<Record> Instance::records() {
+    const char* systems[] = {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM, nullptr};
+    std::shared_ptr<tep_handle> formats(tracefs_local_events_system(nullptr, systems), tep_free);
+    if (!formats)
+        throw_errno("read the formats of user events");
+
+    struct Context {
+        std::shared_ptr<tep_handle> formats;
+        std::vector<Record> records;
+    } context{formats, {}};
+    auto keep = [](tep_event* event, tep_record* record, int, void* data) {
+        auto* into = static_cast<Context*>(data);
+        into->records.emplace_back(into->formats, event, *record);
+        return 0;
+    };
+    if (tracefs_iterate_raw_events(formats.get(), instance_, nullptr, 0, keep, &context) != 0)
+        throw_errno("read the records of " + name_);
+    std::ranges::stable_sort(context.records, {}, &Record::timestamp);
+    return context.records;
+}
+
+std::vector<std::string> Instance::trace(const Event& event) {
+    std::vector<std::string> found;
+    for (const std::string& line : lines_of(read_text(path("trace")))) {
+        std::size_t start = line.find(": " + event.name() + ": ");
+        if (!line.starts_with("#") && start != std::string::npos)
+            found.push_back(line.substr(start + 2));
+    }
+    return found;
+}
+
+} // namespace selftest

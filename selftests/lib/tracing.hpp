@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "outcome.hpp"
+#include "payload.hpp"
+#include "tracefs.hpp"
+
+#include <cstdint>
+#include <event-parse.h>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace selftest {
+
+/// An event as tracing sees it: events/SYSTEM/NAME.
+class Event {
+public:
+    explicit Event(std::string name, std::string system = "user_events")
+        : name_(std::move(name)), system_(std::move(system)) {}
+
+    const std::string& name() const { return name_; }
+    const std::string& system() const { return system_; }
+
+    /// The path of one of the event's files.
+    std::string path(const std::string& file) const;
+
+    bool exists() const;
+    /// Polls until the event is gone. Returns whether it went before the deadline.
+    bool goes() const;
+
+    std::string format() const;
+    int id() const;
+
+    /// Writes to the event's `enable` (the top-level instance).
+    Outcome enable() const;
+    Outcome disable() const;
+    /// What `enable` says, without the end of the line.
+    std::string enabled() const;
+
+private:
+    std::string name_;
+    std::string system_;
+};
+
+/// Enables an event in the top-level instance for as long as the object lives.
+class Enabled {
+public:
+    explicit Enabled(const Event& event);
+    Enabled(const Enabled&) = delete;
+    Enabled& operator=(const Enabled&) = delete;
+    ~Enabled();
+
+private:
+    Event event_;
+};
+
+/// One record read back, decoded by libtraceevent with the event's `format`.
+class Record {
+public:
+    Record(std::shared_ptr<tep_handle> formats, tep_event* event, const tep_record& record);
+
+    std::string event() const { return event_->name; }
+    int cpu() const { return record_.cpu; }
+    unsigned long long timestamp() const { return record_.ts; }
+    /// The common_pid.
+    long long pid() const { return number("common_pid"); }
+
+    /// The value of a field. Throws std::runtime_error when there is no such field.
+    long long number(const std::string& field) const;
+    /// The bytes of a field; those behind a location, where the field is one.
+    Bytes bytes(const std::string& field) const;
+    /// The same up to the first NUL.
+    std::string text(const std::string& field) const;
+    /// What follows the common fields. The ring buffer pads records to a multiple of four bytes.
+    Bytes payload() const;
+
+private:
+    tep_record view() const;
+
+    std::shared_ptr<tep_handle> formats_;
+    tep_event* event_;
+    tep_record record_;
+    Bytes data_;
+};
+
+/// A tracing instance of the test's own, destroyed with the object.
+class Instance {
+public:
+    Instance();
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+    ~Instance();
+
+    const std::string& name() const { return name_; }
+    std::string path(const std::string& file) const;
+
+    Outcome enable(const Event& event);
+    Outcome disable(const Event& event);
+
+    /// All records of user events in there, in the order of time. They are taken out.
+    std::vector<Record> records();
+    /// The lines of the `trace` file that are no comment, from the event's name on: what stands
+    /// before it names the task, the CPU and the time.
+    std::vector<std::string> trace(const Event& event);
+
+private:
+    std::string name_;
+    tracefs_instance* instance_;
+};
+
+} // namespace selftest
