@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The doors themselves: their modes, what they refuse, and the limit of events.
+#include "deadline.hpp"
+#include "mapping.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+using namespace selftest;
+
+namespace {
+
+const std::string limit_file = "/proc/sys/kernel/user_events_max";
+
+mode_t mode_of(const std::string& path) {
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0)
+        throw_errno("stat " + path);
+    return status.st_mode & (S_IFMT | 07777);
+}
+
+/// Sets the most events there may be, for as long as the object lives.
+class Limit {
+public:
+    explicit Limit(unsigned long events) : before_(read_text(limit_file)) {
+        expect(write_text(limit_file, std::to_string(events)), "write " + limit_file);
+    }
+    ~Limit() { write_text(limit_file, before_); }
+
+private:
+    std::string before_;
+};
+
+} // namespace
+
+TEST_CASE("The files have their modes") {
+    CHECK(mode_of(tracing_file("user_events_data")) == (S_IFREG | 0640));
+    CHECK(mode_of(tracing_file("user_events_status")) == (S_IFREG | 0440));
+    CHECK(mode_of(limit_file) == (S_IFREG | 0644));
+}
+
+TEST_CASE("user_events_data can neither be read, nor sought, nor mapped") {
+    DataFile file;
+    char byte;
+    CHECK(Outcome::of(read(file.descriptor(), &byte, 1)) == fails(EINVAL));
+    CHECK(Outcome::of(lseek(file.descriptor(), 0, SEEK_SET)) == fails(ESPIPE));
+    CHECK(Outcome::of(lseek(file.descriptor(), 0, SEEK_CUR)) == fails(ESPIPE));
+    for (int protection : {PROT_READ, PROT_READ | PROT_WRITE}) {
+        void* start = mmap(nullptr, page_size, protection, MAP_SHARED, file.descriptor(), 0);
+        CHECK(Outcome::of(start == MAP_FAILED ? -1 : 0) == fails(ENODEV));
+    }
+}
+
+TEST_CASE("An ioctl that user_events does not know is ENOTTY") {
+    DataFile file;
+    user_reg reg{};
+    const unsigned long requests[] = {
+        0,
+        TCGETS,
+        _IO(DIAG_IOC_MAGIC, 0),
+        _IOWR(DIAG_IOC_MAGIC, 0, user_reg),
+        _IOW(DIAG_IOC_MAGIC, 0, user_reg*),
+        _IOWR(DIAG_IOC_MAGIC, 1, char*),
+        _IOW(DIAG_IOC_MAGIC, 2, user_unreg),
+        _IOW(DIAG_IOC_MAGIC, 3, user_unreg*),
+        _IOWR('+', 0, user_reg*),
+    };
+    for (unsigned long request : requests) {
+        CAPTURE(request);
+        CHECK(file.control(request, &reg) == fails(ENOTTY));
+    }
+}
+
+TEST_CASE("Any open mode registers, a writable one writes") {
+    Word word{0};
+    const std::string name = unique_name("mode");
+    const int mode = GENERATE(O_RDONLY, O_WRONLY, O_RDWR);
+    CAPTURE(mode);
+    DataFile file(mode);
+    const std::uint32_t index = file.index_of(&word, 0, name);
+    Enabled enabled{Event(name)};
+    CHECK(word == 1);
+    CHECK(file.record(index) == (mode == O_RDONLY ? fails(EBADF) : succeeds(4)));
+    CHECK(file.unregister(&word, 0) == succeeds());
+}
+
+TEST_CASE("The limit of events is 32768") {
+    CHECK(read_text(limit_file) == "32768\n");
+}
+
+TEST_CASE("Beyond the limit REG answers EMFILE") {
+    Word words[64] = {};
+    DataFile file, filling;
+    const std::string name = unique_name("limit");
+    REQUIRE(file.register_event(&words[0], 0, name + " u32 a") == succeeds());
+
+    // Events of earlier tests may still be about to go.
+    const unsigned long limit_of_events = status_count("Active: ");
+    Limit limit(limit_of_events);
+    Outcome outcome = succeeds();
+    for (std::size_t i = 1; i < std::size(words) && outcome.ok(); i++)
+        outcome = filling.register_event(&words[i], 0, unique_name("limit"));
+    REQUIRE(outcome == fails(EMFILE));
+    CHECK(status_count("Active: ") == limit_of_events);
+
+    CHECK(file.register_event(&words[0], 1, unique_name("limit"), 4, USER_EVENT_REG_MULTI_FORMAT) ==
+          fails(EMFILE));
+    SECTION("but an event that is there can be registered") {
+        CHECK(file.register_event(&words[0], 1, name + " u32 a") == succeeds());
+        CHECK(file.register_event(&words[0], 2, name + " u32 b") == fails(EADDRINUSE));
+    }
+    SECTION("until one has gone") {
+        CHECK(file.unregister(&words[0], 0) == succeeds());
+        file.close();
+        CHECK(eventually(
+            [&] { return filling.register_event(&words[0], 1, unique_name("limit")).ok(); }));
+    }
+}
