@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What the module consists of stands in Kbuild; here is what people type.
+
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+KERNELS := 6.1 6.12
+KERNEL ?= 6.12
+
+packages := selftests/vm/packages
+results := build/results
+
+# Steps here go one after the other, apt among them; compilers run side by side.
+.NOTPARALLEL:
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+MAKEFLAGS += --no-print-directory
+
+.PHONY: modules
+modules: ## build user_events.ko for the running kernel, KVER=release or KDIR=headers
+	@[ -e "$(KDIR)/Makefile" ] || { echo "No kernel headers in $(KDIR):" \
+		"install linux-headers-$(KVER), or say KVER= or KDIR=" >&2; exit 1; }
+	$(MAKE) -C "$(KDIR)" M="$(CURDIR)" modules
+
+.PHONY: demo
+demo: ## see a program's events recorded by a stock Debian 6.1 (under 3 minutes)
+	+@selftests/demo/run
+
+.PHONY: test
+test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
+	@echo "Builds the module for Debian's kernels $(KERNELS), boots each of them under"
+	@echo "QEMU, and runs the tests there. Downloads about 200 MB and takes about five"
+	@echo "minutes the first time, about two thereafter."
+	@$(packages) build vm tests
+	@$(MAKE) $(KERNELS:%=modules-%) selftests
+	@rm -rf $(results)
+	@for kernel in $(KERNELS); do \
+		selftests/vm/run $$kernel $(tests) & \
+	done; wait
+	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%)
+
+.PHONY: kselftest
+kselftest: ## run the kernel's own selftests of user_events on both (about 3 minutes)
+	+@selftests/kselftest/run $(KERNELS)
+
+.PHONY: vm
+vm: ## boot KERNEL=6.12 with the module and the tests, run RUN="command" in it
+	@[ "$(RUN)" ] || { echo 'make vm [KERNEL=6.12] RUN="command"' >&2; exit 1; }
+	@$(packages) build vm tests trace-cmd
+	@$(MAKE) modules-$(KERNEL) selftests
+	@selftests/vm/run --show --add /usr/bin/trace-cmd \
+		$(foreach test,$(tests),--add $(test)=/tests/$(notdir $(test))) \
+		--command '$(RUN)' $(KERNEL)
+
+.PHONY: selftests
+selftests: ## build the tests, without running them
+	@$(MAKE) -C selftests BUILD=$(CURDIR)/build/selftests
+
+tests := $(patsubst selftests/%.cpp,build/selftests/%,$(wildcard selftests/*.cpp))
+
+# modules-6.1, modules-6.12: the module for a kernel of Debian's, in build/.
+.PHONY: $(KERNELS:%=modules-%)
+$(KERNELS:%=modules-%): modules-%:
+	+@selftests/vm/module $* build/$*
+
+.PHONY: check
+check: ## look for warnings, style and common mistakes without running anything
+	+@selftests/vm/check $(KERNELS)
+
+.PHONY: clean
+clean: ## remove what was built; the cache of kernels (~/.cache/user_events) stays
+	rm -rf build
+	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -C "$(KDIR)" M="$(CURDIR)" clean
+
+.PHONY: help
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
