@@ -7,9 +7,12 @@
 #include <cstdio>
 #include <exception>
 #include <grp.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <stdexcept>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 namespace selftest {
@@ -142,10 +145,19 @@ int in_child(const std::function<int()>& body) {
     return Child([&](Channel&) { return body(); }).wait();
 }
 
-void become_user(uid_t user) {
-    if (setgroups(0, nullptr) != 0 || setresgid(user, user, user) != 0 ||
-        setresuid(user, user, user) != 0)
+void become_user(uid_t user, std::initializer_list<unsigned> capabilities) {
+    if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setgroups(0, nullptr) != 0 ||
+        setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0)
         throw_errno("become another user");
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+    for (unsigned capability : capabilities) {
+        auto& word = data[CAP_TO_INDEX(capability)];
+        word.permitted |= CAP_TO_MASK(capability);
+        word.effective = word.permitted;
+    }
+    if (syscall(SYS_capset, &header, data) != 0)
+        throw_errno("capset");
 }
 
 } // namespace selftest

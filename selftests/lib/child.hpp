@@ -4,6 +4,7 @@
 #include "descriptor.hpp"
 
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <sys/types.h>
 #include <type_traits>
@@ -74,8 +75,9 @@ private:
 /// Runs a body in a child and returns its exit status.
 int in_child(const std::function<int()>& body);
 
-/// Gives up root for good, in a child: all ids become `user`, no capabilities stay.
-void become_user(uid_t user);
+/// Gives up root for good, in a child: all ids become `user`, no capabilities stay but those given
+/// (CAP_PERFMON and so on).
+void become_user(uid_t user, std::initializer_list<unsigned> capabilities = {});
 
 /// The user of tests that must not be root.
 inline constexpr uid_t nobody = 65534;

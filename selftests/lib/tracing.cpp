@@ -42,6 +42,22 @@ std::string Event::enabled() const {
     return lines_of(read_text(path("enable"))).at(0);
 }
 
+Format::Format(const Event& event) : formats_(tep_alloc(), tep_free) {
+    const std::string text = event.format();
+    if (tep_parse_event(formats_.get(), text.c_str(), text.size(), event.system().c_str()) != 0)
+        throw std::runtime_error("libtraceevent does not understand " + text);
+    event_ = tep_find_event_by_name(formats_.get(), event.system().c_str(), event.name().c_str());
+    if (!event_)
+        throw std::runtime_error("libtraceevent does not find " + event.name());
+}
+
+const tep_format_field& Format::field(const std::string& name) const {
+    const tep_format_field* field = tep_find_field(event_, name.c_str());
+    if (!field)
+        throw std::runtime_error("no field " + name);
+    return *field;
+}
+
 Enabled::Enabled(const Event& event) : event_(event) {
     expect(event.enable(), "enable " + event.name());
 }

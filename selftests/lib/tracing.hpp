@@ -44,6 +44,19 @@ private:
     std::string system_;
 };
 
+/// An event's `format` as libtraceevent understands it.
+class Format {
+public:
+    explicit Format(const Event& event);
+
+    /// Throws std::runtime_error when there is no such field.
+    const tep_format_field& field(const std::string& name) const;
+
+private:
+    std::shared_ptr<tep_handle> formats_;
+    tep_event* event_;
+};
+
 /// Enables an event in the top-level instance for as long as the object lives.
 class Enabled {
 public:

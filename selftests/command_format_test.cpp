@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The command "name[ field[;field]...]": types, sizes, names, white space, what matches an event
+// that is there, and the `format` that tools read.
+#include "deadline.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace selftest;
+
+namespace {
+
+struct Field {
+    const char* type;
+    int size;
+    bool is_signed;
+    const char* format;        // in print fmt
+    const char* argument;      // what print fmt gives to it
+    const char* declaration{}; // in the field's line; "type f" where not given
+};
+
+const Field fields[] = {
+    {"s64", 8, true, "%lld", "REC->f"},
+    {"u64", 8, false, "%llu", "REC->f"},
+    {"s32", 4, true, "%d", "REC->f"},
+    {"u32", 4, false, "%u", "REC->f"},
+    {"int", 4, true, "%d", "REC->f"},
+    {"unsigned int", 4, false, "%u", "REC->f"},
+    {"s16", 2, true, "%d", "REC->f"},
+    {"u16", 2, false, "%u", "REC->f"},
+    {"short", 2, true, "%d", "REC->f"},
+    {"unsigned short", 2, false, "%u", "REC->f"},
+    {"s8", 1, true, "%d", "REC->f"},
+    {"u8", 1, false, "%u", "REC->f"},
+    {"char", 1, true, "%d", "REC->f"},
+    {"unsigned char", 1, false, "%u", "REC->f"},
+    {"char[1]", 1, true, "%s", "REC->f", "char f[1]"},
+    {"char[16]", 16, true, "%s", "REC->f", "char f[16]"},
+    {"char[1024]", 1024, true, "%s", "REC->f", "char f[1024]"},
+    {"unsigned char[16]", 16, false, "%s", "REC->f", "unsigned char f[16]"},
+    {"__data_loc char[]", 4, true, "%s", "__get_str(f)"},
+    {"__data_loc unsigned char[]", 4, true, "%s", "__get_str(f)"},
+    {"__data_loc u8[]", 4, true, "%llu", "REC->f"},
+    {"__data_loc nonsense[]", 4, true, "%llu", "REC->f"},
+    {"__rel_loc char[]", 4, true, "%s", "__get_rel_str(f)", "__rel_loc char f[]"},
+    {"__rel_loc unsigned char[]", 4, true, "%s", "__get_rel_str(f)", "__rel_loc unsigned char f[]"},
+    {"__rel_loc u8[]", 4, true, "%llu", "REC->f", "__rel_loc u8 f[]"},
+};
+
+std::string field_line(const std::string& declaration, int offset, int size, bool is_signed) {
+    return "\tfield:" + declaration + ";\toffset:" + std::to_string(offset) +
+           ";\tsize:" + std::to_string(size) + ";\tsigned:" + (is_signed ? "1" : "0") + ";";
+}
+
+/// Registers an event of these fields for as long as the object lives.
+class Registered {
+public:
+    explicit Registered(const std::string& fields, const std::string& name = unique_name("format"))
+        : event(name), outcome(file_.register_event(&word, 0, name + fields)) {}
+
+    Word word{0};
+
+private:
+    DataFile file_;
+
+public:
+    const Event event;
+    const Outcome outcome;
+};
+
+} // namespace
+
+TEST_CASE("Each type has its size, sign and print format") {
+    for (const Field& field : fields) {
+        CAPTURE(field.type);
+        const Registered registered(std::string(" ") + field.type + " f");
+        REQUIRE(registered.outcome == succeeds());
+        const std::string format = registered.event.format();
+        const std::string declaration =
+            field.declaration ? field.declaration : std::string(field.type) + " f";
+        CAPTURE(format);
+        CHECK(has_line(format, field_line(declaration, 8, field.size, field.is_signed)));
+        CHECK(has_line(format,
+                       std::string("print fmt: \"f=") + field.format + "\", " + field.argument));
+    }
+}
+
+TEST_CASE("libtraceevent finds each type as it is") {
+    for (const Field& field : fields) {
+        CAPTURE(field.type);
+        const Registered registered(std::string(" ") + field.type + " f");
+        const Format format(registered.event);
+        const tep_format_field& found = format.field("f");
+        const std::string_view type(field.type);
+        CHECK(found.offset == 8);
+        CHECK(found.size == field.size);
+        CHECK(((found.flags & TEP_FIELD_IS_SIGNED) != 0) == field.is_signed);
+        CHECK(((found.flags & TEP_FIELD_IS_ARRAY) != 0) == type.ends_with("]"));
+        CHECK(((found.flags & TEP_FIELD_IS_DYNAMIC) != 0) == type.starts_with("__"));
+        CHECK(((found.flags & TEP_FIELD_IS_RELATIVE) != 0) == type.starts_with("__rel_loc"));
+        // What libtraceevent takes for a string behind a location is its own affair.
+        if (type.find("char[") != std::string_view::npos)
+            CHECK((found.flags & TEP_FIELD_IS_STRING) != 0);
+    }
+}
+
+TEST_CASE("A struct has the size given") {
+    const Registered registered(" struct timespec when 16;struct s a 1; u8 b");
+    REQUIRE(registered.outcome == succeeds());
+    const std::string format = registered.event.format();
+    CHECK(has_line(format, field_line("struct timespec when", 8, 16, true)));
+    CHECK(has_line(format, field_line("struct s a", 24, 1, true)));
+    CHECK(has_line(format, field_line("u8 b", 25, 1, false)));
+    CHECK(has_line(format, "print fmt: \"when=%llu a=%llu b=%u\", REC->when, REC->a, REC->b"));
+}
+
+TEST_CASE("Fields are packed in their order") {
+    const std::pair<const char*, int> types[] = {{"u8", 1},
+                                                 {"s64", 8},
+                                                 {"char", 1},
+                                                 {"u16", 2},
+                                                 {"unsigned char[3]", 3},
+                                                 {"int", 4},
+                                                 {"u8", 1},
+                                                 {"__rel_loc char[]", 4},
+                                                 {"unsigned short", 2},
+                                                 {"u64", 8}};
+    std::string command;
+    for (std::size_t i = 0; i < std::size(types); i++)
+        command += (i == 0 ? " " : "; ") + std::string(types[i].first) + " f" + std::to_string(i);
+    const Registered registered(command);
+    REQUIRE(registered.outcome == succeeds());
+
+    const Format format(registered.event);
+    int offset = 8;
+    for (std::size_t i = 0; i < std::size(types); i++) {
+        CAPTURE(i, types[i].first);
+        CHECK(format.field("f" + std::to_string(i)).offset == offset);
+        offset += types[i].second;
+    }
+}
+
+TEST_CASE("The format file is that of any event") {
+    const Registered registered(" u32 a; __rel_loc char[] b");
+    REQUIRE(registered.outcome == succeeds());
+    const std::string expected =
+        "name: " + registered.event.name() + "\nID: " + std::to_string(registered.event.id()) +
+        "\nformat:\n"
+        "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+        "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+        "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+        "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+        "\n"
+        "\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n"
+        "\tfield:__rel_loc char b[];\toffset:12;\tsize:4;\tsigned:1;\n"
+        "\n"
+        "print fmt: \"a=%u b=%s\", REC->a, __get_rel_str(b)\n";
+    CHECK(registered.event.format() == expected);
+}
+
+TEST_CASE("An event has the files of any event") {
+    const Registered registered(" u32 a");
+    REQUIRE(registered.outcome == succeeds());
+    for (const char* file : {"enable", "filter", "trigger", "id", "format"}) {
+        CAPTURE(file);
+        CHECK(exists(registered.event.path(file)));
+    }
+}
+
+TEST_CASE("An event may have no fields") {
+    for (const char* none : {"", " ", " ;"}) {
+        CAPTURE(none);
+        const Registered registered(none);
+        REQUIRE(registered.outcome == succeeds());
+        CHECK(has_line(registered.event.format(), "print fmt: \"\""));
+    }
+}
+
+TEST_CASE("A length of an array is in C notation") {
+    const std::pair<const char*, int> lengths[] = {{"16", 16}, {"0x10", 16},    {"010", 8},
+                                                   {"0x1", 1}, {"0x400", 1024}, {"02000", 1024}};
+    for (const auto& [text, length] : lengths) {
+        for (const char* type : {"char", "unsigned char"}) {
+            CAPTURE(text, type);
+            const Registered registered(std::string(" ") + type + "[" + text + "] f");
+            REQUIRE(registered.outcome == succeeds());
+            CHECK(Format(registered.event).field("f").size == length);
+        }
+    }
+}
+
+TEST_CASE("A field that is none is refused") {
+    for (const char* refused : {
+             " long a",
+             " unsigned long a",
+             " bool a",
+             " _Bool a",
+             " float a",
+             " double a",
+             " void* a",
+             " char* a",
+             " u32* a",
+             " u32[4] a",
+             " int[4] a",
+             " s8[4] a",
+             " u8[4] a",
+             " const u32 a",
+             " signed char a",
+             " unsigned a",
+             " unsigned u32 a",
+             " u128 a",
+             " U32 a",
+             " enum e a",
+             " union u a 4",
+             " char[] a",
+             " char[0] a",
+             " char[0x0] a",
+             " char[1025] a",
+             " char[0x401] a",
+             " char[4294967297] a",
+             " char[99999999999999999999] a",
+             " char[-1] a",
+             " char[n] a",
+             " char[4 a",
+             " unsigned char[0] a",
+             " unsigned char[1025] a",
+             " u32 a 4",
+             " char[4] a 4",
+             " __rel_loc char[] a 4",
+             " struct s a",
+             " struct s a 0",
+             " struct s a -1",
+             " struct s a 0x10",
+             " struct s a 4x",
+             " struct s a b",
+             " struct s a 4 4",
+             " struct s a 4294967296",
+             " struct s a 99999999999999999999",
+             " struct",
+             " struct s",
+             " struct s 4",
+             " u32",
+             " u32;",
+             " unsigned int",
+             " __data_loc",
+             " __data_loc char[]",
+             " __rel_loc char[]",
+             " u32 a b",
+             " unsigned int a b",
+             " u32 a,u32 b",
+             " a",
+             " u32 a; nonsense b",
+             " u32 a; u32 b c; u32 d",
+         }) {
+        CAPTURE(refused);
+        const Registered registered(refused);
+        CHECK(registered.outcome == fails(EINVAL));
+        CHECK(registered.event.goes());
+    }
+}
+
+TEST_CASE("White space may stand around fields, types and names") {
+    const std::pair<const char*, const char*> spellings[] = {
+        {" u32 a;u32 b", "a=%u b=%u\", REC->a, REC->b"},
+        {" u32 a; u32 b", "a=%u b=%u\", REC->a, REC->b"},
+        {"  u32  a ;u32 b;", "a=%u b=%u\", REC->a, REC->b"},
+        {" u32\ta;\tu32 b ", "a=%u b=%u\", REC->a, REC->b"},
+        {" u32 a;\nu32 b", "a=%u b=%u\", REC->a, REC->b"},
+        {" ; ;u32 a;; u32 b; ;", "a=%u b=%u\", REC->a, REC->b"},
+        {"   unsigned   int   a   ;   unsigned short b   ", "a=%u b=%u\", REC->a, REC->b"},
+        {" struct  s  a  4 ; u32 b", "a=%llu b=%u\", REC->a, REC->b"},
+        {"  __rel_loc  char[]  a", "a=%s\", __get_rel_str(a)"},
+        {" unsigned  char[4]  a ", "a=%s\", REC->a"},
+    };
+    for (const auto& [spelling, print] : spellings) {
+        CAPTURE(spelling);
+        const Registered registered(spelling);
+        CHECK(registered.outcome == succeeds());
+        CHECK(registered.event.exists());
+        if (registered.event.exists())
+            CHECK(has_line(registered.event.format(), std::string("print fmt: \"") + print));
+    }
+}
+
+TEST_CASE("What matches an event are the fields, not their spelling") {
+    struct Case {
+        const char* made;
+        std::vector<const char*> same, different;
+    };
+    const Case cases[] = {
+        {" u32 a;u32 b",
+         {" u32 a; u32 b", "  u32  a ;u32 b;", " u32 a;u32 b;", " u32\ta;u32 b", " u32 a;\tu32 b",
+          " u32 a;;u32 b", " ;u32 a;u32 b", " u32 a ; u32 b ;", " u32 a;u32 b "},
+         {"", " u32 a", " u32 b;u32 a", " u32 a;u32 b;u32 c", " u32 a;u32 c", " u32 a;s32 b",
+          " u64 a;u32 b"}},
+        {"", {" ", " ;", "  ;;"}, {" u32 a", " char a"}},
+        {" unsigned int a", {" unsigned  int a", "  unsigned int  a "}, {" u32 a", " int a"}},
+        {" char[16] a", {"  char[16]  a;"}, {" char[17] a", " unsigned char[16] a", " char a"}},
+        {" struct s a 4",
+         {" struct  s  a  4", " struct s a 4;"},
+         {" struct t a 4", " struct s a 5"}},
+        {" __rel_loc char[] a",
+         {"  __rel_loc  char[]  a"},
+         {" __data_loc char[] a", " __rel_loc u8[] a"}},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.made);
+        const Registered registered(test.made);
+        REQUIRE(registered.outcome == succeeds());
+        for (const char* same : test.same) {
+            CAPTURE(same);
+            CHECK(Registered(same, registered.event.name()).outcome == succeeds());
+        }
+        for (const char* different : test.different) {
+            CAPTURE(different);
+            CHECK(Registered(different, registered.event.name()).outcome == fails(EADDRINUSE));
+        }
+    }
+}
+
+TEST_CASE("Names that no directory can have are refused") {
+    for (const std::string refused : {"", " ", " u32 a", ".", "..", "/", "a/b", "/a", "a/", "../up",
+                                      "enable", "filter", "enable u32 a", "a\tb c d e", "a\x01",
+                                      "a\x1f"
+                                      "b",
+                                      "a\x7f"}) {
+        CAPTURE(refused);
+        const Registered registered("", refused);
+        CHECK(registered.outcome == fails(EINVAL));
+    }
+}
+
+TEST_CASE("All other names are taken, and their events work") {
+    const std::string prefix = unique_name("name");
+    std::vector<std::string> names{prefix + std::string(400 - prefix.size(), 'n')};
+    for (const char* rest :
+         {"-", ".", ".a", "-a", ",", "=", "é", "*", "[x]", "\"", "$", "\\", "%s"})
+        names.push_back(prefix + rest);
+    for (const std::string& name : names) {
+        CAPTURE(name);
+        Registered registered(" u32 a", name);
+        REQUIRE(registered.outcome == succeeds());
+        CHECK(status_line(name) == name);
+        CHECK(has_line(registered.event.format(), "name: " + name));
+        Enabled enabled{registered.event};
+        CHECK(registered.word == 1);
+    }
+}
+
+TEST_CASE("Fields may have the names that programs use") {
+    for (const char* name : {"a-b", "a.b", "a:b", "é", "_", "0", "http.status-code", "a:b:c"}) {
+        CAPTURE(name);
+        const Registered registered(std::string(" u32 ") + name);
+        REQUIRE(registered.outcome == succeeds());
+        CHECK(has_line(registered.event.format(),
+                       field_line(std::string("u32 ") + name, 8, 4, false)));
+    }
+}
+
+TEST_CASE("An event of many fields is listed in full") {
+    std::string command;
+    int count = 0;
+    while (command.size() < 480)
+        command += (count == 0 ? " u8 f" : ";u8 f") + std::to_string(count), count++;
+    const Registered registered(command, unique_name("many"));
+    REQUIRE(registered.outcome == succeeds());
+    const Format format(registered.event);
+    for (int i = 0; i < count; i++)
+        REQUIRE(format.field("f" + std::to_string(i)).offset == 8 + i);
+}
