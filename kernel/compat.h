@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What differs between kernel versions. No other file compares versions.
+ */
+#ifndef UE_COMPAT_H
+#define UE_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/ring_buffer.h>
+#include <linux/sysctl.h>
+#include <linux/version.h>
+#include <asm/local.h>
+
+/* Moved in 6.12. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#include <asm/unaligned.h>
+#else
+#include <linux/unaligned.h>
+#endif
+
+/**
+ * ue_pin_page_nofault() - pin one page of a program for writing, without a
+ * fault
+ * @mm: the program's address space, its mmap_lock held for reading
+ * @address: any address in the page
+ * @page: set to the pinned page, to be given back with unpin_user_page()
+ *
+ * Return: true when the page was present and writable.
+ */
+static inline bool ue_pin_page_nofault(struct mm_struct *mm,
+				       unsigned long address,
+				       struct page **page)
+{
+	const unsigned int flags = FOLL_WRITE | FOLL_NOFAULT;
+
+	/* The array of areas went away in 6.5. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+	return pin_user_pages_remote(mm, address, 1, flags, page, NULL,
+				     NULL) == 1;
+#else
+	return pin_user_pages_remote(mm, address, 1, flags, page, NULL) == 1;
+#endif
+}
+
+/* What fits into any sub-buffer: they are a page or more. */
+#define UE_RING_BUFFER_MIN_RECORD \
+	(PAGE_SIZE - sizeof(u64) - sizeof(local_t) - 2 * sizeof(u32))
+
+/**
+ * ue_ring_buffer_max_record() - the largest record a ring buffer can hold
+ * @buffer: the ring buffer
+ *
+ * Return: bytes, the record's common fields included.
+ */
+static inline size_t ue_ring_buffer_max_record(struct trace_buffer *buffer)
+{
+	/* Sub-buffers of more than a page came with 6.8. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	return UE_RING_BUFFER_MIN_RECORD;
+#else
+	return ring_buffer_max_event_size(buffer);
+#endif
+}
+
+/*
+ * A table of sysctls ended with an empty entry up to 6.5; since 6.6 its size
+ * is given, and since 6.11 an empty entry is refused.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#define UE_SYSCTL_TABLE_END	{ }
+#else
+#define UE_SYSCTL_TABLE_END
+#endif
+
+#endif /* UE_COMPAT_H */

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The file user_events_data: checks what a program passes, in the order of
+ * the ABI, and hands it on.
+ */
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <uapi/linux/user_events.h>
+
+#include "data_file.h"
+#include "event.h"
+#include "format.h"
+#include "index_table.h"
+#include "kernel_symbols.h"
+#include "payload.h"
+#include "process.h"
+#include "registry.h"
+
+/* Payloads up to this many bytes are copied to the stack. */
+#define UE_PAYLOAD_ON_STACK	256
+
+/*
+ * No recorder holds more: an ftrace sub-buffer is at most 256 pages. Larger
+ * ones are refused before they are copied.
+ */
+#define UE_PAYLOAD_LIMIT	SZ_1M
+
+struct ue_data_file {
+	struct ue_index_table indexes;
+};
+
+static struct dentry *ue_data_dentry;
+
+static int ue_data_open(struct inode *inode, struct file *file)
+{
+	struct ue_data_file *data = kzalloc(sizeof(*data), GFP_KERNEL_ACCOUNT);
+	fmode_t positioned = file->f_mode & FMODE_PWRITE;
+
+	if (!data)
+		return -ENOMEM;
+	ue_index_table_init(&data->indexes);
+	file->private_data = data;
+
+	/* A file with a position lets one thread write at a time. */
+	stream_open(inode, file);
+	/* pwrite() takes no position lock, and works as write() does. */
+	file->f_mode |= positioned;
+	return 0;
+}
+
+static int ue_data_release(struct inode *inode, struct file *file)
+{
+	struct ue_data_file *data = file->private_data;
+
+	ue_index_table_destroy(&data->indexes);
+	kfree(data);
+	return 0;
+}
+
+/*
+ * The structures of the ioctls begin with their size, and may grow: what a
+ * newer program adds must be zero.
+ */
+static int ue_copy_struct(void *to, size_t size, const void __user *from)
+{
+	u32 given;
+
+	if (get_user(given, (const u32 __user *)from))
+		return -EFAULT;
+	if (given < size)
+		return -EINVAL;
+	if (given > PAGE_SIZE)
+		return -E2BIG;
+	return copy_struct_from_user(to, size, from, given);
+}
+
+static int ue_check_reg(const struct user_reg *reg)
+{
+	if (reg->flags & ~(USER_EVENT_REG_MAX - 1))
+		return -EINVAL;
+	if (reg->enable_size != sizeof(u32) &&
+	    (reg->enable_size != sizeof(u64) || !IS_ENABLED(CONFIG_64BIT)))
+		return -EINVAL;
+	if (reg->enable_addr & (reg->enable_size - 1))
+		return -EINVAL;
+	if (reg->enable_bit >= reg->enable_size * BITS_PER_BYTE)
+		return -EINVAL;
+	if (!access_ok(u64_to_user_ptr(reg->enable_addr), reg->enable_size))
+		return -EFAULT;
+	return 0;
+}
+
+static int ue_get_event(const struct user_reg *reg, struct ue_event **event)
+{
+	char *command;
+	int err;
+
+	command = strndup_user(u64_to_user_ptr(reg->name_args),
+			       UE_COMMAND_MAX + 1);
+	if (IS_ERR(command))
+		return PTR_ERR(command);
+
+	err = -EPERM;
+	if (!(reg->flags & USER_EVENT_REG_PERSIST) || perfmon_capable())
+		err = ue_registry_register(command, reg->flags, event);
+	kfree(command);
+	return err;
+}
+
+/*
+ * The program is told its index before the index is given out, so that there
+ * is nothing to take back when it can't be told.
+ */
+static int ue_give_index(struct ue_data_file *data, struct ue_event *event,
+			 u32 __user *write_index)
+{
+	u32 index;
+	int err;
+
+	do {
+		index = ue_index_peek(&data->indexes, event);
+		if (put_user(index, write_index))
+			return -EFAULT;
+		err = ue_index_claim(&data->indexes, event, index);
+	} while (err == -EAGAIN);
+	return err;
+}
+
+static int ue_register_event(struct ue_data_file *data, struct ue_event *event,
+			     const struct user_reg *reg,
+			     u32 __user *write_index)
+{
+	const struct ue_user_bit word = {
+		.address = reg->enable_addr,
+		.bit = reg->enable_bit,
+		.size = reg->enable_size,
+	};
+	int err;
+
+	err = ue_process_register(event, &word);
+	if (err)
+		return err;
+	err = ue_give_index(data, event, write_index);
+	if (err)
+		ue_process_unregister(word.address, word.bit);
+	return err;
+}
+
+static long ue_ioctl_register(struct ue_data_file *data, void __user *argument)
+{
+	struct user_reg __user *ureg = argument;
+	struct ue_event *event;
+	struct user_reg reg;
+	int err;
+
+	err = ue_copy_struct(&reg, sizeof(reg), ureg);
+	if (!err)
+		err = ue_check_reg(&reg);
+	if (err)
+		return err;
+	if (ue_process_has(reg.enable_addr, reg.enable_bit))
+		return -EADDRINUSE;
+
+	err = ue_get_event(&reg, &event);
+	if (err)
+		return err;
+	err = ue_register_event(data, event, &reg, argument +
+				offsetof(struct user_reg, write_index));
+	ue_event_put(event);
+	return err;
+}
+
+static long ue_ioctl_delete(struct ue_data_file *data, void __user *argument)
+{
+	char *name = strndup_user(argument, UE_COMMAND_MAX + 1);
+	int err;
+
+	if (IS_ERR(name))
+		return PTR_ERR(name);
+	err = ue_registry_delete(name);
+	kfree(name);
+	return err;
+}
+
+static long ue_ioctl_unregister(struct ue_data_file *data,
+				void __user *argument)
+{
+	struct user_unreg unreg;
+	int err;
+
+	err = ue_copy_struct(&unreg, sizeof(unreg), argument);
+	if (err)
+		return err;
+	if (unreg.__reserved || unreg.__reserved2)
+		return -EINVAL;
+	return ue_process_unregister(unreg.disable_addr, unreg.disable_bit);
+}
+
+static const struct ue_ioctl {
+	unsigned int number;
+	long (*handle)(struct ue_data_file *data, void __user *argument);
+} ue_ioctls[] = {
+	{ DIAG_IOCSREG,		ue_ioctl_register },
+	{ DIAG_IOCSDEL,		ue_ioctl_delete },
+	{ DIAG_IOCSUNREG,	ue_ioctl_unregister },
+};
+
+static long ue_data_ioctl(struct file *file, unsigned int number,
+			  unsigned long argument)
+{
+	for (int i = 0; i < ARRAY_SIZE(ue_ioctls); i++) {
+		if (ue_ioctls[i].number == number)
+			return ue_ioctls[i].handle(file->private_data,
+						   (void __user *)argument);
+	}
+	return -ENOTTY;
+}
+
+/* Copies a payload, once, and hands it on. @to has room for it. */
+static int ue_record_payload(struct ue_event *event, void *to, size_t size,
+			     struct iov_iter *from)
+{
+	int err;
+
+	if (!copy_from_iter_full(to, size, from))
+		return -EFAULT;
+	err = ue_payload_check(event->format, to, size);
+	if (err)
+		return err;
+	return ue_record(&event->recorders, to, size);
+}
+
+static int ue_record_large(struct ue_event *event, size_t size,
+			   struct iov_iter *from)
+{
+	void *payload;
+	int err;
+
+	if (size > UE_PAYLOAD_LIMIT)
+		return -E2BIG;
+	payload = kvmalloc(size, GFP_KERNEL);
+	if (!payload)
+		return -ENOMEM;
+	err = ue_record_payload(event, payload, size, from);
+	kvfree(payload);
+	return err;
+}
+
+static noinline_for_stack int ue_record_small(struct ue_event *event,
+					      size_t size,
+					      struct iov_iter *from)
+{
+	u64 payload[UE_PAYLOAD_ON_STACK / sizeof(u64)];
+
+	return ue_record_payload(event, payload, size, from);
+}
+
+static ssize_t ue_data_write_from(struct file *file, struct iov_iter *from)
+{
+	struct ue_data_file *data = file->private_data;
+	size_t count = iov_iter_count(from);
+	struct ue_event *event;
+	s32 index;
+	size_t size;
+	int err;
+
+	if (!copy_from_iter_full(&index, sizeof(index), from))
+		return -EFAULT;
+	if (index < 0)
+		return -EINVAL;
+	event = ue_index_event(&data->indexes, index);
+	if (!event)
+		return -ENOENT;
+	size = count - sizeof(index);
+	if (size < event->format->size)
+		return -EINVAL;
+	if (!ue_event_enabled(event))
+		return -EBADF;
+
+	if (size <= UE_PAYLOAD_ON_STACK)
+		err = ue_record_small(event, size, from);
+	else
+		err = ue_record_large(event, size, from);
+	return err ? err : count;
+}
+
+static ssize_t ue_data_write_iter(struct kiocb *kiocb, struct iov_iter *from)
+{
+	return ue_data_write_from(kiocb->ki_filp, from);
+}
+
+/* write() takes a shorter way to this than to ue_data_write_iter(). */
+static ssize_t ue_data_write(struct file *file, const char __user *buffer,
+			     size_t count, loff_t *position)
+{
+	struct iov_iter from;
+
+	iov_iter_ubuf(&from, ITER_SOURCE, (void __user *)buffer, count);
+	return ue_data_write_from(file, &from);
+}
+
+static const struct file_operations ue_data_operations = {
+	.owner		= THIS_MODULE,
+	.open		= ue_data_open,
+	.release	= ue_data_release,
+	.unlocked_ioctl	= ue_data_ioctl,
+	.write		= ue_data_write,
+	.write_iter	= ue_data_write_iter,
+};
+
+int ue_data_file_init(void)
+{
+	ue_data_dentry = static_call(ue_tracefs_create_file)
+		("user_events_data", 0640, NULL, NULL, &ue_data_operations);
+	return ue_data_dentry ? 0 : -ENODEV;
+}
+
+void ue_data_file_exit(void)
+{
+	static_call(ue_tracefs_remove)(ue_data_dentry);
+}

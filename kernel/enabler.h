@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Enablers, the words that follow an event's state, and sets of them.
+ *
+ * An address space has one set; address spaces may share one. Everything
+ * here is protected by ue_enabler_mutex, whose holders wait for no program.
+ */
+#ifndef UE_ENABLER_H
+#define UE_ENABLER_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rbtree.h>
+
+#include "user_word.h"
+
+struct ue_event;
+
+/* Taken inside mmap_lock and event_mutex; nothing is taken inside it. */
+extern struct mutex ue_enabler_mutex;
+
+/**
+ * struct ue_enabler - one registration
+ * @word: the bit that follows the event's state
+ * @event: the event; the enabler is a user of it. NULL once the registration
+ *	has ended, while its bit is being cleared.
+ * @set: the set it belongs to
+ * @in_set: its place there, by address and bit
+ * @of_event: its place among the event's enablers
+ */
+struct ue_enabler {
+	struct ue_user_bit word;
+	struct ue_event *event;
+	struct ue_enabler_set *set;
+	struct rb_node in_set;
+	struct list_head of_event;
+};
+
+/**
+ * struct ue_enabler_set - what an address space has registered
+ * @enablers: by address and bit
+ * @nr: how many
+ * @processes: the struct ue_process that share the set
+ */
+struct ue_enabler_set {
+	struct rb_root enablers;
+	unsigned int nr;
+	struct list_head processes;
+};
+
+/* Return: a set without enablers, or NULL without memory. May sleep. */
+struct ue_enabler_set *ue_enabler_set_create(void);
+
+/**
+ * ue_enabler_set_free() - free a set that no address space has any more
+ * @set: the set; its enablers go with it, and cease to use their events
+ *
+ * Context: ue_enabler_mutex held.
+ */
+void ue_enabler_set_free(struct ue_enabler_set *set);
+
+/**
+ * ue_enabler_create() - make an enabler that is in no set
+ * @word: the bit
+ *
+ * Context: may sleep.
+ * Return: the enabler, to be inserted or freed with ue_enabler_free(); NULL
+ * without memory.
+ */
+struct ue_enabler *ue_enabler_create(const struct ue_user_bit *word);
+
+void ue_enabler_free(struct ue_enabler *enabler);
+
+/**
+ * ue_enabler_insert() - put an enabler into a set
+ * @set: the set; owns the enabler from a success on
+ * @enabler: the enabler
+ * @event: the event to follow; the enabler becomes a user of it
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: 0, or -EADDRINUSE when the set has its address and bit.
+ */
+int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
+		      struct ue_event *event);
+
+/**
+ * ue_enabler_end() - let an enabler follow no event any more
+ * @enabler: in a set; stays there, with an event of NULL
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: the event, of which the caller is now the user in its place.
+ */
+struct ue_event *ue_enabler_end(struct ue_enabler *enabler);
+
+/* ue_enabler_erase() - take an ended enabler out of its set and free it. */
+void ue_enabler_erase(struct ue_enabler *enabler);
+
+/**
+ * ue_enabler_find() - the enabler of an address and bit
+ * @set: the set
+ * @address: of the word
+ * @bit: of the word
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: the enabler, ended ones included, or NULL.
+ */
+struct ue_enabler *ue_enabler_find(const struct ue_enabler_set *set,
+				   unsigned long address, u8 bit);
+
+/**
+ * ue_enabler_after() - the enabler that follows an address and bit
+ * @set: the set
+ * @address: of a word, registered or not; 0 to begin
+ * @bit: of the word; -1 to begin
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: the one with the next higher bit or address; NULL after the last.
+ */
+struct ue_enabler *ue_enabler_after(const struct ue_enabler_set *set,
+				    unsigned long address, int bit);
+
+#endif /* UE_ENABLER_H */

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One event: its references, its trace_event_call, how it comes and goes.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cred.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "event.h"
+#include "format.h"
+#include "kernel_symbols.h"
+#include "print.h"
+
+/* What @users of an event is once it has been taken away. */
+#define UE_EVENT_GONE	(INT_MIN / 2)
+
+static LLIST_HEAD(ue_later);
+
+static void ue_events_put_later(struct work_struct *work)
+{
+	struct ue_event *event, *next;
+
+	llist_for_each_entry_safe(event, next, llist_del_all(&ue_later),
+				  later) {
+		/* From here on it may be queued again. */
+		atomic_set_release(&event->later_queued, 0);
+		mutex_lock(ue_event_mutex);
+		event->owner->idle(event);
+		mutex_unlock(ue_event_mutex);
+		ue_event_free(event);
+	}
+}
+
+static DECLARE_WORK(ue_later_work, ue_events_put_later);
+
+bool ue_event_tryget(struct ue_event *event)
+{
+	return atomic_inc_unless_negative(&event->users);
+}
+
+/*
+ * The count reaches zero with event_mutex held, so that nobody can have taken
+ * the event away by the time the owner is told.
+ */
+void ue_event_put(struct ue_event *event)
+{
+	if (!atomic_dec_and_mutex_lock(&event->users, ue_event_mutex))
+		return;
+	event->owner->idle(event);
+	mutex_unlock(ue_event_mutex);
+}
+
+/*
+ * Here the count reaches zero without it, and another who puts the last
+ * reference or deletes may take the event away at once: RCU keeps the memory
+ * until a reference of our own does, or there is nothing left to do.
+ */
+void ue_event_put_later(struct ue_event *event)
+{
+	rcu_read_lock();
+	if (atomic_dec_and_test(&event->users) &&
+	    refcount_inc_not_zero(&event->references)) {
+		if (!atomic_xchg(&event->later_queued, 1)) {
+			llist_add(&event->later, &ue_later);
+			schedule_work(&ue_later_work);
+		} else {
+			/* Not the last: the list has one as well. */
+			refcount_dec(&event->references);
+		}
+	}
+	rcu_read_unlock();
+}
+
+static int ue_event_attach(struct ue_event *event, enum ue_recorder_kind kind,
+			   struct trace_event_file *file)
+{
+	bool first = !ue_event_enabled(event);
+	int err;
+
+	/* Fails while the module is being unloaded. */
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	err = ue_recorder_add(&event->recorders, kind, file);
+	if (err) {
+		module_put(THIS_MODULE);
+		return err;
+	}
+	ue_event_get(event);
+	if (first)
+		event->owner->recorded(event);
+	return 0;
+}
+
+/* Unloading takes event_mutex, so that it waits for the end of this. */
+static void ue_event_detach(struct ue_event *event, enum ue_recorder_kind kind,
+			    struct trace_event_file *file)
+{
+	ue_recorder_remove(&event->recorders, kind, file);
+	if (!ue_event_enabled(event))
+		event->owner->recorded(event);
+	ue_event_put_later(event);
+	module_put(THIS_MODULE);
+}
+
+/* Called by the kernel's tracing, with event_mutex held. */
+static int ue_event_reg(struct trace_event_call *call, enum trace_reg type,
+			void *data)
+{
+	struct ue_event *event = container_of(call, struct ue_event, call);
+
+	switch (type) {
+	case TRACE_REG_REGISTER:
+		return ue_event_attach(event, UE_RECORDER_FTRACE, data);
+	case TRACE_REG_UNREGISTER:
+		ue_event_detach(event, UE_RECORDER_FTRACE, data);
+		return 0;
+	case TRACE_REG_PERF_REGISTER:
+		return -ENODEV;
+	default:
+		return 0;
+	}
+}
+
+static int ue_event_raw_init(struct trace_event_call *call)
+{
+	return register_trace_event(&call->event) ? 0 : -ENODEV;
+}
+
+/* The fields as the kernel's tracing wants them: packed, ended by no type. */
+static struct trace_event_fields *
+ue_event_fields(const struct ue_format *format)
+{
+	struct trace_event_fields *fields =
+		kcalloc(format->nr_fields + 1, sizeof(*fields),
+			GFP_KERNEL_ACCOUNT);
+
+	for (int i = 0; fields && i < format->nr_fields; i++) {
+		const struct ue_field *field = &format->fields[i];
+		struct trace_event_fields one = {
+			.type		= field->type,
+			.name		= field->name,
+			.size		= field->size,
+			.align		= 1,
+			.is_signed	= field->is_signed,
+			.filter_type	= FILTER_OTHER,
+			.len		= field->length,
+		};
+
+		/* Its members are const. */
+		memcpy(&fields[i], &one, sizeof(one));
+	}
+	return fields;
+}
+
+static void ue_event_free_memory(struct ue_event *event)
+{
+	kfree(event->tracepoint.name);
+	kfree(event->call.print_fmt);
+	kfree(event->fields);
+	kfree(event->format);
+	kfree(event);
+}
+
+static void ue_event_free_rcu(struct rcu_head *rcu)
+{
+	ue_event_free_memory(container_of(rcu, struct ue_event, rcu));
+}
+
+void ue_event_free(struct ue_event *event)
+{
+	if (refcount_dec_and_test(&event->references))
+		call_rcu(&event->rcu, ue_event_free_rcu);
+}
+
+static void ue_event_init_call(struct ue_event *event, const char *system)
+{
+	struct trace_event_call *call = &event->call;
+	struct trace_event_class *class = &event->class;
+
+	class->system = system;
+	class->fields_array = event->fields;
+	class->raw_init = ue_event_raw_init;
+	class->reg = ue_event_reg;
+	INIT_LIST_HEAD(&class->fields);
+
+	call->class = class;
+	call->tp = &event->tracepoint;
+	call->event.funcs = &ue_print_functions;
+	/*
+	 * DYNAMIC: tracing counts its references in the call, not in the
+	 * module. TRACEPOINT: BPF attaches to nothing less.
+	 */
+	call->flags = TRACE_EVENT_FL_TRACEPOINT | TRACE_EVENT_FL_DYNAMIC;
+}
+
+struct ue_event *ue_event_create(struct ue_format *format, const char *name,
+				 const char *system,
+				 const struct ue_event_owner *owner)
+{
+	struct ue_event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
+
+	if (!event)
+		return NULL;
+	event->owner = owner;
+	event->creator = current_uid();
+	atomic_set(&event->users, UE_EVENT_GONE);
+	refcount_set(&event->references, 1);
+	INIT_LIST_HEAD(&event->enablers);
+	ue_recorders_init(&event->recorders);
+
+	event->tracepoint.name = kstrdup(name, GFP_KERNEL_ACCOUNT);
+	event->call.print_fmt = ue_format_print_fmt(format);
+	event->fields = ue_event_fields(format);
+	if (!event->tracepoint.name || !event->call.print_fmt ||
+	    !event->fields) {
+		ue_event_free_memory(event);
+		return NULL;
+	}
+	event->format = format;
+	ue_event_init_call(event, system);
+	return event;
+}
+
+/*
+ * trace_add_event_call() does not say when it had no memory for the fields.
+ * On kernels that make no directory for a name that is too long for one,
+ * such an event has no fields, and is recorded all the same.
+ */
+static bool ue_event_has_fields(const struct ue_event *event)
+{
+	struct list_head *field;
+	int nr = 0;
+
+	list_for_each(field, &event->class.fields)
+		nr++;
+	return nr == event->format->nr_fields ||
+	       strlen(ue_event_name(event)) > NAME_MAX;
+}
+
+int ue_event_publish(struct ue_event *event)
+{
+	int err;
+
+	lockdep_assert_held(ue_event_mutex);
+	err = trace_add_event_call(&event->call);
+	if (err)
+		return err;
+	if (ue_event_has_fields(event)) {
+		atomic_set(&event->users, 1);
+		return 0;
+	}
+	WARN_ON_ONCE(trace_remove_event_call(&event->call));
+	return -ENOMEM;
+}
+
+bool ue_event_claim(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	if (atomic_read(&event->call.refcnt))
+		return false;
+	return !atomic_cmpxchg(&event->users, 0, UE_EVENT_GONE);
+}
+
+void ue_event_unclaim(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	atomic_set(&event->users, 0);
+}
+
+/*
+ * Without users there is no recorder, and without a reference in the call no
+ * one who is about to be one: tracing has no reason to refuse.
+ */
+void ue_event_withdraw(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	WARN_ON_ONCE(!ue_event_gone(event));
+	WARN_ON_ONCE(trace_remove_event_call(&event->call));
+}
+
+/*
+ * An event probe refers to its event even while it is not enabled, and
+ * nothing of that is told to the module. It looks the event up by name before
+ * it does anything with it, and finds it gone; until it is deleted itself it
+ * keeps a pointer to the memory, which therefore stays.
+ */
+void ue_event_abandon(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	atomic_set(&event->users, UE_EVENT_GONE);
+	WARN_ON(trace_remove_event_call(&event->call));
+	if (!atomic_read(&event->call.refcnt)) {
+		ue_event_free(event);
+		return;
+	}
+	pr_warn("event %s is still referred to; its memory is not freed\n",
+		ue_event_name(event));
+	event->class.reg = trace_event_reg;
+	event->class.raw_init = NULL;
+	event->call.event.funcs = NULL;
+}
+
+void ue_events_exit(void)
+{
+	flush_work(&ue_later_work);
+	/* The callbacks that free events are in this module. */
+	rcu_barrier();
+}

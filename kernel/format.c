@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The command format: text -> fields, and fields -> print format.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "format.h"
+
+/* "struct NAME field SIZE" has the most. */
+#define UE_FIELD_WORDS_MAX	4
+
+#define UE_CHAR_ARRAY_MAX	1024
+
+/* Offsets in a record are ints, and start behind its common fields. */
+#define UE_PAYLOAD_MAX		(INT_MAX - 64)
+
+static const struct ue_scalar {
+	const char *type;
+	u8 size;
+	u8 kind;
+	const char *print;
+} ue_scalars[] = {
+	{ "s64",		8, UE_KIND_SIGNED,	"%lld" },
+	{ "u64",		8, UE_KIND_UNSIGNED,	"%llu" },
+	{ "s32",		4, UE_KIND_SIGNED,	"%d" },
+	{ "u32",		4, UE_KIND_UNSIGNED,	"%u" },
+	{ "int",		4, UE_KIND_SIGNED,	"%d" },
+	{ "unsigned int",	4, UE_KIND_UNSIGNED,	"%u" },
+	{ "s16",		2, UE_KIND_SIGNED,	"%d" },
+	{ "u16",		2, UE_KIND_UNSIGNED,	"%u" },
+	{ "short",		2, UE_KIND_SIGNED,	"%d" },
+	{ "unsigned short",	2, UE_KIND_UNSIGNED,	"%u" },
+	{ "s8",			1, UE_KIND_SIGNED,	"%d" },
+	{ "u8",			1, UE_KIND_UNSIGNED,	"%u" },
+	{ "char",		1, UE_KIND_SIGNED,	"%d" },
+	{ "unsigned char",	1, UE_KIND_UNSIGNED,	"%u" },
+};
+
+/* char arrays: what stands before the length, and how the bytes read. */
+static const struct ue_array {
+	const char *prefix;
+	u8 kind;
+} ue_arrays[] = {
+	{ "char[",		UE_KIND_STRING },
+	{ "unsigned char[",	UE_KIND_BYTES },
+};
+
+/*
+ * The kernel's isspace() takes 0xa0, and iscntrl() nothing above 0x7f; both
+ * would see into the middle of UTF-8.
+ */
+static bool ue_is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool ue_is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+/* The next word of *text, terminated in place; NULL when there is none. */
+static char *ue_next_word(char **text)
+{
+	char *word = *text;
+	char *end;
+
+	while (ue_is_space(*word))
+		word++;
+	if (!*word)
+		return NULL;
+	for (end = word; *end && !ue_is_space(*end); end++)
+		;
+	*text = *end ? end + 1 : end;
+	*end = '\0';
+	return word;
+}
+
+/*
+ * A name becomes a directory of tracefs: no path, nothing that stands there
+ * already, nothing that breaks the lines of the files that list events. A
+ * colon would begin text flags, of which there are none.
+ */
+static bool ue_event_name_valid(const char *name)
+{
+	static const char * const taken[] = { ".", "..", "enable", "filter" };
+
+	if (!name || !*name)
+		return false;
+	for (int i = 0; i < ARRAY_SIZE(taken); i++) {
+		if (!strcmp(name, taken[i]))
+			return false;
+	}
+	for (; *name; name++) {
+		if (*name == '/' || *name == ':' || ue_is_control(*name))
+			return false;
+	}
+	return true;
+}
+
+static int ue_parse_scalar(struct ue_field *field)
+{
+	for (int i = 0; i < ARRAY_SIZE(ue_scalars); i++) {
+		const struct ue_scalar *scalar = &ue_scalars[i];
+
+		if (strcmp(field->type, scalar->type))
+			continue;
+		field->size = scalar->size;
+		field->kind = scalar->kind;
+		field->print = scalar->print;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* @text: what follows the '[' of a char array, the number and its ']'. */
+static int ue_parse_array_length(const char *text, u32 *length)
+{
+	const char *end = strchr(text, ']');
+	char number[16];
+
+	if (!end || end - text >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, end - text);
+	number[end - text] = '\0';
+	if (kstrtou32(number, 0, length) || !*length ||
+	    *length > UE_CHAR_ARRAY_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+static int ue_parse_plain_type(struct ue_field *field)
+{
+	for (int i = 0; i < ARRAY_SIZE(ue_arrays); i++) {
+		const struct ue_array *array = &ue_arrays[i];
+		size_t prefix = strlen(array->prefix);
+
+		if (strncmp(field->type, array->prefix, prefix))
+			continue;
+		if (ue_parse_array_length(field->type + prefix, &field->size))
+			return -EINVAL;
+		field->length = field->size;
+		field->kind = array->kind;
+		field->print = "%s";
+		return 0;
+	}
+	return ue_parse_scalar(field);
+}
+
+/* A location is one word; whatever it leads to is not checked, but text is. */
+static void ue_set_location(struct ue_field *field, enum ue_field_place place)
+{
+	bool text = strstr(field->type, "char");
+
+	field->place = place;
+	field->size = sizeof(u32);
+	field->kind = text ? UE_KIND_STRING : UE_KIND_BYTES;
+	field->print = text ? "%s" : "%llu";
+}
+
+/* Joins the words of a type with one space, in place at @to. */
+static char *ue_join(char *to, char **words, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		size_t length = strlen(words[i]);
+
+		if (i)
+			*to++ = ' ';
+		memmove(to, words[i], length);
+		to += length;
+	}
+	*to++ = '\0';
+	return to;
+}
+
+/*
+ * Which words are the type, which the name and which the size: one row for
+ * each form of a field.
+ */
+static const struct ue_field_form {
+	const char *first;	/* word, NULL for any */
+	const char *second;
+	u8 type_words;
+	bool has_size;
+	u8 place;
+} ue_field_forms[] = {
+	{ "struct",	NULL,		2, true,  UE_PLACE_HERE },
+	{ "__data_loc",	"unsigned",	3, false, UE_PLACE_DATA_LOC },
+	{ "__data_loc",	NULL,		2, false, UE_PLACE_DATA_LOC },
+	{ "__rel_loc",	"unsigned",	3, false, UE_PLACE_REL_LOC },
+	{ "__rel_loc",	NULL,		2, false, UE_PLACE_REL_LOC },
+	{ "unsigned",	NULL,		2, false, UE_PLACE_HERE },
+	{ NULL,		NULL,		1, false, UE_PLACE_HERE },
+};
+
+static const struct ue_field_form *ue_find_form(char **words, int nr)
+{
+	const struct ue_field_form *form = ue_field_forms;
+
+	for (;; form++) {
+		if (form->first && strcmp(form->first, words[0]))
+			continue;
+		if (form->second &&
+		    (nr < 2 || strcmp(form->second, words[1])))
+			continue;
+		return form;
+	}
+}
+
+/* @text is cut up into words; the field's own text goes to *store. */
+static int ue_parse_field(char *text, char **store, struct ue_field *field)
+{
+	char *words[UE_FIELD_WORDS_MAX];
+	const struct ue_field_form *form;
+	char *word;
+	int nr = 0;
+
+	while ((word = ue_next_word(&text))) {
+		if (nr == UE_FIELD_WORDS_MAX)
+			return -EINVAL;
+		words[nr++] = word;
+	}
+	form = ue_find_form(words, nr);
+	if (nr != form->type_words + 1 + form->has_size)
+		return -EINVAL;
+
+	field->type = *store;
+	*store = ue_join(*store, words, form->type_words);
+	field->name = *store;
+	*store = ue_join(*store, words + form->type_words, 1);
+	field->is_signed = field->type[0] != 'u';
+
+	if (form->place != UE_PLACE_HERE) {
+		ue_set_location(field, form->place);
+		return 0;
+	}
+	if (!form->has_size)
+		return ue_parse_plain_type(field);
+
+	field->kind = UE_KIND_BYTES;
+	field->print = "%llu";
+	if (kstrtou32(words[nr - 1], 10, &field->size) || !field->size)
+		return -EINVAL;
+	return 0;
+}
+
+static bool ue_is_blank(const char *text)
+{
+	while (ue_is_space(*text))
+		text++;
+	return !*text;
+}
+
+static int ue_parse_fields(char *text, char *store, struct ue_format *format)
+{
+	u64 offset = 0;
+	char *part;
+	int err;
+
+	while ((part = strsep(&text, ";"))) {
+		struct ue_field *field = &format->fields[format->nr_fields];
+
+		if (ue_is_blank(part))
+			continue;
+		err = ue_parse_field(part, &store, field);
+		if (err)
+			return err;
+		field->offset = offset;
+		offset += field->size;
+		if (offset > UE_PAYLOAD_MAX)
+			return -EINVAL;
+		format->nr_locations += field->place != UE_PLACE_HERE;
+		format->nr_fields++;
+	}
+	format->size = offset;
+	return 0;
+}
+
+static size_t ue_count_fields(const char *command)
+{
+	size_t nr = 1;
+
+	while ((command = strchr(command, ';'))) {
+		command++;
+		nr++;
+	}
+	return nr;
+}
+
+static int ue_parse_into(struct ue_format *format, char *copy, char *store)
+{
+	char *rest = copy;
+	char *name;
+
+	/* What stands before the first white space, which may be nothing. */
+	if (!*rest || ue_is_space(*rest))
+		return -EINVAL;
+	name = ue_next_word(&rest);
+	if (!ue_event_name_valid(name))
+		return -EINVAL;
+	format->name = store;
+	store = ue_join(store, &name, 1);
+	return ue_parse_fields(rest, store, format);
+}
+
+int ue_format_parse(const char *command, struct ue_format **result)
+{
+	size_t length = strlen(command) + 1;
+	size_t nr = ue_count_fields(command);
+	struct ue_format *format;
+	char *copy;
+	int err;
+
+	/*
+	 * The kept text is no longer than the command, but that a field's
+	 * end, the ';' or the NUL, becomes the NUL of its last word.
+	 */
+	format = kzalloc(struct_size(format, fields, nr) + length + nr,
+			 GFP_KERNEL_ACCOUNT);
+	copy = kstrdup(command, GFP_KERNEL);
+	err = -ENOMEM;
+	if (format && copy)
+		err = ue_parse_into(format, copy,
+				    (char *)&format->fields[nr]);
+	kfree(copy);
+	if (err)
+		kfree(format);
+	else
+		*result = format;
+	return err;
+}
+
+bool ue_format_equal(const struct ue_format *a, const struct ue_format *b)
+{
+	if (a->nr_fields != b->nr_fields)
+		return false;
+	for (int i = 0; i < a->nr_fields; i++) {
+		const struct ue_field *x = &a->fields[i], *y = &b->fields[i];
+
+		if (x->size != y->size || strcmp(x->type, y->type) ||
+		    strcmp(x->name, y->name))
+			return false;
+	}
+	return true;
+}
+
+static const char *ue_accessor(const struct ue_field *field)
+{
+	if (field->kind != UE_KIND_STRING)
+		return "REC->%s";
+	switch (field->place) {
+	case UE_PLACE_DATA_LOC:
+		return "__get_str(%s)";
+	case UE_PLACE_REL_LOC:
+		return "__get_rel_str(%s)";
+	default:
+		return "REC->%s";
+	}
+}
+
+/* Writes what fits; returns the length of the whole, as snprintf() does. */
+static size_t ue_write_print_fmt(const struct ue_format *format, char *text,
+				 size_t size)
+{
+	size_t at = 0;
+
+#define UE_APPEND(...) \
+	(at += snprintf(text + min(at, size), size - min(at, size), __VA_ARGS__))
+
+	UE_APPEND("\"");
+	for (int i = 0; i < format->nr_fields; i++) {
+		const struct ue_field *field = &format->fields[i];
+
+		UE_APPEND("%s%s=%s", i ? " " : "", field->name, field->print);
+	}
+	UE_APPEND("\"");
+	for (int i = 0; i < format->nr_fields; i++) {
+		const struct ue_field *field = &format->fields[i];
+
+		UE_APPEND(", ");
+		UE_APPEND(ue_accessor(field), field->name);
+	}
+#undef UE_APPEND
+	return at;
+}
+
+char *ue_format_print_fmt(const struct ue_format *format)
+{
+	size_t size = ue_write_print_fmt(format, NULL, 0) + 1;
+	char *text = kmalloc(size, GFP_KERNEL_ACCOUNT);
+
+	if (text)
+		ue_write_print_fmt(format, text, size);
+	return text;
+}

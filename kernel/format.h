@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The command format: "name[ type field[;type field]...]". Pure: knows
+ * no locks, no tracing and no memory of others.
+ */
+#ifndef UE_FORMAT_H
+#define UE_FORMAT_H
+
+#include <linux/types.h>
+
+/* The longest command, in bytes without its NUL. */
+#define UE_COMMAND_MAX		511
+
+/* Where the bytes of a field are. */
+enum ue_field_place {
+	UE_PLACE_HERE,		/* in the field itself */
+	UE_PLACE_DATA_LOC,	/* behind an offset from the record's start */
+	UE_PLACE_REL_LOC,	/* behind an offset from the field's end */
+};
+
+/* How the bytes of a field read. */
+enum ue_field_kind {
+	UE_KIND_SIGNED,		/* an integer of 1, 2, 4 or 8 bytes */
+	UE_KIND_UNSIGNED,
+	UE_KIND_STRING,		/* text up to a NUL or the end */
+	UE_KIND_BYTES,		/* bytes without a meaning of their own */
+};
+
+/**
+ * struct ue_field - one field of a payload
+ * @type: as registered, its words with one space between
+ * @name: as registered
+ * @print: the conversion in the print format, such as "%d"
+ * @offset: from the start of the payload, bytes
+ * @size: of the field itself, bytes
+ * @length: elements of a char array, else 0
+ * @place: where the bytes are
+ * @kind: how they read
+ * @is_signed: what the format file says
+ */
+struct ue_field {
+	const char *type;
+	const char *name;
+	const char *print;
+	u32 offset;
+	u32 size;
+	u16 length;
+	u8 place;
+	u8 kind;
+	bool is_signed;
+};
+
+/**
+ * struct ue_format - a parsed command; constant once parsed
+ * @name: of the event
+ * @size: of a payload's fixed part, bytes
+ * @nr_locations: fields with a @place other than UE_PLACE_HERE
+ * @nr_fields: how many fields
+ * @fields: in the order of the command
+ *
+ * One allocation: the text that the pointers lead to stands behind @fields.
+ */
+struct ue_format {
+	const char *name;
+	u32 size;
+	u16 nr_locations;
+	u16 nr_fields;
+	struct ue_field fields[];
+};
+
+/**
+ * ue_format_parse() - read a command
+ * @command: NUL-terminated, of at most UE_COMMAND_MAX bytes
+ * @format: set to the format; the caller frees it with kfree()
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL for a command that is not well-formed; -ENOMEM.
+ */
+int ue_format_parse(const char *command, struct ue_format **format);
+
+/**
+ * ue_format_equal() - have two formats the same fields?
+ * @a: one
+ * @b: the other
+ *
+ * Names of events are not compared, and fields by what they are, not by how
+ * the text was spaced.
+ */
+bool ue_format_equal(const struct ue_format *a, const struct ue_format *b);
+
+/**
+ * ue_format_print_fmt() - the print format that tools read
+ * @format: the format
+ *
+ * Context: may sleep.
+ * Return: the text as tracing's files show it, to be freed with kfree(); NULL
+ * without memory.
+ */
+char *ue_format_print_fmt(const struct ue_format *format);
+
+#endif /* UE_FORMAT_H */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One table of the symbols that the kernel does not export. Their addresses
+ * come from kallsyms_lookup_name(), and its own from a kprobe.
+ *
+ * A function's type is always that of the kernel's own declaration, so that a
+ * kernel whose prototype has drifted fails to compile.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+
+#include "kernel_symbols.h"
+
+struct mutex *ue_event_mutex;
+
+DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
+DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
+DEFINE_STATIC_CALL_NULL(ue_kallsyms_lookup_name, kallsyms_lookup_name);
+
+/* A never-called user of each symbol whose type the table can't check. */
+static void __init ue_set_event_mutex(unsigned long address)
+{
+	ue_event_mutex = (struct mutex *)address;
+}
+
+#define UE_SET_FUNCTION(name)						\
+	static void __init ue_set_##name(unsigned long address)		\
+	{								\
+		static_call_update(ue_##name, (typeof(&name))address);	\
+	}
+
+UE_SET_FUNCTION(tracefs_create_file)
+UE_SET_FUNCTION(tracefs_remove)
+
+enum ue_symbol_need {
+	UE_SYMBOL_REQUIRED,	/* without it the module does not load */
+	UE_SYMBOL_ABSENT,	/* with it the module does not load */
+};
+
+static const struct ue_symbol {
+	const char *name;
+	enum ue_symbol_need need;
+	const char *purpose;
+	void (*set)(unsigned long address);
+} ue_symbols[] __initconst = {
+	{ "user_event_mm_dup", UE_SYMBOL_ABSENT,
+	  "user_events of its own" },
+	{ "event_mutex", UE_SYMBOL_REQUIRED,
+	  "creating events", ue_set_event_mutex },
+	{ "tracefs_create_file", UE_SYMBOL_REQUIRED,
+	  "the files in tracefs", ue_set_tracefs_create_file },
+	{ "tracefs_remove", UE_SYMBOL_REQUIRED,
+	  "the files in tracefs", ue_set_tracefs_remove },
+};
+
+static int __init ue_find_kallsyms(void)
+{
+	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
+	int err = register_kprobe(&probe);
+
+	if (err) {
+		pr_err("this kernel gives no address for kallsyms_lookup_name, without which no other symbol is found (%d)\n",
+		       err);
+		return -ENOENT;
+	}
+	static_call_update(ue_kallsyms_lookup_name,
+			   (typeof(&kallsyms_lookup_name))probe.addr);
+	unregister_kprobe(&probe);
+	return 0;
+}
+
+static int __init ue_resolve(const struct ue_symbol *symbol)
+{
+	unsigned long address =
+		static_call(ue_kallsyms_lookup_name)(symbol->name);
+
+	switch (symbol->need) {
+	case UE_SYMBOL_ABSENT:
+		if (!address)
+			return 0;
+		pr_err("this kernel has %s (symbol %s): the module is not needed and not loaded\n",
+		       symbol->purpose, symbol->name);
+		return -EEXIST;
+	case UE_SYMBOL_REQUIRED:
+		if (address) {
+			symbol->set(address);
+			return 0;
+		}
+		pr_err("this kernel lacks the symbol %s, needed for %s\n",
+		       symbol->name, symbol->purpose);
+		return -ENOENT;
+	}
+	return -EINVAL;
+}
+
+int __init ue_kernel_symbols_init(void)
+{
+	int err = ue_find_kallsyms();
+
+	for (int i = 0; !err && i < ARRAY_SIZE(ue_symbols); i++)
+		err = ue_resolve(&ue_symbols[i]);
+	return err;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Brings the parts up in order, and down in reverse.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+
+#include "data_file.h"
+#include "kernel_symbols.h"
+#include "process.h"
+#include "registry.h"
+#include "status_file.h"
+#include "sysctl.h"
+
+/* The doors come last, so that nobody is inside before all is ready. */
+static const struct ue_part {
+	const char *name;
+	int (*init)(void);
+	void (*exit)(void);
+} ue_parts[] = {
+	{ "address spaces",	ue_processes_init,	ue_processes_exit },
+	{ "registry",		ue_registry_init,	ue_registry_exit },
+	{ "sysctl",		ue_sysctl_init,		ue_sysctl_exit },
+	{ "user_events_status",	ue_status_file_init,	ue_status_file_exit },
+	{ "user_events_data",	ue_data_file_init,	ue_data_file_exit },
+};
+
+static void ue_exit_parts(int nr)
+{
+	while (nr--)
+		ue_parts[nr].exit();
+	/*
+	 * A part gives back its reference to the module in its own code; this
+	 * waits for whoever has still a few instructions of it to go.
+	 */
+	synchronize_rcu_tasks();
+}
+
+static int __init ue_init(void)
+{
+	int err = ue_kernel_symbols_init();
+
+	for (int i = 0; !err && i < ARRAY_SIZE(ue_parts); i++) {
+		err = ue_parts[i].init();
+		if (err) {
+			pr_err("no %s (%d)\n", ue_parts[i].name, err);
+			ue_exit_parts(i);
+		}
+	}
+	return err;
+}
+
+static void __exit ue_exit(void)
+{
+	ue_exit_parts(ARRAY_SIZE(ue_parts));
+}
+
+module_init(ue_init);
+module_exit(ue_exit);
+
+MODULE_DESCRIPTION("user_events: trace events of user programs");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The events by name, and in order of their creation.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/jhash.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+#include <uapi/linux/user_events.h>
+
+#include "event.h"
+#include "format.h"
+#include "kernel_symbols.h"
+#include "process.h"
+#include "registry.h"
+
+/* Events of one name and kind stand under one key. */
+struct ue_key {
+	const char *name;
+	bool multi;
+};
+
+static u32 ue_hash_key(const void *data, u32 length, u32 seed)
+{
+	const struct ue_key *key = data;
+
+	return jhash(key->name, strlen(key->name), seed + key->multi);
+}
+
+static u32 ue_hash_event(const void *data, u32 length, u32 seed)
+{
+	const struct ue_event *event = data;
+	struct ue_key key = { event->format->name, event->multi };
+
+	return ue_hash_key(&key, 0, seed);
+}
+
+static int ue_compare(struct rhashtable_compare_arg *arg, const void *data)
+{
+	const struct ue_event *event = data;
+	const struct ue_key *key = arg->key;
+
+	return key->multi != event->multi ||
+	       strcmp(key->name, event->format->name);
+}
+
+static const struct rhashtable_params ue_params = {
+	.head_offset = offsetof(struct ue_event, by_name),
+	.hashfn = ue_hash_key,
+	.obj_hashfn = ue_hash_event,
+	.obj_cmpfn = ue_compare,
+	.automatic_shrinking = true,
+};
+
+/* Changed with event_mutex held, read under RCU. */
+static struct rhltable ue_by_name;
+static DEFINE_XARRAY(ue_by_serial);
+
+/* Protected by event_mutex. */
+static unsigned long ue_next_serial;
+static unsigned long ue_next_multi_id;
+
+/* Changed with event_mutex held, read without. */
+static unsigned int ue_nr_active;
+static unsigned int ue_nr_busy;
+
+unsigned int ue_registry_max = 32768;
+
+static void ue_registry_unlink(struct ue_event *event)
+{
+	xa_erase(&ue_by_serial, event->serial);
+	rhltable_remove(&ue_by_name, &event->by_name, ue_params);
+	WRITE_ONCE(ue_nr_active, ue_nr_active - 1);
+}
+
+static void ue_registry_remove(struct ue_event *event)
+{
+	ue_registry_unlink(event);
+	ue_event_withdraw(event);
+	ue_event_free(event);
+}
+
+static void ue_registry_idle(struct ue_event *event)
+{
+	if (!event->persistent && ue_event_claim(event))
+		ue_registry_remove(event);
+}
+
+static void ue_registry_recorded(struct ue_event *event)
+{
+	int change = ue_event_enabled(event) ? 1 : -1;
+
+	WRITE_ONCE(ue_nr_busy, ue_nr_busy + change);
+	ue_processes_update(event);
+}
+
+static const struct ue_event_owner ue_registry_owner = {
+	.idle = ue_registry_idle,
+	.recorded = ue_registry_recorded,
+};
+
+/*
+ * Finds the event of a name and these fields, and becomes its user. Events
+ * that are being taken away are passed over: with event_mutex held there are
+ * none.
+ */
+static struct ue_event *ue_registry_find(const struct ue_format *format,
+					 bool multi)
+{
+	struct ue_key key = { format->name, multi };
+	struct rhlist_head *list, *at;
+	struct ue_event *event, *found = NULL;
+
+	rcu_read_lock();
+	list = rhltable_lookup(&ue_by_name, &key, ue_params);
+	rhl_for_each_entry_rcu(event, at, list, by_name) {
+		bool equal = ue_format_equal(event->format, format);
+
+		if (equal ? ue_event_tryget(event) :
+			    !multi && !ue_event_gone(event)) {
+			found = equal ? event : ERR_PTR(-EADDRINUSE);
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+static struct ue_event *ue_registry_make(struct ue_format *format, bool multi)
+{
+	struct ue_event *event;
+	char *name;
+
+	if (!multi)
+		return ue_event_create(format, format->name,
+				       USER_EVENTS_SYSTEM, &ue_registry_owner);
+
+	name = kasprintf(GFP_KERNEL, "%s.%lx", format->name, ue_next_multi_id);
+	if (!name)
+		return NULL;
+	event = ue_event_create(format, name, USER_EVENTS_MULTI_SYSTEM,
+				&ue_registry_owner);
+	kfree(name);
+	return event;
+}
+
+static int ue_registry_link(struct ue_event *event)
+{
+	int err;
+
+	err = xa_insert(&ue_by_serial, event->serial, event,
+			GFP_KERNEL_ACCOUNT);
+	if (err)
+		return err;
+	err = rhltable_insert(&ue_by_name, &event->by_name, ue_params);
+	if (err) {
+		xa_erase(&ue_by_serial, event->serial);
+		return -ENOMEM;
+	}
+	WRITE_ONCE(ue_nr_active, ue_nr_active + 1);
+
+	err = ue_event_publish(event);
+	if (err)
+		ue_registry_unlink(event);
+	return err;
+}
+
+/* Owns @format from the call on. With event_mutex held. */
+static struct ue_event *ue_registry_create(struct ue_format *format, bool multi)
+{
+	struct ue_event *event = NULL;
+	bool room = ue_nr_active < READ_ONCE(ue_registry_max);
+	int err;
+
+	if (room)
+		event = ue_registry_make(format, multi);
+	if (!event) {
+		kfree(format);
+		return ERR_PTR(room ? -ENOMEM : -EMFILE);
+	}
+	event->multi = multi;
+	event->serial = ue_next_serial;
+	err = ue_registry_link(event);
+	if (err) {
+		/* Readers may have seen it; the format goes with it. */
+		ue_event_free(event);
+		return ERR_PTR(err);
+	}
+	ue_next_serial++;
+	ue_next_multi_id += multi;
+	return event;
+}
+
+static struct ue_event *ue_registry_get(struct ue_format *format,
+					unsigned int flags)
+{
+	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
+	bool persist = flags & USER_EVENT_REG_PERSIST;
+	struct ue_event *event = ue_registry_find(format, multi);
+
+	/* The common case, without the kernel's lock. */
+	if (event && (IS_ERR(event) || !persist)) {
+		kfree(format);
+		return event;
+	}
+	if (event)
+		ue_event_put(event);
+
+	mutex_lock(ue_event_mutex);
+	event = ue_registry_find(format, multi);
+	if (event)
+		kfree(format);
+	else
+		event = ue_registry_create(format, multi);
+	if (!IS_ERR(event) && persist)
+		event->persistent = true;
+	mutex_unlock(ue_event_mutex);
+	return event;
+}
+
+int ue_registry_register(const char *command, unsigned int flags,
+			 struct ue_event **result)
+{
+	struct ue_format *format;
+	struct ue_event *event;
+	int err;
+
+	err = ue_format_parse(command, &format);
+	if (err)
+		return err;
+	event = ue_registry_get(format, flags);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	*result = event;
+	return 0;
+}
+
+static bool ue_may_delete(const struct ue_event *event)
+{
+	if (perfmon_capable())
+		return true;
+	return !event->persistent && uid_eq(event->creator, current_uid());
+}
+
+static int ue_registry_claim(struct ue_event *event)
+{
+	if (!ue_may_delete(event))
+		return -EPERM;
+	return ue_event_claim(event) ? 1 : -EBUSY;
+}
+
+/*
+ * Claims the events of @key: how many, or the first one's error, with none
+ * claimed. With event_mutex held, so that none comes or goes meanwhile.
+ */
+static int ue_registry_claim_all(const struct ue_key *key)
+{
+	struct rhlist_head *list, *at;
+	struct ue_event *event;
+	int nr = 0, result = 0;
+
+	rcu_read_lock();
+	list = rhltable_lookup(&ue_by_name, key, ue_params);
+	rhl_for_each_entry_rcu(event, at, list, by_name) {
+		result = ue_registry_claim(event);
+		if (result < 0)
+			break;
+		nr += result;
+	}
+	if (result < 0) {
+		rhl_for_each_entry_rcu(event, at, list, by_name) {
+			if (!nr--)
+				break;
+			ue_event_unclaim(event);
+		}
+	}
+	rcu_read_unlock();
+	return result < 0 ? result : nr;
+}
+
+static void ue_registry_remove_all(const struct ue_key *key)
+{
+	struct rhlist_head *list;
+
+	for (;;) {
+		rcu_read_lock();
+		list = rhltable_lookup(&ue_by_name, key, ue_params);
+		rcu_read_unlock();
+		if (!list)
+			break;
+		/* event_mutex keeps it. */
+		ue_registry_remove(container_of(list, struct ue_event,
+						by_name));
+	}
+}
+
+static void ue_registry_unclaim_all(const struct ue_key *key)
+{
+	struct rhlist_head *list, *at;
+	struct ue_event *event;
+
+	rcu_read_lock();
+	list = rhltable_lookup(&ue_by_name, key, ue_params);
+	rhl_for_each_entry_rcu(event, at, list, by_name)
+		ue_event_unclaim(event);
+	rcu_read_unlock();
+}
+
+int ue_registry_delete(const char *name)
+{
+	const struct ue_key single = { name, false }, multi = { name, true };
+	int nr_single, nr_multi;
+
+	mutex_lock(ue_event_mutex);
+	nr_single = ue_registry_claim_all(&single);
+	nr_multi = nr_single < 0 ? nr_single : ue_registry_claim_all(&multi);
+	if (nr_multi >= 0) {
+		ue_registry_remove_all(&single);
+		ue_registry_remove_all(&multi);
+	} else if (nr_single > 0) {
+		ue_registry_unclaim_all(&single);
+	}
+	mutex_unlock(ue_event_mutex);
+
+	if (nr_multi < 0)
+		return nr_multi;
+	return nr_single + nr_multi ? 0 : -ENOENT;
+}
+
+struct ue_event *ue_registry_next(unsigned long *serial)
+{
+	struct ue_event *event;
+
+	event = xa_find(&ue_by_serial, serial, ULONG_MAX, XA_PRESENT);
+	while (event && ue_event_gone(event))
+		event = xa_find_after(&ue_by_serial, serial, ULONG_MAX,
+				      XA_PRESENT);
+	return event;
+}
+
+unsigned int ue_registry_active(void)
+{
+	return READ_ONCE(ue_nr_active);
+}
+
+unsigned int ue_registry_busy(void)
+{
+	return READ_ONCE(ue_nr_busy);
+}
+
+int ue_registry_init(void)
+{
+	return rhltable_init(&ue_by_name, &ue_params);
+}
+
+void ue_registry_exit(void)
+{
+	struct ue_event *event;
+	unsigned long serial;
+
+	mutex_lock(ue_event_mutex);
+	xa_for_each(&ue_by_serial, serial, event) {
+		ue_registry_unlink(event);
+		ue_event_abandon(event);
+	}
+	mutex_unlock(ue_event_mutex);
+
+	ue_events_exit();
+	rhltable_destroy(&ue_by_name);
+}

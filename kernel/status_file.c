@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The file user_events_status.
+ *
+ * The position in the file is the serial of an event, so that a reader goes
+ * on where it was, whatever has come or gone meanwhile.
+ */
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+#include "event.h"
+#include "kernel_symbols.h"
+#include "registry.h"
+#include "status_file.h"
+
+/* The position of the counts, behind every event. */
+#define UE_STATUS_COUNTS	(LLONG_MAX - 1)
+
+/* Stands for the counts where others are events. */
+static char ue_status_counts;
+
+static struct dentry *ue_status_dentry;
+
+/* The event at @position or behind it, and in the end the counts. */
+static void *ue_status_find(loff_t *position)
+{
+	unsigned long serial = *position;
+	struct ue_event *event;
+
+	if (*position > UE_STATUS_COUNTS)
+		return NULL;
+	event = *position < UE_STATUS_COUNTS ? ue_registry_next(&serial) : NULL;
+	if (event) {
+		*position = serial;
+		return event;
+	}
+	*position = UE_STATUS_COUNTS;
+	return &ue_status_counts;
+}
+
+static void *ue_status_start(struct seq_file *seq, loff_t *position)
+	__acquires(RCU)
+{
+	rcu_read_lock();
+	return ue_status_find(position);
+}
+
+static void *ue_status_next(struct seq_file *seq, void *item, loff_t *position)
+{
+	++*position;
+	return ue_status_find(position);
+}
+
+static void ue_status_stop(struct seq_file *seq, void *item)
+	__releases(RCU)
+{
+	rcu_read_unlock();
+}
+
+static void ue_status_show_event(struct seq_file *seq,
+				 const struct ue_event *event)
+{
+	static const char * const names[] = {
+		[UE_RECORDER_FTRACE]	= "ftrace",
+		[UE_RECORDER_PERF]	= "perf",
+	};
+
+	seq_puts(seq, ue_event_name(event));
+	if (ue_event_enabled(event))
+		seq_puts(seq, " # Used by");
+	for (int kind = 0; kind < ARRAY_SIZE(names); kind++) {
+		if (READ_ONCE(event->recorders.nr[kind]))
+			seq_printf(seq, " %s", names[kind]);
+	}
+	seq_putc(seq, '\n');
+}
+
+static int ue_status_show(struct seq_file *seq, void *item)
+{
+	if (item == &ue_status_counts)
+		seq_printf(seq, "\nActive: %u\nBusy: %u\n",
+			   ue_registry_active(), ue_registry_busy());
+	else
+		ue_status_show_event(seq, item);
+	return 0;
+}
+
+static const struct seq_operations ue_status_sequence = {
+	.start	= ue_status_start,
+	.next	= ue_status_next,
+	.stop	= ue_status_stop,
+	.show	= ue_status_show,
+};
+
+static int ue_status_open(struct inode *inode, struct file *file)
+{
+	return seq_open(file, &ue_status_sequence);
+}
+
+static const struct file_operations ue_status_operations = {
+	.owner		= THIS_MODULE,
+	.open		= ue_status_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= seq_release,
+};
+
+int ue_status_file_init(void)
+{
+	ue_status_dentry = static_call(ue_tracefs_create_file)
+		("user_events_status", 0440, NULL, NULL,
+		 &ue_status_operations);
+	return ue_status_dentry ? 0 : -ENODEV;
+}
+
+void ue_status_file_exit(void)
+{
+	static_call(ue_tracefs_remove)(ue_status_dentry);
+}

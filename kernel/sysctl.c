@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /proc/sys/kernel/user_events_max.
+ */
+#include <linux/sysctl.h>
+
+#include "compat.h"
+#include "registry.h"
+#include "sysctl.h"
+
+static struct ctl_table ue_sysctls[] = {
+	{
+		.procname	= "user_events_max",
+		.data		= &ue_registry_max,
+		.maxlen		= sizeof(ue_registry_max),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
+	UE_SYSCTL_TABLE_END
+};
+
+static struct ctl_table_header *ue_sysctl_header;
+
+int ue_sysctl_init(void)
+{
+	ue_sysctl_header = register_sysctl("kernel", ue_sysctls);
+	return ue_sysctl_header ? 0 : -ENOMEM;
+}
+
+void ue_sysctl_exit(void)
+{
+	unregister_sysctl_table(ue_sysctl_header);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Writes one bit into a program's memory, through a page pinned for just that
+ * long: whatever the program does to its mappings meanwhile, the write goes
+ * to a page that was its own and writable.
+ */
+#include <linux/atomic.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+
+#include "compat.h"
+#include "user_word.h"
+
+static void ue_write_bit(void *at, const struct ue_user_bit *word, bool value)
+{
+	if (word->size == sizeof(u64)) {
+		if (value)
+			atomic64_or(BIT_ULL(word->bit), at);
+		else
+			atomic64_andnot(BIT_ULL(word->bit), at);
+	} else {
+		if (value)
+			atomic_or(BIT(word->bit), at);
+		else
+			atomic_andnot(BIT(word->bit), at);
+	}
+}
+
+/*
+ * The page was made dirty when it was pinned, but may have been written back
+ * since. Waiting for its lock could mean waiting for a file's server.
+ */
+static int ue_keep_dirty(struct page *page)
+{
+	if (likely(PageDirty(page)))
+		return 0;
+	if (!trylock_page(page))
+		return -EAGAIN;
+	set_page_dirty(page);
+	unlock_page(page);
+	return 0;
+}
+
+int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
+		      bool value)
+{
+	struct page *page;
+	void *base;
+	int err;
+
+	mmap_assert_locked(mm);
+	if (!ue_pin_page_nofault(mm, word->address, &page))
+		return -EAGAIN;
+
+	base = kmap_local_page(page);
+	ue_write_bit(base + offset_in_page(word->address), word, value);
+	kunmap_local(base);
+
+	err = ue_keep_dirty(page);
+	unpin_user_page(page);
+	return err;
+}
+
+int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word)
+{
+	bool unlocked = false;
+	int err = fixup_user_fault(mm, word->address, FAULT_FLAG_WRITE,
+				   &unlocked);
+
+	switch (err) {
+	case 0:
+	case -ENOMEM:
+	case -EINTR:
+		return err;
+	default:
+		return -EFAULT;
+	}
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One bit of a word in a program's memory. Knows neither events nor sets.
+ */
+#ifndef UE_USER_WORD_H
+#define UE_USER_WORD_H
+
+#include <linux/types.h>
+
+struct mm_struct;
+
+/**
+ * struct ue_user_bit - a bit in a program's memory
+ * @address: of the word, a multiple of @size
+ * @bit: counted from the word's least significant one
+ * @size: of the word, 4 or 8 bytes
+ */
+struct ue_user_bit {
+	unsigned long address;
+	u8 bit;
+	u8 size;
+};
+
+/**
+ * ue_user_bit_write() - write the bit, if that needs no waiting
+ * @mm: whose memory; held by the caller (mmget()), its mmap_lock held for
+ *	reading
+ * @word: which bit
+ * @value: of the bit
+ *
+ * One atomic operation on the word; no other bit is touched.
+ *
+ * Context: may sleep, but waits for no program.
+ * Return: 0; -EAGAIN when the page is absent or not writable as it is.
+ */
+int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
+		      bool value);
+
+/**
+ * ue_user_bit_fault_in() - make the bit's page present and writable
+ * @mm: as above; its mmap_lock may be dropped and taken again
+ * @word: which bit
+ *
+ * Context: waits for the program, as long as that pleases. No lock but the
+ * mmap_lock may be held.
+ * Return: 0; -EFAULT where the program itself could not write; -ENOMEM;
+ * -EINTR when the caller is being killed.
+ */
+int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word);
+
+#endif /* UE_USER_WORD_H */
