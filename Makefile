@@ -12,7 +12,7 @@ results := build/results
 
 # Steps here go one after the other, apt among them; compilers run side by side.
 .NOTPARALLEL:
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 MAKEFLAGS += --no-print-directory
@@ -46,12 +46,15 @@ kselftest: ## run the kernel's own selftests of user_events on both (about 3 min
 
 .PHONY: vm
 vm: ## boot KERNEL=6.12 with the module and the tests, run RUN="command" in it
-	@[ "$(RUN)" ] || { echo 'make vm [KERNEL=6.12] RUN="command"' >&2; exit 1; }
+	@[ "$$RUN" ] || { echo 'make vm [KERNEL=6.12] RUN="command"' >&2; exit 1; }
 	@$(packages) build vm tests trace-cmd
 	@$(MAKE) modules-$(KERNEL) selftests
 	@selftests/vm/run --show --add /usr/bin/trace-cmd \
 		$(foreach test,$(tests),--add $(test)=/tests/$(notdir $(test))) \
-		--command '$(RUN)' $(KERNEL)
+		--command "$$RUN" $(KERNEL)
+
+# With its dollar signs and quotes as they were typed.
+override export RUN := $(value RUN)
 
 .PHONY: selftests
 selftests: ## build the tests, without running them
@@ -71,7 +74,9 @@ check: ## look for warnings, style and common mistakes without running anything
 .PHONY: clean
 clean: ## remove what was built; the cache of kernels (~/.cache/user_events) stays
 	rm -rf build
-	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -C "$(KDIR)" M="$(CURDIR)" clean
+	rm -f user_events.ko user_events.o user_events.mod* .*.cmd \
+		Module.symvers modules.order
+	find kernel -name '*.o' -delete -o -name '.*.cmd' -delete
 
 .PHONY: help
 help: ## list the targets

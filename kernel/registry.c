@@ -148,13 +148,15 @@ static struct ue_event *ue_registry_make(struct ue_format *format, bool multi)
 
 static int ue_registry_link(struct ue_event *event)
 {
+	const struct ue_key key = { event->format->name, event->multi };
 	int err;
 
 	err = xa_insert(&ue_by_serial, event->serial, event,
 			GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
-	err = rhltable_insert(&ue_by_name, &event->by_name, ue_params);
+	err = rhltable_insert_key(&ue_by_name, &key, &event->by_name,
+				  ue_params);
 	if (err) {
 		xa_erase(&ue_by_serial, event->serial);
 		return -ENOMEM;
