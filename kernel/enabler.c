@@ -7,6 +7,7 @@
 #include "enabler.h"
 #include "event.h"
 
+/* Protects all enablers, sets of them and address spaces; see enabler.h. */
 DEFINE_MUTEX(ue_enabler_mutex);
 
 struct ue_enabler_set *ue_enabler_set_create(void)

@@ -102,6 +102,7 @@ static int ue_index_add(struct ue_index_table *table, struct ue_event *event)
 		return err;
 	ue_event_get(event);
 	array->events[array->nr] = event;
+	/* Pairs with ue_index_event(): who sees the index sees its event. */
 	smp_store_release(&array->nr, array->nr + 1);
 	return 0;
 }
@@ -127,6 +128,7 @@ struct ue_event *ue_index_event(struct ue_index_table *table, u32 index)
 
 	rcu_read_lock();
 	array = rcu_dereference(table->array);
+	/* Pairs with ue_index_add(). */
 	if (array && index < smp_load_acquire(&array->nr))
 		event = array->events[index];
 	rcu_read_unlock();

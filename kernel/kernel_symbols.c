@@ -14,38 +14,45 @@
 
 #include "kernel_symbols.h"
 
+/* The kernel's; see kernel_symbols.h. */
 struct mutex *ue_event_mutex;
 
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
 DEFINE_STATIC_CALL_NULL(ue_kallsyms_lookup_name, kallsyms_lookup_name);
 
-/* A never-called user of each symbol whose type the table can't check. */
+/* Makes static_call(ue_NAME) a direct branch to @address. */
+#define UE_SET_FUNCTION(name, address) \
+	static_call_update(ue_##name, (typeof(name) *)(address))
+
 static void __init ue_set_event_mutex(unsigned long address)
 {
 	ue_event_mutex = (struct mutex *)address;
 }
 
-#define UE_SET_FUNCTION(name)						\
-	static void __init ue_set_##name(unsigned long address)		\
-	{								\
-		static_call_update(ue_##name, (typeof(&name))address);	\
-	}
+static void __init ue_set_tracefs_create_file(unsigned long address)
+{
+	UE_SET_FUNCTION(tracefs_create_file, address);
+}
 
-UE_SET_FUNCTION(tracefs_create_file)
-UE_SET_FUNCTION(tracefs_remove)
+static void __init ue_set_tracefs_remove(unsigned long address)
+{
+	UE_SET_FUNCTION(tracefs_remove, address);
+}
 
 enum ue_symbol_need {
 	UE_SYMBOL_REQUIRED,	/* without it the module does not load */
 	UE_SYMBOL_ABSENT,	/* with it the module does not load */
 };
 
-static const struct ue_symbol {
+struct ue_symbol {
 	const char *name;
 	enum ue_symbol_need need;
 	const char *purpose;
 	void (*set)(unsigned long address);
-} ue_symbols[] __initconst = {
+};
+
+static const struct ue_symbol ue_symbols[] __initconst = {
 	{ "user_event_mm_dup", UE_SYMBOL_ABSENT,
 	  "user_events of its own" },
 	{ "event_mutex", UE_SYMBOL_REQUIRED,
@@ -66,8 +73,7 @@ static int __init ue_find_kallsyms(void)
 		       err);
 		return -ENOENT;
 	}
-	static_call_update(ue_kallsyms_lookup_name,
-			   (typeof(&kallsyms_lookup_name))probe.addr);
+	UE_SET_FUNCTION(kallsyms_lookup_name, probe.addr);
 	unregister_kprobe(&probe);
 	return 0;
 }
