@@ -209,6 +209,7 @@ struct ue_event *ue_event_create(struct ue_format *format, const char *name,
 	atomic_set(&event->users, UE_EVENT_GONE);
 	refcount_set(&event->references, 1);
 	INIT_LIST_HEAD(&event->enablers);
+	INIT_LIST_HEAD(&event->dynamic.list);
 	ue_recorders_init(&event->recorders);
 
 	event->tracepoint.name = kstrdup(name, GFP_KERNEL_ACCOUNT);

@@ -18,6 +18,7 @@
 #include <linux/trace_events.h>
 #include <linux/uidgid.h>
 
+#include "kernel_symbols.h"
 #include "recorder.h"
 
 struct ue_event;
@@ -45,13 +46,15 @@ struct ue_event_owner {
  * @owner: told of the event's life
  * @creator: the user who created it
  * @multi: one of several formats of its name
- * @persistent: stays without users; changed with event_mutex held
+ * @persistent: stays without users
  * @users: how many use the event; negative once it has been taken away
  * @recorders: who records it; changed with event_mutex held
  * @enablers: the words that follow its state; protected by
  *	ue_enabler_mutex
  * @serial: when it was created, counted up; its key in the registry
  * @by_name: its place among the registry's events of one name
+ * @dynamic: its place in the kernel's list of dynamic events; protected by
+ *	event_mutex
  * @references: keep the memory: one of who created it, one while @later
  *	is on its list
  * @later: on the list of events whose last user went where event_mutex
@@ -73,6 +76,7 @@ struct ue_event {
 	struct list_head enablers;
 	unsigned long serial;
 	struct rhlist_head by_name;
+	struct dyn_event dynamic;
 	refcount_t references;
 	struct llist_node later;
 	atomic_t later_queued;
@@ -111,6 +115,12 @@ void ue_event_free(struct ue_event *event);
  * Return: 0; -ENOMEM; -ENODEV when the kernel has no number for it.
  */
 int ue_event_publish(struct ue_event *event);
+
+/* ue_event_busy() - does somebody use it, or tracing refer to it? */
+static inline bool ue_event_busy(const struct ue_event *event)
+{
+	return atomic_read(&event->users) || atomic_read(&event->call.refcnt);
+}
 
 /**
  * ue_event_claim() - make sure that nobody uses the event, nor will

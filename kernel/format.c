@@ -15,6 +15,9 @@
 
 #define UE_CHAR_ARRAY_MAX	1024
 
+/* Characters of its number; the kernel's own tests want more refused. */
+#define UE_ARRAY_NUMBER_MAX	6
+
 /* Offsets in a record are ints, and start behind its common fields. */
 #define UE_PAYLOAD_MAX		(INT_MAX - 64)
 
@@ -121,7 +124,7 @@ static int ue_parse_scalar(struct ue_field *field)
 static int ue_parse_array_length(const char *text, u32 *length)
 {
 	const char *end = strchr(text, ']');
-	char number[16];
+	char number[UE_ARRAY_NUMBER_MAX + 1];
 
 	if (!end || end - text >= sizeof(number))
 		return -EINVAL;
@@ -348,52 +351,93 @@ bool ue_format_equal(const struct ue_format *a, const struct ue_format *b)
 	return true;
 }
 
-static const char *ue_accessor(const struct ue_field *field)
+static bool ue_is_text_elsewhere(const struct ue_field *field)
 {
-	if (field->kind != UE_KIND_STRING)
-		return "REC->%s";
-	switch (field->place) {
-	case UE_PLACE_DATA_LOC:
-		return "__get_str(%s)";
-	case UE_PLACE_REL_LOC:
-		return "__get_rel_str(%s)";
-	default:
-		return "REC->%s";
-	}
+	return field->place != UE_PLACE_HERE && field->kind == UE_KIND_STRING;
 }
 
-/* Writes what fits; returns the length of the whole, as snprintf() does. */
-static size_t ue_write_print_fmt(const struct ue_format *format, char *text,
-				 size_t size)
+static const char *ue_accessor(const struct ue_field *field)
 {
-	size_t at = 0;
+	if (!ue_is_text_elsewhere(field))
+		return "REC->";
+	return field->place == UE_PLACE_REL_LOC ? "__get_rel_str(" :
+						  "__get_str(";
+}
 
-#define UE_APPEND(...) \
-	(at += snprintf(text + min(at, size), size - min(at, size), __VA_ARGS__))
+static const char *ue_accessor_end(const struct ue_field *field)
+{
+	return ue_is_text_elsewhere(field) ? ")" : "";
+}
 
-	UE_APPEND("\"");
+/* Text that grows until it is full, and goes on counting then. */
+struct ue_text {
+	char *at;
+	size_t size;
+	size_t length;
+};
+
+static __printf(2, 3) void ue_append(struct ue_text *text, const char *fmt, ...)
+{
+	size_t used = min(text->length, text->size);
+	va_list arguments;
+
+	va_start(arguments, fmt);
+	text->length += vsnprintf(text->at + used, text->size - used, fmt,
+				  arguments);
+	va_end(arguments);
+}
+
+/* Runs @write twice: to know the length, and to write. */
+static char *ue_make_text(const struct ue_format *format,
+			  void (*write)(const struct ue_format *format,
+					struct ue_text *text))
+{
+	struct ue_text text = { };
+
+	write(format, &text);
+	text.size = text.length + 1;
+	text.length = 0;
+	text.at = kmalloc(text.size, GFP_KERNEL_ACCOUNT);
+	if (text.at)
+		write(format, &text);
+	return text.at;
+}
+
+static void ue_write_print_fmt(const struct ue_format *format,
+			       struct ue_text *text)
+{
+	ue_append(text, "\"");
+	for (int i = 0; i < format->nr_fields; i++)
+		ue_append(text, "%s%s=%s", i ? " " : "",
+			  format->fields[i].name, format->fields[i].print);
+	ue_append(text, "\"");
 	for (int i = 0; i < format->nr_fields; i++) {
 		const struct ue_field *field = &format->fields[i];
 
-		UE_APPEND("%s%s=%s", i ? " " : "", field->name, field->print);
+		ue_append(text, ", %s%s%s", ue_accessor(field), field->name,
+			  ue_accessor_end(field));
 	}
-	UE_APPEND("\"");
-	for (int i = 0; i < format->nr_fields; i++) {
-		const struct ue_field *field = &format->fields[i];
-
-		UE_APPEND(", ");
-		UE_APPEND(ue_accessor(field), field->name);
-	}
-#undef UE_APPEND
-	return at;
 }
 
 char *ue_format_print_fmt(const struct ue_format *format)
 {
-	size_t size = ue_write_print_fmt(format, NULL, 0) + 1;
-	char *text = kmalloc(size, GFP_KERNEL_ACCOUNT);
+	return ue_make_text(format, ue_write_print_fmt);
+}
 
-	if (text)
-		ue_write_print_fmt(format, text, size);
-	return text;
+static void ue_write_text(const struct ue_format *format, struct ue_text *text)
+{
+	ue_append(text, "%s", format->name);
+	for (int i = 0; i < format->nr_fields; i++) {
+		const struct ue_field *field = &format->fields[i];
+
+		ue_append(text, "%s %s %s", i ? ";" : "", field->type,
+			  field->name);
+		if (strstarts(field->type, "struct "))
+			ue_append(text, " %u", field->size);
+	}
+}
+
+char *ue_format_text(const struct ue_format *format)
+{
+	return ue_make_text(format, ue_write_text);
 }

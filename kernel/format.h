@@ -98,4 +98,13 @@ bool ue_format_equal(const struct ue_format *a, const struct ue_format *b);
  */
 char *ue_format_print_fmt(const struct ue_format *format);
 
+/**
+ * ue_format_text() - the canonical text, "name type field; type field"
+ * @format: the format
+ *
+ * Context: may sleep.
+ * Return: the text, to be freed with kfree(); NULL without memory.
+ */
+char *ue_format_text(const struct ue_format *format);
+
 #endif /* UE_FORMAT_H */

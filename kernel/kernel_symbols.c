@@ -16,7 +16,11 @@
 
 /* The kernel's; see kernel_symbols.h. */
 struct mutex *ue_event_mutex;
+struct mutex *ue_dyn_event_ops_mutex;
+struct list_head *ue_dyn_event_list;
+static bool ue_has_dyn_event_register;
 
+DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
 DEFINE_STATIC_CALL_NULL(ue_kallsyms_lookup_name, kallsyms_lookup_name);
@@ -40,8 +44,25 @@ static void __init ue_set_tracefs_remove(unsigned long address)
 	UE_SET_FUNCTION(tracefs_remove, address);
 }
 
+static void __init ue_set_dyn_event_ops_mutex(unsigned long address)
+{
+	ue_dyn_event_ops_mutex = (struct mutex *)address;
+}
+
+static void __init ue_set_dyn_event_list(unsigned long address)
+{
+	ue_dyn_event_list = (struct list_head *)address;
+}
+
+static void __init ue_set_dyn_event_register(unsigned long address)
+{
+	UE_SET_FUNCTION(dyn_event_register, address);
+	ue_has_dyn_event_register = true;
+}
+
 enum ue_symbol_need {
 	UE_SYMBOL_REQUIRED,	/* without it the module does not load */
+	UE_SYMBOL_OPTIONAL,	/* without it the module lacks a feature */
 	UE_SYMBOL_ABSENT,	/* with it the module does not load */
 };
 
@@ -61,6 +82,12 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "the files in tracefs", ue_set_tracefs_create_file },
 	{ "tracefs_remove", UE_SYMBOL_REQUIRED,
 	  "the files in tracefs", ue_set_tracefs_remove },
+	{ "dyn_event_register", UE_SYMBOL_OPTIONAL,
+	  "the file dynamic_events", ue_set_dyn_event_register },
+	{ "dyn_event_ops_mutex", UE_SYMBOL_OPTIONAL,
+	  "the file dynamic_events", ue_set_dyn_event_ops_mutex },
+	{ "dyn_event_list", UE_SYMBOL_OPTIONAL,
+	  "the file dynamic_events", ue_set_dyn_event_list },
 };
 
 static int __init ue_find_kallsyms(void)
@@ -83,23 +110,31 @@ static int __init ue_resolve(const struct ue_symbol *symbol)
 	unsigned long address =
 		static_call(ue_kallsyms_lookup_name)(symbol->name);
 
-	switch (symbol->need) {
-	case UE_SYMBOL_ABSENT:
+	if (symbol->need == UE_SYMBOL_ABSENT) {
 		if (!address)
 			return 0;
 		pr_err("this kernel has %s (symbol %s): the module is not needed and not loaded\n",
 		       symbol->purpose, symbol->name);
 		return -EEXIST;
-	case UE_SYMBOL_REQUIRED:
-		if (address) {
-			symbol->set(address);
-			return 0;
-		}
-		pr_err("this kernel lacks the symbol %s, needed for %s\n",
-		       symbol->name, symbol->purpose);
-		return -ENOENT;
 	}
-	return -EINVAL;
+	if (address) {
+		symbol->set(address);
+		return 0;
+	}
+	if (symbol->need == UE_SYMBOL_OPTIONAL) {
+		pr_warn("this kernel lacks the symbol %s: user_events works without %s\n",
+			symbol->name, symbol->purpose);
+		return 0;
+	}
+	pr_err("this kernel lacks the symbol %s, needed for %s\n",
+	       symbol->name, symbol->purpose);
+	return -ENOENT;
+}
+
+bool ue_has_dyn_events(void)
+{
+	return ue_has_dyn_event_register && ue_dyn_event_ops_mutex &&
+	       ue_dyn_event_list;
 }
 
 int __init ue_kernel_symbols_init(void)

@@ -9,6 +9,7 @@
 #ifndef UE_KERNEL_SYMBOLS_H
 #define UE_KERNEL_SYMBOLS_H
 
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/static_call.h>
 #include <linux/tracefs.h>
@@ -19,8 +20,40 @@
  */
 extern struct mutex *ue_event_mutex;
 
+/*
+ * What the kernel's file dynamic_events is made of; NULL where the kernel
+ * lacks any of it. struct dyn_event and its operations stand in no public
+ * header; they have been the same from 5.13 on.
+ */
+struct dyn_event;
+struct seq_file;
+
+struct dyn_event_operations {
+	struct list_head list;
+	int (*create)(const char *raw_command);
+	int (*show)(struct seq_file *m, struct dyn_event *ev);
+	bool (*is_busy)(struct dyn_event *ev);
+	int (*free)(struct dyn_event *ev);
+	bool (*match)(const char *system, const char *event, int argc,
+		      const char **argv, struct dyn_event *ev);
+};
+
+struct dyn_event {
+	struct list_head list;
+	struct dyn_event_operations *ops;
+};
+
+int dyn_event_register(struct dyn_event_operations *ops);
+
+extern struct mutex *ue_dyn_event_ops_mutex;
+extern struct list_head *ue_dyn_event_list;
+
+DECLARE_STATIC_CALL(ue_dyn_event_register, dyn_event_register);
 DECLARE_STATIC_CALL(ue_tracefs_create_file, tracefs_create_file);
 DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
+
+/* ue_has_dyn_events() - has the kernel all that dynamic_events needs? */
+bool ue_has_dyn_events(void);
 
 /**
  * ue_kernel_symbols_init() - look all symbols up

@@ -8,6 +8,7 @@
 #include <linux/rcupdate.h>
 
 #include "data_file.h"
+#include "dynamic_events.h"
 #include "kernel_symbols.h"
 #include "process.h"
 #include "registry.h"
@@ -22,6 +23,7 @@ static const struct ue_part {
 } ue_parts[] = {
 	{ "address spaces",	ue_processes_init,	ue_processes_exit },
 	{ "registry",		ue_registry_init,	ue_registry_exit },
+	{ "dynamic_events",	ue_dynamic_events_init,	ue_dynamic_events_exit },
 	{ "sysctl",		ue_sysctl_init,		ue_sysctl_exit },
 	{ "user_events_status",	ue_status_file_init,	ue_status_file_exit },
 	{ "user_events_data",	ue_data_file_init,	ue_data_file_exit },

@@ -68,6 +68,16 @@ static unsigned int ue_nr_busy;
 
 unsigned int ue_registry_max = 32768;
 
+/* Changed with event_mutex held. */
+static const struct ue_registry_observer *ue_observer;
+
+void ue_registry_observe(const struct ue_registry_observer *observer)
+{
+	mutex_lock(ue_event_mutex);
+	ue_observer = observer;
+	mutex_unlock(ue_event_mutex);
+}
+
 static void ue_registry_unlink(struct ue_event *event)
 {
 	xa_erase(&ue_by_serial, event->serial);
@@ -77,15 +87,25 @@ static void ue_registry_unlink(struct ue_event *event)
 
 static void ue_registry_remove(struct ue_event *event)
 {
+	if (ue_observer)
+		ue_observer->removed(event);
 	ue_registry_unlink(event);
 	ue_event_withdraw(event);
 	ue_event_free(event);
 }
 
+int ue_registry_remove_event(struct ue_event *event)
+{
+	if (!ue_event_claim(event))
+		return -EBUSY;
+	ue_registry_remove(event);
+	return 0;
+}
+
 static void ue_registry_idle(struct ue_event *event)
 {
-	if (!event->persistent && ue_event_claim(event))
-		ue_registry_remove(event);
+	if (!event->persistent)
+		ue_registry_remove_event(event);
 }
 
 static void ue_registry_recorded(struct ue_event *event)
@@ -170,8 +190,10 @@ static int ue_registry_link(struct ue_event *event)
 }
 
 /* Owns @format from the call on. With event_mutex held. */
-static struct ue_event *ue_registry_create(struct ue_format *format, bool multi)
+static struct ue_event *ue_registry_create(struct ue_format *format,
+					   unsigned int flags)
 {
+	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
 	struct ue_event *event = NULL;
 	bool room = ue_nr_active < READ_ONCE(ue_registry_max);
 	int err;
@@ -183,6 +205,7 @@ static struct ue_event *ue_registry_create(struct ue_format *format, bool multi)
 		return ERR_PTR(room ? -ENOMEM : -EMFILE);
 	}
 	event->multi = multi;
+	event->persistent = flags & USER_EVENT_REG_PERSIST;
 	event->serial = ue_next_serial;
 	err = ue_registry_link(event);
 	if (err) {
@@ -192,6 +215,8 @@ static struct ue_event *ue_registry_create(struct ue_format *format, bool multi)
 	}
 	ue_next_serial++;
 	ue_next_multi_id += multi;
+	if (ue_observer)
+		ue_observer->added(event);
 	return event;
 }
 
@@ -199,25 +224,19 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 					unsigned int flags)
 {
 	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
-	bool persist = flags & USER_EVENT_REG_PERSIST;
 	struct ue_event *event = ue_registry_find(format, multi);
 
 	/* The common case, without the kernel's lock. */
-	if (event && (IS_ERR(event) || !persist)) {
+	if (event) {
 		kfree(format);
 		return event;
 	}
-	if (event)
-		ue_event_put(event);
-
 	mutex_lock(ue_event_mutex);
 	event = ue_registry_find(format, multi);
 	if (event)
 		kfree(format);
 	else
-		event = ue_registry_create(format, multi);
-	if (!IS_ERR(event) && persist)
-		event->persistent = true;
+		event = ue_registry_create(format, flags);
 	mutex_unlock(ue_event_mutex);
 	return event;
 }

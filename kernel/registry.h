@@ -18,7 +18,7 @@ extern unsigned int ue_registry_max;
 /**
  * ue_registry_register() - find or create the event of a command
  * @command: as a program gives it
- * @flags: of enum user_reg_flag
+ * @flags: of enum user_reg_flag; whether it persists is for who creates it
  * @event: set to the event; the caller is a user of it
  *
  * Context: may sleep; event_mutex not held.
@@ -40,6 +40,35 @@ int ue_registry_register(const char *command, unsigned int flags,
  * use.
  */
 int ue_registry_delete(const char *name);
+
+/**
+ * ue_registry_remove_event() - delete one event
+ * @event: the event, not to be touched after a success
+ *
+ * Context: event_mutex held.
+ * Return: 0, or -EBUSY when it is in use.
+ */
+int ue_registry_remove_event(struct ue_event *event);
+
+/**
+ * struct ue_registry_observer - who wants to know of every event
+ * @added: the event can be found from now on
+ * @removed: it can't any more
+ *
+ * Both are called with event_mutex held.
+ */
+struct ue_registry_observer {
+	void (*added)(struct ue_event *event);
+	void (*removed)(struct ue_event *event);
+};
+
+/**
+ * ue_registry_observe() - have an observer told from now on
+ * @observer: the one there is, or NULL for none
+ *
+ * Context: no events yet, or none any more that it was told of.
+ */
+void ue_registry_observe(const struct ue_registry_observer *observer);
 
 /**
  * ue_registry_next() - iterate over the events in order of creation
