@@ -7,8 +7,37 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <unistd.h>
 
 namespace selftest {
+
+namespace {
+
+void parse_format(tep_handle& formats, const Event& event) {
+    const std::string text = event.format();
+    if (tep_parse_event(&formats, text.c_str(), text.size(), event.system().c_str()) != 0)
+        throw std::runtime_error("libtraceevent does not understand " + text);
+}
+
+/// What it takes to decode a record of any user event that there is. tracefs_local_events_system()
+/// does the same, but reads all symbols of the kernel for it, which takes an emulated machine a
+/// second each time.
+std::shared_ptr<tep_handle> formats_of_user_events() {
+    std::shared_ptr<tep_handle> formats(tep_alloc(), tep_free);
+    const std::string page = read_text(tracing_file("events/header_page"));
+    tep_parse_header_page(formats.get(), const_cast<char*>(page.c_str()), page.size(),
+                          sizeof(long));
+    tep_set_page_size(formats.get(), static_cast<int>(sysconf(_SC_PAGESIZE)));
+    for (const char* system : {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM}) {
+        char** events = tracefs_system_events(nullptr, system);
+        for (char** event = events; event && *event; event++)
+            parse_format(*formats, Event(*event, system));
+        tracefs_list_free(events);
+    }
+    return formats;
+}
+
+} // namespace
 
 std::string Event::path(const std::string& file) const {
     return tracing_file("events/" + system_ + "/" + name_ + "/" + file);
@@ -43,9 +72,7 @@ std::string Event::enabled() const {
 }
 
 Format::Format(const Event& event) : formats_(tep_alloc(), tep_free) {
-    const std::string text = event.format();
-    if (tep_parse_event(formats_.get(), text.c_str(), text.size(), event.system().c_str()) != 0)
-        throw std::runtime_error("libtraceevent does not understand " + text);
+    parse_format(*formats_, event);
     event_ = tep_find_event_by_name(formats_.get(), event.system().c_str(), event.name().c_str());
     if (!event_)
         throw std::runtime_error("libtraceevent does not find " + event.name());
@@ -135,11 +162,7 @@ Outcome Instance::disable(const Event& event) {
 }
 
 std::vector<Record> Instance::records() {
-    const char* systems[] = {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM, nullptr};
-    std::shared_ptr<tep_handle> formats(tracefs_local_events_system(nullptr, systems), tep_free);
-    if (!formats)
-        throw_errno("read the formats of user events");
-
+    const std::shared_ptr<tep_handle> formats = formats_of_user_events();
     struct Context {
         std::shared_ptr<tep_handle> formats;
         std::vector<Record> records;
@@ -158,7 +181,7 @@ std::vector<Record> Instance::records() {
 std::vector<std::string> Instance::trace(const Event& event) {
     std::vector<std::string> found;
     for (const std::string& line : lines_of(read_text(path("trace")))) {
-        std::size_t start = line.find(": " + event.name() + ": ");
+        std::size_t start = line.find(": " + event.name() + ":");
         if (!line.starts_with("#") && start != std::string::npos)
             found.push_back(line.substr(start + 2));
     }

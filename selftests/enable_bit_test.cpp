@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The enable bits: set while anyone records the event, in whatever memory, and nothing beside them.
+#include "child.hpp"
+#include "deadline.hpp"
+#include "mapping.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <sys/mman.h>
+#include <thread>
+
+using namespace selftest;
+
+namespace {
+
+/// A file of memory, one page long, for shared and private mappings.
+Descriptor page_in_a_file() {
+    Descriptor file(memfd_create("selftest", MFD_CLOEXEC));
+    if (file.number() < 0 || ftruncate(file.number(), static_cast<off_t>(page_size)) != 0)
+        throw_errno("memfd_create");
+    return file;
+}
+
+/// A way to switch the recording of an event on and off.
+struct Switch {
+    const char* name;
+    std::string file;
+    std::string on, off;
+    bool appends = false;
+};
+
+std::vector<Switch> switches_of(const Event& event, const Instance& instance) {
+    const std::string full_name = event.system() + ":" + event.name();
+    const std::string directory = "events/" + event.system() + "/";
+    return {
+        {"the event's enable", event.path("enable"), "1", "0"},
+        {"the subsystem's enable", tracing_file(directory + "enable"), "1", "0"},
+        {"set_event", tracing_file("set_event"), full_name, "!" + full_name, true},
+        {"an instance's enable", instance.path(directory + event.name() + "/enable"), "1", "0"},
+        {"an instance's subsystem", instance.path(directory + "enable"), "1", "0"},
+        {"an instance's set_event", instance.path("set_event"), full_name, "!" + full_name, true},
+        {"a traceon trigger", event.path("trigger"), "traceon", "!traceon"},
+        {"a stacktrace trigger", event.path("trigger"), "stacktrace", "!stacktrace"},
+        {"a hist trigger", event.path("trigger"), "hist:keys=a", "!hist:keys=a"},
+        {"an instance's trigger", instance.path(directory + event.name() + "/trigger"), "traceoff",
+         "!traceoff"},
+    };
+}
+
+void flip(const Switch& way, bool on) {
+    const std::string& text = on ? way.on : way.off;
+    expect(write_text(way.file, text, way.appends ? O_APPEND : 0), text + " > " + way.file);
+}
+
+} // namespace
+
+TEST_CASE("Whatever records an event sets its bit, at once, and clears it again") {
+    Word word{0};
+    Instance instance;
+    DataFile file;
+    const Event event(unique_name("ways"));
+    REQUIRE(file.register_event(&word, 9, event.name() + " u32 a") == succeeds());
+    for (const Switch& way : switches_of(event, instance)) {
+        CAPTURE(way.name);
+        for (int round = 0; round < 3; round++) {
+            flip(way, true);
+            CHECK(word == 1u << 9);
+            flip(way, false);
+            CHECK(word == 0);
+        }
+    }
+}
+
+TEST_CASE("The bit stays set until the last recorder is gone") {
+    Word word{0};
+    Instance instance;
+    DataFile file;
+    const Event event(unique_name("several"));
+    REQUIRE(file.register_event(&word, 0, event.name() + " u32 a") == succeeds());
+    const auto ways = switches_of(event, instance);
+    const Switch &top_level = ways[0], &in_instance = ways[3], &trigger = ways[6];
+
+    flip(top_level, true);
+    CHECK(word == 1);
+    flip(in_instance, true);
+    flip(top_level, false);
+    CHECK(word == 1);
+    flip(trigger, true);
+    flip(in_instance, false);
+    CHECK(word == 1);
+    flip(trigger, false);
+    CHECK(word == 0);
+}
+
+TEST_CASE("An instance that is removed clears the bit") {
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("removed"));
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    {
+        Instance instance;
+        REQUIRE(instance.enable(event) == succeeds());
+        CHECK(word == 1);
+    }
+    CHECK(word == 0);
+}
+
+TEST_CASE("Each bit of a word can be one of its own") {
+    alignas(8) LongWord word{0};
+    const unsigned size = GENERATE(4u, 8u);
+    CAPTURE(size);
+    DataFile file;
+    const unsigned bits = size * 8;
+    SECTION("for one event") {
+        const Event event(unique_name("each_bit"));
+        for (unsigned bit = 0; bit < bits; bit++)
+            REQUIRE(file.register_event(&word, bit, event.name(), size) == succeeds());
+        {
+            Enabled enabled{event};
+            CHECK(word == (size == 8 ? ~0ull : 0xffffffffull));
+        }
+        CHECK(word == 0);
+    }
+    SECTION("for as many events") {
+        std::vector<Event> events;
+        for (unsigned bit = 0; bit < bits; bit++) {
+            events.emplace_back(unique_name("each_bit"));
+            REQUIRE(file.register_event(&word, bit, events[bit].name(), size) == succeeds());
+        }
+        for (unsigned bit = 0; bit < bits; bit++) {
+            CAPTURE(bit);
+            Enabled enabled{events[bit]};
+            CHECK(word == 1ull << bit);
+        }
+        CHECK(word == 0);
+        Enabled third{events[3]}, last{events[bits - 1]};
+        CHECK(word == (1ull << 3 | 1ull << (bits - 1)));
+    }
+}
+
+TEST_CASE("The bits beside it are the program's") {
+    alignas(8) Word words[4];
+    DataFile file;
+    const Event event(unique_name("beside"));
+    const std::uint32_t pattern = GENERATE(0u, 0xffffffffu, 0xa5a5a5a5u);
+    CAPTURE(pattern);
+    for (Word& word : words)
+        word = pattern;
+    REQUIRE(file.register_event(&words[1], 13, event.name(), 4) == succeeds());
+    REQUIRE(file.register_event(&words[2], 40, event.name(), 8) == succeeds());
+    const std::uint32_t bit_13 = 1u << 13, bit_8 = 1u << 8;
+    {
+        Enabled enabled{event};
+        CHECK(words[1] == (pattern | bit_13));
+        CHECK(words[2] == pattern);
+        CHECK(words[3] == (pattern | bit_8));
+    }
+    CHECK(words[0] == pattern);
+    CHECK(words[1] == (pattern & ~bit_13));
+    CHECK(words[2] == pattern);
+    CHECK(words[3] == (pattern & ~bit_8));
+}
+
+TEST_CASE("The update is atomic for a program that changes the word with atomics") {
+    alignas(8) LongWord long_word{0};
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("atomic"));
+    REQUIRE(file.register_event(&word, 0, event.name(), 4) == succeeds());
+    REQUIRE(file.register_event(&long_word, 0, event.name(), 8) == succeeds());
+
+    // The program counts in all the other bits.
+    std::atomic<bool> stop{false};
+    std::uint64_t counted = 0;
+    std::jthread counter([&] {
+        while (!stop) {
+            word += 2;
+            long_word += 2;
+            counted++;
+        }
+    });
+    unsigned wrong = 0;
+    for (int round = 0; round < 40; round++) {
+        event.enable();
+        wrong += (word & 1) == 0 || (long_word & 1) == 0;
+        event.disable();
+        wrong += (word & 1) != 0 || (long_word & 1) != 0;
+    }
+    stop = true;
+    counter.join();
+    CHECK(wrong == 0);
+    CHECK(counted > 40);
+    CHECK(long_word == counted * 2);
+    CHECK(word == static_cast<std::uint32_t>(counted * 2));
+}
+
+TEST_CASE("REG sets the bit of an event that is enabled, and clears that of one that is not") {
+    alignas(8) Word words[2] = {0xf0, 0xff};
+    DataFile file;
+    const Event event(unique_name("at_once"));
+    REQUIRE(file.register_event(&words[0], 0, event.name()) == succeeds());
+    {
+        Enabled enabled{event};
+        CHECK(file.register_event(&words[0], 1, event.name()) == succeeds());
+        CHECK(words[0] == 0xf3);
+        CHECK(file.register_event(words, 63, event.name(), 8) == succeeds());
+        CHECK(words[1] == 0x800000ff);
+    }
+    CHECK(words[0] == 0xf0);
+    CHECK(words[1] == 0xff);
+    CHECK(file.register_event(&words[1], 4, event.name()) == succeeds());
+    CHECK(words[1] == 0xef);
+}
+
+TEST_CASE("The words of threads are kept like any others") {
+    DataFile file;
+    const Event event(unique_name("threads"));
+    Word main_word{0};
+    REQUIRE(file.register_event(&main_word, 0, event.name()) == succeeds());
+
+    constexpr unsigned threads = 4;
+    std::atomic<unsigned> registered{0}, saw_set{0}, saw_cleared{0};
+    std::atomic<bool> go{false};
+    std::vector<std::jthread> running;
+    for (unsigned i = 0; i < threads; i++)
+        running.emplace_back([&, i] {
+            Word word{0};
+            DataFile own;
+            own.index_of(&word, i, event.name());
+            registered++;
+            saw_set += eventually([&] { return word == 1u << i; });
+            saw_cleared += eventually([&] { return go && word == 0; });
+        });
+    REQUIRE(eventually([&] { return registered == threads; }));
+    {
+        Enabled enabled{event};
+        CHECK(main_word == 1);
+        CHECK(eventually([&] { return saw_set == threads; }));
+    }
+    go = true;
+    running.clear();
+    CHECK(saw_cleared == threads);
+}
+
+TEST_CASE("A registration outlives the thread that made it") {
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("thread_gone"));
+    Outcome outcome = fails(ECHILD);
+    std::jthread([&] { outcome = file.register_event(&word, 0, event.name()); }).join();
+    REQUIRE(outcome == succeeds());
+    Enabled enabled{event};
+    CHECK(word == 1);
+}
+
+TEST_CASE("Every process has bits of its own") {
+    const Event event(unique_name("processes"));
+    const auto body = [&](Channel& channel) {
+        Word word{0};
+        DataFile file;
+        file.index_of(&word, 7, event.name());
+        channel.send('r');
+        // Each question is answered with the word as it is at that moment.
+        while (channel.receive<char>() == '?')
+            channel.send(word.load());
+        return 0;
+    };
+    Child one(body), other(body);
+    REQUIRE(one.channel().receive<char>() == 'r');
+    REQUIRE(other.channel().receive<char>() == 'r');
+    const auto ask = [](Child& child) {
+        child.channel().send('?');
+        return child.channel().receive<std::uint32_t>();
+    };
+    {
+        Enabled enabled{event};
+        CHECK(ask(one) == 1u << 7);
+        CHECK(ask(other) == 1u << 7);
+    }
+    CHECK(ask(one) == 0);
+    CHECK(ask(other) == 0);
+    {
+        Enabled enabled{event};
+        one.channel().send('e');
+        CHECK(one.wait() == 0);
+        CHECK(ask(other) == 1u << 7);
+    }
+    other.channel().send('e');
+    CHECK(other.wait() == 0);
+}
+
+TEST_CASE("A word that processes share has the bits of each") {
+    Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    const Event event(unique_name("shared"));
+    Child child([&](Channel& channel) {
+        DataFile file;
+        file.index_of(shared.at(), 1, event.name());
+        channel.send('r');
+        channel.receive<char>();
+        return 0;
+    });
+    REQUIRE(child.channel().receive<char>() == 'r');
+    DataFile file;
+    REQUIRE(file.register_event(shared.at(), 0, event.name()) == succeeds());
+    const Word& word = *shared.at<Word>();
+    {
+        Enabled enabled{event};
+        CHECK(word == 3);
+    }
+    CHECK(word == 0);
+    child.channel().send('e');
+    CHECK(child.wait() == 0);
+}
+
+TEST_CASE("The bit reaches a page that is absent") {
+    DataFile file;
+    const Event event(unique_name("absent"));
+    Mapping memory(1);
+    REQUIRE(file.register_event(memory.at(), 0, event.name()) == succeeds());
+    REQUIRE(file.register_event(memory.at(page_size - 8), 63, event.name(), 8) == succeeds());
+    REQUIRE(madvise(memory.at(), page_size, MADV_DONTNEED) == 0);
+    {
+        Enabled enabled{event};
+        CHECK(eventually([&] { return *memory.at<Word>() == 1; }));
+        CHECK(eventually([&] { return *memory.at<LongWord>(page_size - 8) == 1ull << 63; }));
+    }
+    CHECK(eventually([&] { return *memory.at<Word>() == 0; }));
+    CHECK(eventually([&] { return *memory.at<LongWord>(page_size - 8) == 0; }));
+}
+
+TEST_CASE("The bit reaches a page of a file") {
+    const Descriptor backing = page_in_a_file();
+    const int flags = GENERATE(MAP_SHARED, MAP_PRIVATE);
+    CAPTURE(flags);
+    Mapping memory(1, PROT_READ | PROT_WRITE, flags, backing.number());
+    DataFile file;
+    const Event event(unique_name("of_a_file"));
+    REQUIRE(file.register_event(memory.at(64), 5, event.name()) == succeeds());
+    Enabled enabled{event};
+    CHECK(eventually([&] { return *memory.at<Word>(64) == 1u << 5; }));
+
+    std::uint32_t in_file = 0;
+    REQUIRE(pread(backing.number(), &in_file, sizeof(in_file), 64) == sizeof(in_file));
+    CHECK(in_file == (flags == MAP_SHARED ? 1u << 5 : 0));
+}
+
+TEST_CASE("Memory that cannot be written is passed over, and tried again at the next change") {
+    DataFile file;
+    const Event event(unique_name("passed_over"));
+    Mapping memory(1);
+    Word other{0};
+    REQUIRE(file.register_event(memory.at(), 0, event.name()) == succeeds());
+    REQUIRE(file.register_event(&other, 0, event.name()) == succeeds());
+    const Word& word = *memory.at<Word>();
+
+    memory.protect(PROT_READ);
+    {
+        Enabled enabled{event};
+        CHECK(other == 1);
+        CHECK(word == 0);
+    }
+    memory.protect(PROT_READ | PROT_WRITE);
+    CHECK(word == 0);
+    {
+        Enabled enabled{event};
+        CHECK(eventually([&] { return word == 1; }));
+        memory.protect(PROT_READ);
+    }
+    CHECK(word == 1);
+    memory.protect(PROT_READ | PROT_WRITE);
+    {
+        Enabled enabled{event};
+        CHECK(eventually([&] { return word == 1; }));
+    }
+    CHECK(eventually([&] { return word == 0; }));
+}
+
+TEST_CASE("Nothing is written where no registration is any more") {
+    DataFile file;
+    const Event event(unique_name("not_any_more"));
+    Mapping memory(1);
+    auto& words = *memory.at<std::array<Word, 4>>();
+    REQUIRE(file.register_event(&words[0], 0, event.name()) == succeeds());
+    REQUIRE(file.register_event(&words[1], 0, event.name()) == succeeds());
+    REQUIRE(file.unregister(&words[0], 0) == succeeds());
+    // And a process that has ended takes its registrations along, though its addresses are these.
+    REQUIRE(in_child([&] {
+                DataFile own;
+                return own.register_event(&words[2], 0, event.name()).error();
+            }) == 0);
+    Enabled enabled{event};
+    // The fork made the page one that is copied on the next write.
+    CHECK(eventually([&] { return words[1] == 1; }));
+    CHECK(words[0] == 0);
+    CHECK(words[2] == 0);
+}
+
+TEST_CASE("A program may have many registrations") {
+    constexpr std::size_t count = 2000;
+    Mapping memory(8);
+    DataFile file;
+    const Event event(unique_name("many"));
+    std::size_t failures = 0;
+    for (std::size_t i = 0; i < count; i++)
+        failures += file.register_event(memory.at(i * 16), i % 32, event.name()) != succeeds();
+    REQUIRE(failures == 0);
+
+    const auto wrong = [&](bool set) {
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < count; i++)
+            wrong += *memory.at<Word>(i * 16) != (set ? 1u << i % 32 : 0);
+        return wrong;
+    };
+    {
+        Enabled enabled{event};
+        CHECK(wrong(true) == 0);
+    }
+    CHECK(wrong(false) == 0);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// How a record reads in the `trace` file.
+#include "mapping.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace selftest;
+
+namespace {
+
+/// Records one payload of an event with these fields. Returns what the trace file says of it after
+/// the event's name, without the space between.
+std::string printed(const std::string& fields, const Payload& payload) {
+    Word word{0};
+    Instance instance;
+    DataFile file;
+    const Event event(unique_name("printed"));
+    const std::uint32_t index = file.index_of(&word, 0, event.name() + fields);
+    expect(instance.enable(event), "enable " + event.name());
+    expect(file.record(index, payload), "record " + event.name());
+    const auto lines = instance.trace(event);
+    expect(instance.disable(event), "disable " + event.name());
+    if (lines.size() != 1)
+        return std::to_string(lines.size()) + " lines";
+    const std::string start = event.name() + ":";
+    const std::string rest = lines[0].substr(start.size());
+    return rest.starts_with(" ") ? rest.substr(1) : rest;
+}
+
+/// A location word.
+std::uint32_t location(std::uint32_t offset, std::uint32_t size) {
+    return DYN_LOC(offset, size);
+}
+
+} // namespace
+
+TEST_CASE("A record reads in the words of its print format") {
+    CHECK(printed(" u32 count; __rel_loc char[] msg",
+                  Payload().add(5u).add(location(0, 6)).add_string("hello")) ==
+          "count=5 msg=hello");
+    CHECK(printed(" u32 count; __data_loc char[] msg",
+                  Payload().add(5u).add(location(16, 6)).add_string("hello")) ==
+          "count=5 msg=hello");
+    CHECK(printed("", {}) == "");
+}
+
+TEST_CASE("Numbers print as their types are") {
+    struct Case {
+        const char* type;
+        Payload payload;
+        const char* text;
+    };
+    const Case cases[] = {
+        {"s64", Payload().add(INT64_MIN), "f=-9223372036854775808"},
+        {"u64", Payload().add(UINT64_MAX), "f=18446744073709551615"},
+        {"s32", Payload().add(INT32_MIN), "f=-2147483648"},
+        {"u32", Payload().add(UINT32_MAX), "f=4294967295"},
+        {"int", Payload().add(-1), "f=-1"},
+        {"unsigned int", Payload().add(-1), "f=4294967295"},
+        {"s16", Payload().add(INT16_MIN), "f=-32768"},
+        {"u16", Payload().add(UINT16_MAX), "f=65535"},
+        {"short", Payload().add<short>(-2), "f=-2"},
+        {"unsigned short", Payload().add<short>(-2), "f=65534"},
+        {"s8", Payload().add<std::int8_t>(-128), "f=-128"},
+        {"u8", Payload().add<std::uint8_t>(255), "f=255"},
+        {"char", Payload().add('A'), "f=65"},
+        {"unsigned char", Payload().add<unsigned char>(200), "f=200"},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.type);
+        CHECK(printed(std::string(" ") + test.type + " f", test.payload) == test.text);
+    }
+}
+
+TEST_CASE("Numbers print wherever they stand in the record") {
+    CHECK(printed(" u8 a; s64 b; u8 c; u32 d; u16 e", Payload()
+                                                          .add<std::uint8_t>(1)
+                                                          .add<std::int64_t>(-2)
+                                                          .add<std::uint8_t>(3)
+                                                          .add(4u)
+                                                          .add<std::uint16_t>(5)) ==
+          "a=1 b=-2 c=3 d=4 e=5");
+}
+
+TEST_CASE("Arrays of characters print up to their NUL or their end") {
+    CHECK(
+        printed(" char[8] a; unsigned char[8] b",
+                Payload().add_characters({"abc\0def\0", 8}).add_characters({"xyz\0\0\0\0\0", 8})) ==
+        "a=abc b=xyz");
+    CHECK(printed(" char[4] a; unsigned char[4] b", Payload().add_characters("abcdefgh")) ==
+          "a=abcd b=efgh");
+    CHECK(printed(" char[1] a; u8 b", Payload().add('x').add<std::uint8_t>(7)) == "a=x b=7");
+    CHECK(printed(" char[4] a", Payload().add(0u)) == "a=");
+}
+
+TEST_CASE("Bytes that are no characters print as hexadecimal") {
+    CHECK(printed(" __rel_loc u8[] a", Payload().add(location(0, 4)).add(0xdd0c0b0a)) ==
+          "a=0a0b0cdd");
+    CHECK(printed(" __data_loc u8[] a; u32 b",
+                  Payload().add(location(16, 3)).add(7u).add_characters("\x01\x80\xff")) ==
+          "a=0180ff b=7");
+    CHECK(printed(" __rel_loc u16[] a", Payload().add(location(0, 4)).add(0x44332211)) ==
+          "a=11223344");
+    CHECK(
+        printed(" struct pair p 8; u8 b", Payload().add(0x8877665544332211).add<std::uint8_t>(1)) ==
+        "p=1122334455667788 b=1");
+    CHECK(printed(" __rel_loc u8[] a", Payload().add(0u)) == "a=");
+
+    std::string bytes, hexadecimal;
+    for (int i = 0; i < 300; i++) {
+        char text[3];
+        snprintf(text, sizeof(text), "%02x", i & 0xff);
+        bytes.push_back(static_cast<char>(i));
+        hexadecimal += text;
+    }
+    CHECK(printed(" __rel_loc u8[] a", Payload().add(location(0, 300)).add_characters(bytes)) ==
+          "a=" + hexadecimal);
+}
+
+TEST_CASE("Strings print from wherever their locations point") {
+    SECTION("the very end of the record") {
+        CHECK(printed(" __rel_loc char[] a",
+                      Payload().add(location(5, 3)).add_characters("junk!").add_string("ab")) ==
+              "a=ab");
+        CHECK(printed(" __rel_loc char[] a", Payload().add(location(4, 1)).add(1).add('\0')) ==
+              "a=");
+    }
+    SECTION("several, in another order than their fields") {
+        CHECK(printed(" __rel_loc char[] a; __rel_loc char[] b; __data_loc char[] c",
+                      Payload()
+                          .add(location(13, 3))
+                          .add(location(4, 3))
+                          .add(location(23, 2))
+                          .add_string("bb")
+                          .add_string("c")
+                          .add_string("aa")) == "a=aa b=bb c=c");
+    }
+    SECTION("up to a NUL inside") {
+        CHECK(printed(" __rel_loc char[] a",
+                      Payload().add(location(0, 6)).add_characters({"ab\0cd\0", 6})) == "a=ab");
+    }
+    SECTION("a long one") {
+        const std::string text(2000, 'x');
+        CHECK(printed(" __rel_loc char[] a; u8 b",
+                      Payload().add(location(1, 2001)).add<std::uint8_t>(9).add_string(text)) ==
+              "a=" + text + " b=9");
+    }
+    SECTION("none") {
+        CHECK(printed(" __rel_loc char[] a", Payload().add(0u)) == "a=");
+    }
+}
+
+TEST_CASE("A payload longer than its fields prints as its fields alone") {
+    CHECK(printed(" u32 a", Payload().add(5u).add(6u).add('x')) == "a=5");
+    CHECK(printed("", Payload().add_string("extra")) == "");
+}
+
+TEST_CASE("An event's name is printed as it is") {
+    Word word{0};
+    Instance instance;
+    DataFile file;
+    const Event event(unique_name("printed") + "%s%n%d");
+    const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 100%s");
+    const std::string enable = instance.path("events/user_events/" + event.name() + "/enable");
+    REQUIRE(write_text(enable, "1") == succeeds(1));
+    REQUIRE(file.record(index, Payload().add(5u)) == succeeds(8));
+    const auto lines = instance.trace(event);
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0] == event.name() + ": 100%s=5");
+}

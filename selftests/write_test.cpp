@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Writing records: what is refused, what is recorded, and where.
+#include "deadline.hpp"
+#include "mapping.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <sys/uio.h>
+#include <thread>
+
+using namespace selftest;
+
+namespace {
+
+/// An event registered through a file of its own and recorded in an instance of its own.
+struct Recorded {
+    explicit Recorded(const std::string& fields)
+        : event(unique_name("write")), index(file.index_of(&word, 0, event.name() + fields)) {
+        expect(instance.enable(event), "enable " + event.name());
+    }
+    ~Recorded() { instance.disable(event); }
+
+    Outcome record(const Payload& payload = {}) { return file.record(index, payload); }
+
+    Word word{0};
+    Instance instance;
+    DataFile file;
+    const Event event;
+    const std::uint32_t index;
+};
+
+/// A location word.
+std::uint32_t location(std::uint32_t offset, std::uint32_t size) {
+    return DYN_LOC(offset, size);
+}
+
+/// Writes these bytes with one writev, in parts of these sizes.
+Outcome write_in_parts(DataFile& file, Bytes bytes, const std::vector<std::size_t>& sizes) {
+    std::vector<iovec> parts;
+    std::size_t start = 0;
+    for (std::size_t size : sizes) {
+        parts.push_back({bytes.data() + start, size});
+        start += size;
+    }
+    if (start != bytes.size())
+        throw std::logic_error("the parts are not the whole");
+    return Outcome::of(writev(file.descriptor(), parts.data(), static_cast<int>(parts.size())));
+}
+
+/// Whether a record's payload is this one. The ring buffer pads it to a multiple of four bytes.
+bool is_payload(const Bytes& recorded, const Bytes& written) {
+    return recorded.size() - written.size() < 4 &&
+           std::equal(written.begin(), written.end(), recorded.begin());
+}
+
+} // namespace
+
+TEST_CASE("A write without an index that can be read is EFAULT") {
+    Recorded recorded("");
+    Mapping memory(2);
+    memory.protect(PROT_NONE, 1);
+    *memory.at<std::uint32_t>(page_size - 4) = recorded.index;
+
+    for (std::size_t size : {0, 1, 2, 3}) {
+        CAPTURE(size);
+        CHECK(recorded.file.write(memory.at(page_size - 4), size) == fails(EFAULT));
+    }
+    CHECK(recorded.file.write(nullptr, 4) == fails(EFAULT));
+    CHECK(recorded.file.write(memory.at(page_size), 4) == fails(EFAULT));
+    CHECK(recorded.file.write(memory.at(page_size - 2), 4) == fails(EFAULT));
+    CHECK(recorded.instance.records().empty());
+    CHECK(recorded.file.write(memory.at(page_size - 4), 4) == succeeds(4));
+}
+
+TEST_CASE("A write of a payload that cannot be read is EFAULT") {
+    Recorded recorded(" u32 a");
+    Mapping memory(2);
+    memory.protect(PROT_NONE, 1);
+    for (std::size_t readable : {4, 5, 8, 9, 100}) {
+        CAPTURE(readable);
+        *memory.at<std::uint32_t>(page_size - readable) = recorded.index;
+        CHECK(recorded.file.write(memory.at(page_size - readable), readable + 4) == fails(EFAULT));
+        CHECK(recorded.file.write(memory.at(page_size - readable), page_size) == fails(EFAULT));
+    }
+    CHECK(recorded.instance.records().empty());
+}
+
+TEST_CASE("The index is judged first") {
+    Recorded recorded(" u32 a");
+    DataFile other;
+    const Payload payload = Payload().add(1u);
+    const auto negative = [](int index) { return static_cast<std::uint32_t>(index); };
+
+    CHECK(recorded.file.record(negative(-1), payload) == fails(EINVAL));
+    CHECK(recorded.file.record(negative(INT_MIN), payload) == fails(EINVAL));
+    CHECK(recorded.file.record(recorded.index + 1, payload) == fails(ENOENT));
+    CHECK(recorded.file.record(INT_MAX, payload) == fails(ENOENT));
+    CHECK(other.record(recorded.index, payload) == fails(ENOENT));
+    CHECK(recorded.file.record(recorded.index + 1) == fails(ENOENT));
+    REQUIRE(recorded.instance.disable(recorded.event) == succeeds());
+    CHECK(recorded.file.record(negative(-1), payload) == fails(EINVAL));
+    CHECK(recorded.file.record(recorded.index + 1, payload) == fails(ENOENT));
+    CHECK(recorded.instance.records().empty());
+}
+
+TEST_CASE("A write for an event that nobody enabled is EBADF") {
+    Word word{0};
+    DataFile file;
+    const std::uint32_t index = file.index_of(&word, 0, unique_name("disabled") + " u32 a");
+    CHECK(file.record(index, Payload().add(1u)) == fails(EBADF));
+    CHECK(file.record(index, Payload().add(1u).add(2u)) == fails(EBADF));
+}
+
+TEST_CASE("A payload shorter than the fixed fields is EINVAL") {
+    Recorded recorded(" u32 a; __rel_loc char[] b; char[5] c");
+    const Payload whole = Payload().add(1u).add(0u).add_characters("12345");
+    const Bytes& bytes = whole.bytes();
+    for (std::size_t size = 0; size < bytes.size(); size++) {
+        CAPTURE(size);
+        const Bytes shorter(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+        CHECK(recorded.record(Payload().add_bytes(shorter)) == fails(EINVAL));
+    }
+    CHECK(recorded.instance.records().empty());
+    CHECK(recorded.record(whole) == succeeds(4 + 13));
+    CHECK(recorded.instance.records().size() == 1);
+}
+
+TEST_CASE("Locations are judged") {
+    struct Case {
+        const char* fields;
+        std::uint32_t offset, size;
+        bool good;
+    };
+    // The payload: the location, an u32 whose last byte is not 0, then "abc\0" and "wxyz".
+    const Case cases[] = {
+        // From the end of the location word: the u32 at 0, "abc" at 4, "wxyz" at 8, the end at 12.
+        {" __rel_loc char[] f; u32 x", 4, 4, true},
+        {" __rel_loc char[] f; u32 x", 5, 3, true},
+        {" __rel_loc char[] f; u32 x", 7, 1, true},
+        {" __rel_loc char[] f; u32 x", 0, 8, true},
+        {" __rel_loc char[] f; u32 x", 4, 3, false},
+        {" __rel_loc char[] f; u32 x", 4, 5, false},
+        {" __rel_loc char[] f; u32 x", 4, 8, false},
+        {" __rel_loc char[] f; u32 x", 8, 5, false},
+        {" __rel_loc char[] f; u32 x", 12, 1, false},
+        {" __rel_loc char[] f; u32 x", 0xffff, 1, false},
+        {" __rel_loc char[] f; u32 x", 4, 0xffff, false},
+        {" __rel_loc char[] f; u32 x", 0xffff, 0xffff, false},
+        {" __rel_loc unsigned char[] f; u32 x", 4, 4, true},
+        {" __rel_loc unsigned char[] f; u32 x", 4, 3, false},
+        {" __rel_loc wchar_t[] f; u32 x", 4, 4, true},
+        {" __rel_loc wchar_t[] f; u32 x", 4, 3, false},
+        // Of size 0: the byte before.
+        {" __rel_loc char[] f; u32 x", 0, 0, true},
+        {" __rel_loc char[] f; u32 x", 4, 0, false},
+        {" __rel_loc char[] f; u32 x", 8, 0, true},
+        {" __rel_loc char[] f; u32 x", 12, 0, false},
+        {" __rel_loc char[] f; u32 x", 13, 0, false},
+        // The last byte means nothing where the type has no `char` in it.
+        {" __rel_loc u8[] f; u32 x", 4, 3, true},
+        {" __rel_loc u8[] f; u32 x", 0, 12, true},
+        {" __rel_loc u8[] f; u32 x", 12, 0, true},
+        {" __rel_loc u8[] f; u32 x", 0, 13, false},
+        {" __rel_loc u8[] f; u32 x", 12, 1, false},
+        {" __rel_loc u8[] f; u32 x", 13, 0, false},
+        {" __rel_loc nonsense[] f; u32 x", 0, 12, true},
+        // From the start of the record: the u32 at 12, "abc" at 16, "wxyz" at 20, the end at 24.
+        {" __data_loc char[] f; u32 x", 16, 4, true},
+        {" __data_loc char[] f; u32 x", 16, 3, false},
+        {" __data_loc char[] f; u32 x", 20, 4, false},
+        {" __data_loc char[] f; u32 x", 20, 5, false},
+        {" __data_loc char[] f; u32 x", 20, 0, true},
+        {" __data_loc char[] f; u32 x", 24, 0, false},
+        {" __data_loc char[] f; u32 x", 25, 0, false},
+        {" __data_loc char[] f; u32 x", 0xffff, 0xffff, false},
+        {" __data_loc u8[] f; u32 x", 16, 8, true},
+        {" __data_loc u8[] f; u32 x", 24, 0, true},
+        {" __data_loc u8[] f; u32 x", 16, 9, false},
+        {" __data_loc u8[] f; u32 x", 24, 1, false},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.fields, test.offset, test.size);
+        Recorded recorded(test.fields);
+        const Payload payload = Payload()
+                                    .add(location(test.offset, test.size))
+                                    .add(0x01020304u)
+                                    .add_string("abc")
+                                    .add_characters("wxyz");
+        CHECK(recorded.record(payload) == (test.good ? succeeds(20) : fails(EFAULT)));
+        CHECK(recorded.instance.records().size() == (test.good ? 1 : 0));
+    }
+}
+
+TEST_CASE("Every location of a record is judged") {
+    Recorded recorded(" __rel_loc char[] a; __rel_loc char[] b; __data_loc u8[] c");
+    const auto payload = [](std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+        return Payload().add(a).add(b).add(c).add_string("abc");
+    };
+    const std::uint32_t a = location(8, 4), b = location(4, 4), c = location(20, 4);
+    CHECK(recorded.record(payload(a, b, c)) == succeeds(20));
+    CHECK(recorded.record(payload(a + 1, b, c)) == fails(EFAULT));
+    CHECK(recorded.record(payload(a, b + 1, c)) == fails(EFAULT));
+    CHECK(recorded.record(payload(a, b, c + 1)) == fails(EFAULT));
+    CHECK(recorded.instance.records().size() == 1);
+}
+
+TEST_CASE("What is written is what tools decode") {
+    Recorded recorded(" s64 a; u8 b; char[5] c; __rel_loc char[] d; u16 e; __data_loc char[] f;"
+                      " unsigned int g; s8 h; __rel_loc u8[] i");
+    const Payload payload = Payload()
+                                .add<std::int64_t>(-5000000000)  // at 0
+                                .add<std::uint8_t>(200)          // 8
+                                .add_characters({"four\0", 5})   // 9
+                                .add(location(15, 6))            // 14, ends at 18
+                                .add<std::uint16_t>(65535)       // 18
+                                .add(location(47, 6))            // 20
+                                .add(4000000000u)                // 24
+                                .add<std::int8_t>(-1)            // 28
+                                .add(location(12, 3))            // 29, ends at 33
+                                .add_string("hello")             // 33
+                                .add_string("world")             // 39
+                                .add_characters("\x01\x02\x03"); // 45
+    REQUIRE(recorded.record(payload) == succeeds(static_cast<long>(payload.size()) + 4));
+    const auto records = recorded.instance.records();
+    REQUIRE(records.size() == 1);
+    const Record& record = records[0];
+    CHECK(record.event() == recorded.event.name());
+    CHECK(record.pid() == gettid());
+    CHECK(record.number("a") == -5000000000);
+    CHECK(record.number("b") == 200);
+    CHECK(record.text("c") == "four");
+    CHECK(record.text("d") == "hello");
+    CHECK(record.number("e") == 65535);
+    CHECK(record.text("f") == "world");
+    CHECK(record.number("g") == 4000000000);
+    CHECK(static_cast<std::int8_t>(record.number("h")) == -1);
+    CHECK(record.bytes("i") == Payload().add_characters("\x01\x02\x03").bytes());
+    CHECK(is_payload(record.payload(), payload.bytes()));
+}
+
+TEST_CASE("An event without fields has an empty record") {
+    Recorded recorded("");
+    CHECK(recorded.record() == succeeds(4));
+    CHECK(recorded.instance.records().size() == 1);
+}
+
+TEST_CASE("A payload longer than its fields is kept whole") {
+    for (std::size_t more : {1, 2, 3, 4, 5, 100, 1000, 3000}) {
+        CAPTURE(more);
+        Recorded recorded(" u32 a");
+        const Payload payload = Payload().add(7u).add_characters(std::string(more, 'm'));
+        CHECK(recorded.record(payload) == succeeds(static_cast<long>(payload.size()) + 4));
+        const auto records = recorded.instance.records();
+        REQUIRE(records.size() == 1);
+        CHECK(records[0].number("a") == 7);
+        CHECK(is_payload(records[0].payload(), payload.bytes()));
+    }
+}
+
+TEST_CASE("writev is one record, however it is cut") {
+    Recorded recorded(" u32 a; __rel_loc char[] b");
+    const Payload payload =
+        Payload().add(recorded.index).add(0x01020304u).add(location(0, 6)).add_string("parts");
+    const std::vector<std::size_t> cuts[] = {
+        {18},    {4, 14},    {4, 4, 4, 6},     {1, 17}, {3, 15},
+        {5, 13}, {2, 2, 14}, {0, 4, 0, 14, 0}, {17, 1}, std::vector<std::size_t>(18, 1),
+    };
+    for (const auto& cut : cuts) {
+        CAPTURE(cut);
+        CHECK(write_in_parts(recorded.file, payload.bytes(), cut) == succeeds(18));
+        const auto records = recorded.instance.records();
+        REQUIRE(records.size() == 1);
+        CHECK(records[0].number("a") == 0x01020304);
+        CHECK(records[0].text("b") == "parts");
+    }
+}
+
+TEST_CASE("writev takes as many parts as the kernel does, and judges them as a write") {
+    Recorded recorded(" u32 a");
+    Bytes bytes =
+        Payload().add(recorded.index).add(9u).add_characters(std::string(1016, 'x')).bytes();
+    CHECK(write_in_parts(recorded.file, bytes, std::vector<std::size_t>(1024, 1)) ==
+          succeeds(1024));
+    CHECK(recorded.instance.records().size() == 1);
+
+    CHECK(write_in_parts(recorded.file, Payload().add('a').bytes(), {0, 1}) == fails(EFAULT));
+    CHECK(write_in_parts(recorded.file, Payload().add(recorded.index).bytes(), {2, 2}) ==
+          fails(EINVAL));
+    CHECK(write_in_parts(recorded.file, Payload().add(recorded.index + 1).bytes(), {2, 2}) ==
+          fails(ENOENT));
+    std::uint32_t index = recorded.index;
+    iovec parts[] = {{&index, 4}, {nullptr, 4}};
+    CHECK(Outcome::of(writev(recorded.file.descriptor(), parts, 2)) == fails(EFAULT));
+    CHECK(recorded.instance.records().empty());
+}
+
+TEST_CASE("Every instance that has the event enabled gets the record") {
+    Recorded recorded(" u32 a; __rel_loc char[] b");
+    Instance second, third, without;
+    REQUIRE(second.enable(recorded.event) == succeeds());
+    REQUIRE(third.enable(recorded.event) == succeeds());
+    const Payload payload = Payload().add(42u).add(location(0, 5)).add_string("same");
+    CHECK(recorded.record(payload) == succeeds(17));
+
+    for (Instance* instance : {&recorded.instance, &second, &third}) {
+        const auto records = instance->records();
+        REQUIRE(records.size() == 1);
+        CHECK(records[0].number("a") == 42);
+        CHECK(records[0].text("b") == "same");
+        CHECK(is_payload(records[0].payload(), payload.bytes()));
+    }
+    CHECK(without.records().empty());
+
+    REQUIRE(second.disable(recorded.event) == succeeds());
+    CHECK(recorded.record(payload) == succeeds(17));
+    CHECK(recorded.instance.records().size() == 1);
+    CHECK(second.records().empty());
+    CHECK(third.records().size() == 1);
+    REQUIRE(third.disable(recorded.event) == succeeds());
+}
+
+TEST_CASE("The top-level instance gets the record too") {
+    Recorded recorded(" u32 a");
+    Enabled enabled{recorded.event};
+    REQUIRE(recorded.record(Payload().add(123456u)) == succeeds(8));
+    CHECK(recorded.instance.records().size() == 1);
+    CHECK(read_text(tracing_file("trace")).find(recorded.event.name() + ":") != std::string::npos);
+}
+
+TEST_CASE("A recorder that leaves a record out does not fail the write") {
+    Recorded recorded(" u32 a");
+    const auto record = [&](std::uint32_t a) { return recorded.record(Payload().add(a)); };
+    SECTION("because it is stopped") {
+        REQUIRE(write_text(recorded.instance.path("tracing_on"), "0") == succeeds(1));
+        CHECK(record(1) == succeeds(8));
+        REQUIRE(write_text(recorded.instance.path("tracing_on"), "1") == succeeds(1));
+    }
+    SECTION("because of a filter") {
+        const std::string filter =
+            recorded.instance.path("events/user_events/" + recorded.event.name() + "/filter");
+        REQUIRE(write_text(filter, "a == 2") == succeeds(6));
+        CHECK(record(1) == succeeds(8));
+    }
+    CHECK(record(2) == succeeds(8));
+    const auto records = recorded.instance.records();
+    REQUIRE(records.size() == 1);
+    CHECK(records[0].number("a") == 2);
+}
+
+TEST_CASE("A payload that no recorder can hold is E2BIG") {
+    Recorded recorded(" u32 a");
+    const auto record = [&](std::size_t size) {
+        return recorded.record(Payload().add(1u).add_characters(std::string(size - 4, 'x')));
+    };
+    // A sub-buffer of ftrace has 4 KiB, less its headers and those of the record.
+    CHECK(record(4000) == succeeds(4004));
+    CHECK(recorded.instance.records().size() == 1);
+    for (std::size_t size : {4096ul, 5000ul, 8192ul, 65536ul, 1ul << 20}) {
+        CAPTURE(size);
+        CHECK(record(size) == fails(E2BIG));
+        CHECK(recorded.instance.records().empty());
+    }
+
+    // No size in between is lost silently, and what fits fits with every smaller size.
+    std::size_t misjudged = 0, largest = 0;
+    for (std::size_t size = 4001; size < 4096; size++) {
+        const Outcome outcome = record(size);
+        if (outcome.ok())
+            largest = size;
+        const std::size_t recorded_now = recorded.instance.records().size();
+        misjudged +=
+            outcome != (recorded_now ? succeeds(static_cast<long>(size) + 4) : fails(E2BIG));
+        misjudged += outcome.ok() && largest != size;
+    }
+    CHECK(misjudged == 0);
+    CHECK(recorded.record(Payload().add(2u)) == succeeds(8));
+    CHECK(recorded.instance.records().size() == 1);
+}
+
+TEST_CASE("Records of many threads arrive, in order of each thread") {
+    constexpr unsigned threads = 4, records_each = 500;
+    Recorded recorded(" u32 thread; u32 number; __rel_loc char[] text");
+    const bool shared_file = GENERATE(true, false);
+    CAPTURE(shared_file);
+
+    std::atomic<unsigned> failures{0};
+    const auto write_records = [&](std::uint32_t thread) {
+        Word word{0};
+        DataFile own;
+        const std::uint32_t index = own.index_of(
+            &word, 0, recorded.event.name() + " u32 thread; u32 number; __rel_loc char[] text");
+        DataFile& file = shared_file ? recorded.file : own;
+        for (std::uint32_t number = 0; number < records_each; number++) {
+            const std::string text(number % 50, static_cast<char>('a' + thread));
+            const Outcome outcome =
+                file.record(shared_file ? recorded.index : index,
+                            Payload()
+                                .add(thread)
+                                .add(number)
+                                .add(location(0, static_cast<std::uint32_t>(text.size()) + 1))
+                                .add_string(text));
+            failures += outcome != succeeds(static_cast<long>(16 + text.size() + 1));
+        }
+    };
+    {
+        std::vector<std::jthread> running;
+        for (std::uint32_t thread = 0; thread < threads; thread++)
+            running.emplace_back(write_records, thread);
+    }
+    CHECK(failures == 0);
+
+    // In the order of time; a thread's next record carries the next number.
+    std::map<long long, long long> next;
+    unsigned wrong = 0;
+    for (const Record& record : recorded.instance.records()) {
+        const long long thread = record.number("thread"), number = record.number("number");
+        wrong += number != next[thread]++;
+        wrong += record.text("text") != std::string(static_cast<std::size_t>(number % 50),
+                                                    static_cast<char>('a' + thread));
+    }
+    CHECK(wrong == 0);
+    REQUIRE(next.size() == threads);
+    for (const auto& [thread, count] : next)
+        CHECK(count == records_each);
+}
+
+TEST_CASE("Writing while the event is switched loses nothing that was said to be recorded") {
+    Recorded recorded(" u32 number");
+    Instance switched;
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> failures{0}, written{0};
+    std::jthread writer([&] {
+        for (std::uint32_t number = 0; !stop; number++) {
+            failures += recorded.record(Payload().add(number)) != succeeds(8);
+            written++;
+        }
+    });
+    unsigned switches = 0;
+    const bool enough = eventually([&] {
+        switches += switched.enable(recorded.event).ok() && switched.disable(recorded.event).ok();
+        return switches >= 50 && written >= 500;
+    });
+    stop = true;
+    writer.join();
+    CHECK(enough);
+    CHECK(failures == 0);
+
+    std::size_t wrong = 0;
+    long long last = -1;
+    for (const Record& record : switched.records()) {
+        wrong += record.number("number") <= last;
+        last = record.number("number");
+    }
+    CHECK(wrong == 0);
+}
