@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,8 +17,9 @@ class Payload {
 public:
     template <typename T>
     requires std::is_trivially_copyable_v<T> Payload& add(const T& value) {
-        const auto* start = reinterpret_cast<const std::byte*>(&value);
-        bytes_.insert(bytes_.end(), start, start + sizeof(value));
+        const std::size_t end = bytes_.size();
+        bytes_.resize(end + sizeof(value));
+        std::memcpy(bytes_.data() + end, &value, sizeof(value));
         return *this;
     }
 

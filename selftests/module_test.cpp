@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Loading and unloading the module: refused while anything is in use, complete otherwise.
+// USER_EVENTS_KO names the module, which may be loaded already. It is loaded at the end.
+#include "child.hpp"
+#include "deadline.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <sys/syscall.h>
+
+using namespace selftest;
+
+namespace {
+
+std::string module_path() {
+    const char* path = getenv("USER_EVENTS_KO");
+    return path ? path : "/user_events.ko";
+}
+
+Outcome load() {
+    const Descriptor module = Descriptor::open(module_path(), O_RDONLY);
+    return Outcome::of(syscall(SYS_finit_module, module.number(), "", 0));
+}
+
+/// Does not wait for what is in use.
+Outcome unload() {
+    return Outcome::of(syscall(SYS_delete_module, "user_events", O_NONBLOCK));
+}
+
+bool refused_as_busy(const Outcome& outcome) {
+    return outcome == fails(EWOULDBLOCK) || outcome == fails(EBUSY);
+}
+
+bool is_loaded() {
+    return exists("/sys/module/user_events");
+}
+
+/// Loads the module for a test, and again after one that left it unloaded.
+class Loaded {
+public:
+    Loaded() { ensure(); }
+    ~Loaded() {
+        if (!is_loaded())
+            load();
+    }
+    static void ensure() {
+        if (!is_loaded())
+            expect(load(), "load " + module_path());
+    }
+};
+
+/// The errno with which a file opens for reading; 0 for none.
+int error_of_open(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return file.number() < 0 ? errno : 0;
+}
+
+bool dynamic_events_lists(const std::string& prefix) {
+    for (const std::string& line : lines_of(read_text(tracing_file("dynamic_events"))))
+        if (line.starts_with(prefix))
+            return true;
+    return false;
+}
+
+/// What stands there while the module is loaded, and not otherwise.
+const char* const tracing_files[] = {"user_events_data", "user_events_status"};
+const char* const limit_file = "/proc/sys/kernel/user_events_max";
+
+/// Registers, enables, writes and reads one record.
+void check_that_it_works() {
+    Word word{0};
+    Instance instance;
+    DataFile file;
+    const Event event(unique_name("works"));
+    const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+    CHECK(word == 0);
+    REQUIRE(instance.enable(event) == succeeds());
+    CHECK(word == 1);
+    CHECK(file.record(index, Payload().add(99u)) == succeeds(8));
+    const auto records = instance.records();
+    REQUIRE(records.size() == 1);
+    CHECK(records[0].number("a") == 99);
+    REQUIRE(instance.disable(event) == succeeds());
+}
+
+} // namespace
+
+TEST_CASE("The module loads once") {
+    Loaded loaded;
+    CHECK(load() == fails(EEXIST));
+    check_that_it_works();
+}
+
+TEST_CASE("Unloading takes everything back, and loading brings it again") {
+    Loaded loaded;
+    for (const char* file : tracing_files)
+        CHECK(exists(tracing_file(file)));
+    CHECK(exists(limit_file));
+    check_that_it_works();
+
+    REQUIRE(eventually([] { return unload().ok(); }));
+    for (const char* file : tracing_files) {
+        CAPTURE(file);
+        CHECK(error_of_open(tracing_file(file)) == ENOENT);
+    }
+    CHECK(error_of_open(limit_file) == ENOENT);
+    CHECK_FALSE(exists(tracing_file("events/user_events")));
+    CHECK_FALSE(exists(tracing_file("events/user_events_multi")));
+    CHECK_FALSE(dynamic_events_lists("u:"));
+    CHECK_FALSE(is_loaded());
+
+    REQUIRE(load() == succeeds());
+    check_that_it_works();
+}
+
+TEST_CASE("The module loads and unloads a hundred times") {
+    Loaded loaded;
+    REQUIRE(eventually([] { return unload().ok(); }));
+    Word word{0};
+    for (int round = 0; round < 100; round++) {
+        INFO("round " << round);
+        REQUIRE(load() == succeeds());
+        if (round % 10 == 0)
+            check_that_it_works();
+        REQUIRE(eventually([] { return unload().ok(); }));
+    }
+    REQUIRE(load() == succeeds());
+    check_that_it_works();
+}
+
+TEST_CASE("Unloading is refused while something is in use") {
+    Loaded loaded;
+    Word word{0};
+    const Event event(unique_name("in_use"));
+
+    SECTION("user_events_data, open") {
+        DataFile file;
+        CHECK(refused_as_busy(unload()));
+    }
+    SECTION("user_events_status, open") {
+        const Descriptor file = Descriptor::open(tracing_file("user_events_status"), O_RDONLY);
+        CHECK(refused_as_busy(unload()));
+    }
+    SECTION("a registration, its file closed") {
+        DataFile file;
+        file.index_of(&word, 0, event.name());
+        file.close();
+        CHECK(refused_as_busy(unload()));
+        CHECK(event.exists());
+        CHECK(DataFile().unregister(&word, 0) == succeeds());
+    }
+    SECTION("the registration of another process") {
+        Child child([&](Channel& channel) -> int {
+            DataFile file;
+            file.index_of(&word, 0, event.name());
+            file.close();
+            channel.send('r');
+            channel.receive<char>();
+            _exit(0);
+        });
+        REQUIRE(child.channel().receive<char>() == 'r');
+        CHECK(refused_as_busy(unload()));
+        child.kill();
+    }
+    SECTION("an event that is enabled, and nothing else") {
+        {
+            DataFile file;
+            file.index_of(&word, 0, event.name());
+            REQUIRE(event.enable() == succeeds(1));
+        }
+        CHECK(event.exists());
+        CHECK(refused_as_busy(unload()));
+        CHECK(event.disable() == succeeds(1));
+    }
+    SECTION("an event that is enabled in an instance, and nothing else") {
+        Instance instance;
+        {
+            DataFile file;
+            file.index_of(&word, 0, event.name());
+            REQUIRE(instance.enable(event) == succeeds());
+        }
+        CHECK(refused_as_busy(unload()));
+        CHECK(instance.disable(event) == succeeds());
+    }
+    SECTION("an event with a trigger, and nothing else") {
+        {
+            DataFile file;
+            file.index_of(&word, 0, event.name());
+            REQUIRE(write_text(event.path("trigger"), "traceon") == succeeds(7));
+        }
+        CHECK(refused_as_busy(unload()));
+        CHECK(write_text(event.path("trigger"), "!traceon") == succeeds(8));
+    }
+
+    CHECK(event.goes());
+    CHECK(eventually([] { return unload().ok(); }));
+}
+
+TEST_CASE("An event that persists and that nobody uses goes with the module") {
+    Loaded loaded;
+    const Event event(unique_name("persists"));
+    Word word{0};
+    {
+        DataFile file;
+        file.index_of(&word, 0, event.name() + " u32 a", 4, USER_EVENT_REG_PERSIST);
+    }
+    REQUIRE(event.exists());
+    CHECK(eventually([] { return unload().ok(); }));
+    CHECK_FALSE(event.exists());
+    REQUIRE(load() == succeeds());
+    CHECK_FALSE(event.exists());
+    CHECK(status_line(event.name()).empty());
+}
+
+TEST_CASE("Records outlive the module") {
+    Loaded loaded;
+    Instance instance;
+    const Event event(unique_name("outlived"));
+    Word word{0};
+    {
+        DataFile file;
+        const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+        REQUIRE(instance.enable(event) == succeeds());
+        REQUIRE(file.record(index, Payload().add(1u)) == succeeds(8));
+        REQUIRE(instance.disable(event) == succeeds());
+    }
+    CHECK(eventually([] { return unload().ok(); }));
+    // Nothing is left that could say what is in there: only that it can be read.
+    CHECK_FALSE(read_text(instance.path("trace")).empty());
+    REQUIRE(load() == succeeds());
+    CHECK_FALSE(read_text(instance.path("trace")).empty());
+    check_that_it_works();
+}
