@@ -17,7 +17,7 @@
 #include "index_table.h"
 #include "kernel_symbols.h"
 #include "payload.h"
-#include "process.h"
+#include "registration.h"
 #include "registry.h"
 
 /* Payloads up to this many bytes are copied to the stack. */
@@ -141,12 +141,12 @@ static int ue_register_event(struct ue_data_file *data, struct ue_event *event,
 	};
 	int err;
 
-	err = ue_process_register(event, &word);
+	err = ue_register(event, &word);
 	if (err)
 		return err;
 	err = ue_give_index(data, event, write_index);
 	if (err)
-		ue_process_unregister(word.address, word.bit);
+		ue_unregister(word.address, word.bit);
 	return err;
 }
 
@@ -162,7 +162,7 @@ static long ue_ioctl_register(struct ue_data_file *data, void __user *argument)
 		err = ue_check_reg(&reg);
 	if (err)
 		return err;
-	if (ue_process_has(reg.enable_addr, reg.enable_bit))
+	if (ue_registered(reg.enable_addr, reg.enable_bit))
 		return -EADDRINUSE;
 
 	err = ue_get_event(&reg, &event);
@@ -197,7 +197,7 @@ static long ue_ioctl_unregister(struct ue_data_file *data,
 		return err;
 	if (unreg.__reserved || unreg.__reserved2)
 		return -EINVAL;
-	return ue_process_unregister(unreg.disable_addr, unreg.disable_bit);
+	return ue_unregister(unreg.disable_addr, unreg.disable_bit);
 }
 
 static const struct ue_ioctl {

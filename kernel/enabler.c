@@ -16,6 +16,7 @@ struct ue_enabler_set *ue_enabler_set_create(void)
 
 	if (set) {
 		set->enablers = RB_ROOT;
+		atomic_set(&set->shares, 1);
 		INIT_LIST_HEAD(&set->processes);
 	}
 	return set;
@@ -28,26 +29,38 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 	lockdep_assert_held(&ue_enabler_mutex);
 	rbtree_postorder_for_each_entry_safe(enabler, next, &set->enablers,
 					     in_set) {
-		if (enabler->event)
-			ue_event_put_later(ue_enabler_end(enabler));
-		ue_enabler_free(enabler);
+		list_del(&enabler->of_event);
+		ue_event_put_later(enabler->event);
+		kfree(enabler);
 	}
 	kfree(set);
 }
 
-struct ue_enabler *ue_enabler_create(const struct ue_user_bit *word)
+int ue_enablers_create(struct list_head *list, unsigned int nr)
 {
-	struct ue_enabler *enabler = kzalloc(sizeof(*enabler),
-					     GFP_KERNEL_ACCOUNT);
+	LIST_HEAD(made);
 
-	if (enabler)
-		enabler->word = *word;
-	return enabler;
+	while (nr--) {
+		struct ue_enabler *enabler = kzalloc(sizeof(*enabler),
+						     GFP_KERNEL_ACCOUNT);
+
+		if (!enabler) {
+			ue_enablers_free(&made);
+			return -ENOMEM;
+		}
+		list_add(&enabler->of_event, &made);
+	}
+	list_splice(&made, list);
+	return 0;
 }
 
-void ue_enabler_free(struct ue_enabler *enabler)
+void ue_enablers_free(struct list_head *list)
 {
-	kfree(enabler);
+	struct ue_enabler *enabler, *next;
+
+	list_for_each_entry_safe(enabler, next, list, of_event)
+		kfree(enabler);
+	INIT_LIST_HEAD(list);
 }
 
 static int ue_compare_key(unsigned long address, int bit,
@@ -96,7 +109,7 @@ struct ue_enabler *ue_enabler_after(const struct ue_enabler_set *set,
 }
 
 int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
-		      struct ue_event *event)
+		      const struct ue_user_bit *word, struct ue_event *event)
 {
 	struct rb_node **link = &set->enablers.rb_node, *parent = NULL;
 
@@ -104,8 +117,7 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	while (*link) {
 		struct ue_enabler *other =
 			rb_entry(*link, struct ue_enabler, in_set);
-		int order = ue_compare_key(enabler->word.address,
-					   enabler->word.bit, other);
+		int order = ue_compare_key(word->address, word->bit, other);
 
 		if (!order)
 			return -EADDRINUSE;
@@ -115,30 +127,42 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	rb_link_node(&enabler->in_set, parent, link);
 	rb_insert_color(&enabler->in_set, &set->enablers);
 	set->nr++;
-	enabler->set = set;
 
 	ue_event_get(event);
+	enabler->word = *word;
 	enabler->event = event;
+	enabler->set = set;
 	list_add_tail(&enabler->of_event, &event->enablers);
 	return 0;
 }
 
-struct ue_event *ue_enabler_end(struct ue_enabler *enabler)
+void ue_enabler_set_copy(struct ue_enabler_set *to,
+			 const struct ue_enabler_set *from,
+			 struct list_head *blank)
 {
+	struct rb_node *node;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	for (node = rb_first(&from->enablers); node; node = rb_next(node)) {
+		struct ue_enabler *enabler =
+			rb_entry(node, struct ue_enabler, in_set);
+		struct ue_enabler *copy =
+			list_first_entry(blank, struct ue_enabler, of_event);
+
+		list_del(&copy->of_event);
+		ue_enabler_insert(to, copy, &enabler->word, enabler->event);
+	}
+}
+
+struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
+{
+	struct ue_enabler_set *set = enabler->set;
 	struct ue_event *event = enabler->event;
 
 	lockdep_assert_held(&ue_enabler_mutex);
 	list_del(&enabler->of_event);
-	enabler->event = NULL;
-	return event;
-}
-
-void ue_enabler_erase(struct ue_enabler *enabler)
-{
-	struct ue_enabler_set *set = enabler->set;
-
-	lockdep_assert_held(&ue_enabler_mutex);
 	rb_erase(&enabler->in_set, &set->enablers);
 	set->nr--;
-	ue_enabler_free(enabler);
+	kfree(enabler);
+	return event;
 }

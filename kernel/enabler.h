@@ -22,8 +22,7 @@ extern struct mutex ue_enabler_mutex;
 /**
  * struct ue_enabler - one registration
  * @word: the bit that follows the event's state
- * @event: the event; the enabler is a user of it. NULL once the registration
- *	has ended, while its bit is being cleared.
+ * @event: the event, of which the enabler is a user
  * @set: the set it belongs to
  * @in_set: its place there, by address and bit
  * @of_event: its place among the event's enablers
@@ -40,15 +39,21 @@ struct ue_enabler {
  * struct ue_enabler_set - what an address space has registered
  * @enablers: by address and bit
  * @nr: how many
- * @processes: the struct ue_process that share the set
+ * @shares: how many address spaces have the set, those included that are just
+ *	being forked; rises without ue_enabler_mutex, see process.c
+ * @changes: counts changes of state of any of its events; read without the
+ *	mutex
+ * @processes: the struct ue_process that have the set
  */
 struct ue_enabler_set {
 	struct rb_root enablers;
 	unsigned int nr;
+	atomic_t shares;
+	unsigned long changes;
 	struct list_head processes;
 };
 
-/* Return: a set without enablers, or NULL without memory. May sleep. */
+/* Return: a set of one share without enablers, or NULL. May sleep. */
 struct ue_enabler_set *ue_enabler_set_create(void);
 
 /**
@@ -60,40 +65,51 @@ struct ue_enabler_set *ue_enabler_set_create(void);
 void ue_enabler_set_free(struct ue_enabler_set *set);
 
 /**
- * ue_enabler_create() - make an enabler that is in no set
- * @word: the bit
+ * ue_enablers_create() - make enablers that are in no set
+ * @list: they are added here, by @of_event
+ * @nr: how many
  *
  * Context: may sleep.
- * Return: the enabler, to be inserted or freed with ue_enabler_free(); NULL
- * without memory.
+ * Return: 0; -ENOMEM, with none added.
  */
-struct ue_enabler *ue_enabler_create(const struct ue_user_bit *word);
+int ue_enablers_create(struct list_head *list, unsigned int nr);
 
-void ue_enabler_free(struct ue_enabler *enabler);
+/* ue_enablers_free() - free enablers that are in no set. Any context. */
+void ue_enablers_free(struct list_head *list);
+
+/**
+ * ue_enabler_set_copy() - have all enablers of one set in another as well
+ * @to: a set without enablers
+ * @from: the other set
+ * @blank: as many enablers as @from has, from ue_enablers_create()
+ *
+ * Context: ue_enabler_mutex held.
+ */
+void ue_enabler_set_copy(struct ue_enabler_set *to,
+			 const struct ue_enabler_set *from,
+			 struct list_head *blank);
 
 /**
  * ue_enabler_insert() - put an enabler into a set
  * @set: the set; owns the enabler from a success on
  * @enabler: the enabler
+ * @word: the bit
  * @event: the event to follow; the enabler becomes a user of it
  *
  * Context: ue_enabler_mutex held.
  * Return: 0, or -EADDRINUSE when the set has its address and bit.
  */
 int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
-		      struct ue_event *event);
+		      const struct ue_user_bit *word, struct ue_event *event);
 
 /**
- * ue_enabler_end() - let an enabler follow no event any more
- * @enabler: in a set; stays there, with an event of NULL
+ * ue_enabler_erase() - take an enabler out of its set and free it
+ * @enabler: the enabler
  *
  * Context: ue_enabler_mutex held.
- * Return: the event, of which the caller is now the user in its place.
+ * Return: its event, of which the caller is now the user in its place.
  */
-struct ue_event *ue_enabler_end(struct ue_enabler *enabler);
-
-/* ue_enabler_erase() - take an ended enabler out of its set and free it. */
-void ue_enabler_erase(struct ue_enabler *enabler);
+struct ue_event *ue_enabler_erase(struct ue_enabler *enabler);
 
 /**
  * ue_enabler_find() - the enabler of an address and bit
@@ -102,7 +118,7 @@ void ue_enabler_erase(struct ue_enabler *enabler);
  * @bit: of the word
  *
  * Context: ue_enabler_mutex held.
- * Return: the enabler, ended ones included, or NULL.
+ * Return: the enabler, or NULL.
  */
 struct ue_enabler *ue_enabler_find(const struct ue_enabler_set *set,
 				   unsigned long address, u8 bit);

@@ -9,8 +9,9 @@
 
 #include "data_file.h"
 #include "dynamic_events.h"
+#include "fork.h"
 #include "kernel_symbols.h"
-#include "process.h"
+#include "registration.h"
 #include "registry.h"
 #include "status_file.h"
 #include "sysctl.h"
@@ -21,7 +22,8 @@ static const struct ue_part {
 	int (*init)(void);
 	void (*exit)(void);
 } ue_parts[] = {
-	{ "address spaces",	ue_processes_init,	ue_processes_exit },
+	{ "registrations",	ue_registrations_init,	ue_registrations_exit },
+	{ "forks",		ue_fork_init,		ue_fork_exit },
 	{ "registry",		ue_registry_init,	ue_registry_exit },
 	{ "dynamic_events",	ue_dynamic_events_init,	ue_dynamic_events_exit },
 	{ "sysctl",		ue_sysctl_init,		ue_sysctl_exit },

@@ -1,62 +1,135 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The address spaces that have enablers, and bringing their memory up to
- * date with the events.
+ * The address spaces that have enablers, and which set each of them has.
  */
 #ifndef UE_PROCESS_H
 #define UE_PROCESS_H
 
-#include "user_word.h"
+#include <linux/list.h>
+#include <linux/mmu_notifier.h>
+#include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
-struct ue_event;
-
-/**
- * ue_process_has() - has the current address space registered this pair?
- * @address: of the word
- * @bit: of the word
- *
- * Context: process context; may sleep.
- */
-bool ue_process_has(unsigned long address, u8 bit);
+struct ue_enabler_set;
 
 /**
- * ue_process_register() - let a bit of the current address space follow an
- * event
- * @event: the event; the caller is a user of it
- * @word: the bit, in user space
+ * struct ue_process - an address space that has, or had, enablers
+ * @notifier: ties it to the mm_struct, and tells of the end
+ * @mm: the address space
+ * @set: its enablers; NULL before it is known and after it is gone. Changed
+ *	with @lock and ue_enabler_mutex held, read with either.
+ * @in_set: its place among those who have @set
+ * @clearing: bits whose registration has ended, and that are being cleared
+ * @by_mm: its place in the table
+ * @all: its place among all
+ * @references: one of the notifier, one of @work while it is queued
+ * @work: brings all bits up to date
+ * @lock: taken to change the set in place, which needs the only share of it,
+ *	and to take another share of it
+ * @behind: @work is to be done; changed with ue_enabler_mutex held
+ * @changes: counts writes to its bits that a fork under way may miss; changed
+ *	with ue_enabler_mutex held
+ * @fork_seen: a fork has begun to copy the memory, and the two below are from
+ *	before it; protected by @lock
+ * @fork_changes: @changes at that time
+ * @fork_behind: @behind at that time
+ * @rcu: frees it
  *
- * On return the bit has the event's state.
- *
- * Context: process context; waits for the program's memory, no lock held.
- * Return: 0; -EADDRINUSE when the pair of address and bit is registered;
- * -EFAULT when the memory can't be written; -ENOMEM; -ERESTARTNOINTR when a
- * signal came first. On an error nothing is registered.
+ * Protected by ue_enabler_mutex where nothing else is said.
  */
-int ue_process_register(struct ue_event *event, const struct ue_user_bit *word);
+struct ue_process {
+	struct mmu_notifier notifier;
+	struct mm_struct *mm;
+	struct ue_enabler_set *set;
+	struct list_head in_set;
+	struct list_head clearing;
+	struct rhash_head by_mm;
+	struct list_head all;
+	refcount_t references;
+	struct work_struct work;
+	spinlock_t lock;
+	bool behind;
+	unsigned long changes;
+	bool fork_seen;
+	unsigned long fork_changes;
+	bool fork_behind;
+	struct rcu_head rcu;
+};
 
 /**
- * ue_process_unregister() - end that, and clear the bit
- * @address: of the word
- * @bit: of the word
- *
- * Context: process context; waits for the program's memory, no lock held.
- * Return: 0; -ENOENT when the pair is not registered; -EFAULT when the bit
- * can't be cleared, with the registration ended all the same.
+ * struct ue_share - a share of a set, taken at a fork
+ * @set: the set
+ * @changes: of the set, at the fork
+ * @stale: the copied memory may be behind the events
  */
-int ue_process_unregister(unsigned long address, u8 bit);
+struct ue_share {
+	struct ue_enabler_set *set;
+	unsigned long changes;
+	bool stale;
+};
 
 /**
- * ue_processes_update() - bring all bits of an event up to date
- * @event: the event, whose state has changed
+ * ue_process_find() - the record of an address space
+ * @mm: the address space
  *
- * What would need waiting for a program is left to a work item of that
- * program's own.
- *
- * Context: event_mutex held; waits for no program.
+ * Context: ue_enabler_mutex held.
+ * Return: the record, or NULL.
  */
-void ue_processes_update(struct ue_event *event);
+struct ue_process *ue_process_find(struct mm_struct *mm);
 
-int ue_processes_init(void);
+/**
+ * ue_process_know() - make sure that an address space is known
+ * @mm: the address space, held by the caller (mmget())
+ * @set: the set it is to have
+ *
+ * On success the caller's share of @set is the address space's. It stays
+ * known until its last user is gone.
+ *
+ * Context: may sleep; takes mmap_lock.
+ * Return: 0; -EEXIST when it is known already; -ENOMEM; -EINTR when a signal
+ * came first.
+ */
+int ue_process_know(struct mm_struct *mm, struct ue_enabler_set *set);
+
+/**
+ * ue_process_own_set() - see that nobody shares the set
+ * @process: the address space; not forgotten meanwhile, the caller holds it
+ *
+ * Context: ue_enabler_mutex held, which may be dropped meanwhile; may sleep.
+ * Return: 0 with @process->lock held, the set private; -ENOMEM, without it.
+ */
+int ue_process_own_set(struct ue_process *process);
+
+/* ue_process_is_known() - is the current address space? Any context. */
+bool ue_process_is_known(void);
+
+/**
+ * ue_process_share() - take a share of the current address space's set
+ * @share: set to it, for ue_process_know() or ue_share_drop()
+ *
+ * Context: any; sleeps not.
+ * Return: false when there is nothing to share.
+ */
+bool ue_process_share(struct ue_share *share);
+
+/**
+ * ue_share_drop() - give up a share that no address space has
+ * @set: the set
+ *
+ * Context: may sleep; ue_enabler_mutex not held.
+ */
+void ue_share_drop(struct ue_enabler_set *set);
+
+/* ue_process_put() - one reference less. Any context. */
+void ue_process_put(struct ue_process *process);
+
+/**
+ * ue_processes_init() - begin
+ * @work: what @work of an address space is to do
+ */
+int ue_processes_init(work_func_t work);
 
 /* ue_processes_exit() - forget all address spaces; at unload. */
 void ue_processes_exit(void);

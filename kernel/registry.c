@@ -13,7 +13,7 @@
 #include "event.h"
 #include "format.h"
 #include "kernel_symbols.h"
-#include "process.h"
+#include "registration.h"
 #include "registry.h"
 
 /* Events of one name and kind stand under one key. */
@@ -113,7 +113,7 @@ static void ue_registry_recorded(struct ue_event *event)
 	int change = ue_event_enabled(event) ? 1 : -1;
 
 	WRITE_ONCE(ue_nr_busy, ue_nr_busy + change);
-	ue_processes_update(event);
+	ue_registrations_update(event);
 }
 
 static const struct ue_event_owner ue_registry_owner = {

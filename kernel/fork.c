@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A forked child has the registrations of its parent, as of the fork.
+ *
+ * The tracepoint sched_process_fork comes before the child runs, with
+ * preemption off: there the child gets a share of the parent's set. What must
+ * sleep is done by the child itself, before its first instruction in user
+ * space.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mempool.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/task_work.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
+
+#include "enabler.h"
+#include "fork.h"
+#include "process.h"
+#include "registration.h"
+
+/* Forks that find memory when there is none. */
+#define UE_FORKS_RESERVED	64
+
+/**
+ * struct ue_fork - what a child is to do
+ * @task_work: does it, in the child
+ * @work: the part of it that a pending signal would hinder
+ * @mm: of the child
+ * @share: of the parent's set
+ * @err: what came of @work
+ */
+struct ue_fork {
+	struct callback_head task_work;
+	struct work_struct work;
+	struct mm_struct *mm;
+	struct ue_share share;
+	int err;
+};
+
+static struct tracepoint *ue_fork_tracepoint;
+static mempool_t *ue_fork_pool;
+
+static void ue_fork_know(struct work_struct *work)
+{
+	struct ue_fork *fork = container_of(work, struct ue_fork, work);
+
+	fork->err = ue_process_know(fork->mm, fork->share.set);
+}
+
+/*
+ * Signals are pending when one was sent to the child before it has run; a
+ * worker has none. The child has nothing to wait for in that but its own
+ * address space.
+ */
+static int ue_fork_know_anyway(struct ue_fork *fork)
+{
+	INIT_WORK(&fork->work, ue_fork_know);
+	ue_fork_know(&fork->work);
+	if (fork->err == -EINTR) {
+		queue_work(system_unbound_wq, &fork->work);
+		flush_work(&fork->work);
+	}
+	return fork->err;
+}
+
+/*
+ * The child's memory is a copy of the parent's, bits included. Only where one
+ * of the events has changed since are they gone through.
+ */
+static void ue_fork_settle(struct ue_fork *fork)
+{
+	struct ue_process *process;
+	bool stale;
+
+	mutex_lock(&ue_enabler_mutex);
+	process = ue_process_find(fork->mm);
+	stale = fork->share.stale ||
+		fork->share.changes != process->set->changes;
+	mutex_unlock(&ue_enabler_mutex);
+	if (stale)
+		ue_registrations_settle(process);
+}
+
+static void ue_fork_task_work(struct callback_head *task_work)
+{
+	struct ue_fork *fork = container_of(task_work, struct ue_fork,
+					    task_work);
+
+	fork->mm = current->mm;
+	/* No memory: killed before it has run. */
+	if (fork->mm && !ue_fork_know_anyway(fork))
+		ue_fork_settle(fork);
+	else
+		ue_share_drop(fork->share.set);
+	mempool_free(fork, ue_fork_pool);
+}
+
+/* A probe of sched_process_fork; the current task is the parent. */
+static void ue_fork_probe(void *data, struct task_struct *parent,
+			  struct task_struct *child)
+{
+	struct ue_fork *fork;
+
+	/* Not a thread, nor a child of vfork(): those share the memory. */
+	if (!child->mm || child->mm == parent->mm || !ue_process_is_known())
+		return;
+
+	fork = mempool_alloc(ue_fork_pool, GFP_ATOMIC | __GFP_NOWARN);
+	if (!fork) {
+		pr_warn_ratelimited("no memory: process %d does not get the registrations of its parent\n",
+				    child->pid);
+		return;
+	}
+	if (!ue_process_share(&fork->share)) {
+		mempool_free(fork, ue_fork_pool);
+		return;
+	}
+	init_task_work(&fork->task_work, ue_fork_task_work);
+	/* The child has not run yet, and so can't have ended. */
+	WARN_ON_ONCE(task_work_add(child, &fork->task_work, TWA_RESUME));
+}
+
+static void ue_find_tracepoint(struct tracepoint *tracepoint, void *data)
+{
+	if (!strcmp(tracepoint->name, "sched_process_fork"))
+		ue_fork_tracepoint = tracepoint;
+}
+
+int ue_fork_init(void)
+{
+	int err;
+
+	for_each_kernel_tracepoint(ue_find_tracepoint, NULL);
+	if (!ue_fork_tracepoint) {
+		pr_err("this kernel lacks the tracepoint sched_process_fork\n");
+		return -ENOENT;
+	}
+	ue_fork_pool = mempool_create_kmalloc_pool(UE_FORKS_RESERVED,
+						   sizeof(struct ue_fork));
+	if (!ue_fork_pool)
+		return -ENOMEM;
+	err = tracepoint_probe_register(ue_fork_tracepoint, ue_fork_probe,
+					NULL);
+	if (err)
+		mempool_destroy(ue_fork_pool);
+	return err;
+}
+
+/* A child that has still to run has a share of a set, which holds the module. */
+void ue_fork_exit(void)
+{
+	tracepoint_probe_unregister(ue_fork_tracepoint, ue_fork_probe, NULL);
+	tracepoint_synchronize_unregister();
+	/* A child may have dropped its share, and be about to free its record. */
+	synchronize_rcu_tasks();
+	mempool_destroy(ue_fork_pool);
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Registers bits of the current address space, and brings memory up to date.
+ *
+ * A bit is always written with ue_enabler_mutex held, from the state that the
+ * event has at that moment; so the last write is the right one, whoever
+ * comes last. Faults are taken with nothing held but the mmap_lock.
+ */
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "enabler.h"
+#include "event.h"
+#include "kernel_symbols.h"
+#include "process.h"
+#include "registration.h"
+
+/*
+ * How often a page is faulted in before it is given up: it may be taken away
+ * again each time before it is written to.
+ */
+#define UE_FAULTS_MAX	16
+
+/* A bit of a process that is being cleared; its pair is taken until then. */
+struct ue_clearing {
+	struct list_head node;
+	struct ue_user_bit word;
+};
+
+static struct workqueue_struct *ue_workqueue;
+
+/*
+ * Something has been written, or is left to be: a fork that copies the memory
+ * at this time may miss it. Pairs with ue_invalidate_range_start().
+ */
+static void ue_process_changed(struct ue_process *process)
+{
+	smp_store_release(&process->changes, process->changes + 1);
+}
+
+/* The caller holds the memory, and the mmap_lock for reading. */
+static int ue_process_write(struct ue_process *process,
+			    const struct ue_enabler *enabler)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	return ue_user_bit_write(process->mm, &enabler->word,
+				 ue_event_enabled(enabler->event));
+}
+
+/* Return: 0, also when there is no such enabler any more; -EAGAIN. */
+static int ue_process_follow(struct ue_process *process,
+			     const struct ue_user_bit *word)
+{
+	struct ue_enabler *enabler = NULL;
+	int err = 0;
+
+	mutex_lock(&ue_enabler_mutex);
+	if (process->set)
+		enabler = ue_enabler_find(process->set, word->address,
+					  word->bit);
+	if (enabler)
+		err = ue_process_write(process, enabler);
+	ue_process_changed(process);
+	mutex_unlock(&ue_enabler_mutex);
+	return err;
+}
+
+/* For a bit on the list of those that are being cleared. */
+static int ue_process_clear(struct ue_process *process,
+			    const struct ue_user_bit *word)
+{
+	return ue_user_bit_write(process->mm, word, false);
+}
+
+/*
+ * Has @write succeed, and waits for the program's memory as long as that
+ * takes. The caller holds the memory, and no lock.
+ */
+static int ue_process_settle(struct ue_process *process,
+			     const struct ue_user_bit *word,
+			     int (*write)(struct ue_process *process,
+					  const struct ue_user_bit *word))
+{
+	int err = 0;
+
+	mmap_read_lock(process->mm);
+	for (int faults = 0; faults < UE_FAULTS_MAX; faults++) {
+		err = write(process, word);
+		if (err != -EAGAIN)
+			break;
+		err = ue_user_bit_fault_in(process->mm, word);
+		if (err)
+			break;
+		err = -EFAULT;
+	}
+	mmap_read_unlock(process->mm);
+	return err;
+}
+
+/* The enabler that follows @word's address and @bit, copied to @word. */
+static bool ue_process_next(struct ue_process *process,
+			    struct ue_user_bit *word, int bit)
+{
+	struct ue_enabler *enabler = NULL;
+
+	mutex_lock(&ue_enabler_mutex);
+	if (process->set)
+		enabler = ue_enabler_after(process->set, word->address, bit);
+	if (enabler)
+		*word = enabler->word;
+	mutex_unlock(&ue_enabler_mutex);
+	return enabler;
+}
+
+void ue_registrations_settle(struct ue_process *process)
+{
+	struct ue_user_bit word = { };
+	int bit = -1;
+
+	while (ue_process_next(process, &word, bit)) {
+		ue_process_settle(process, &word, ue_process_follow);
+		bit = word.bit;
+		cond_resched();
+	}
+}
+
+/* Waits for one program alone. */
+static void ue_registrations_work(struct work_struct *work)
+{
+	struct ue_process *process = container_of(work, struct ue_process,
+						  work);
+	struct mm_struct *mm = process->mm;
+
+	if (mmget_not_zero(mm)) {
+		ue_registrations_settle(process);
+
+		mutex_lock(&ue_enabler_mutex);
+		process->behind = work_pending(work);
+		ue_process_changed(process);
+		mutex_unlock(&ue_enabler_mutex);
+		mmput(mm);
+	}
+	ue_process_put(process);
+	mmdrop(mm);
+}
+
+static void ue_process_queue_work(struct ue_process *process)
+{
+	process->behind = true;
+	refcount_inc(&process->references);
+	mmgrab(process->mm);
+	if (queue_work(ue_workqueue, &process->work))
+		return;
+	/* Queued already; the notifier has a reference of either. */
+	mmdrop(process->mm);
+	refcount_dec(&process->references);
+}
+
+/* Writes without waiting; where that can't be, a work item does it. */
+static void ue_process_update(struct ue_process *process,
+			      const struct ue_enabler *enabler)
+{
+	struct mm_struct *mm = process->mm;
+	int err = -EAGAIN;
+
+	/* Its end is near, and nobody will read the bit. */
+	if (!mmget_not_zero(mm))
+		return;
+	if (mmap_read_trylock(mm)) {
+		err = ue_process_write(process, enabler);
+		mmap_read_unlock(mm);
+	}
+	if (err)
+		ue_process_queue_work(process);
+	ue_process_changed(process);
+	mmput_async(mm);
+}
+
+void ue_registrations_update(struct ue_event *event)
+{
+	struct ue_enabler *enabler;
+	struct ue_process *process;
+
+	lockdep_assert_held(ue_event_mutex);
+	mutex_lock(&ue_enabler_mutex);
+	list_for_each_entry(enabler, &event->enablers, of_event) {
+		struct ue_enabler_set *set = enabler->set;
+
+		list_for_each_entry(process, &set->processes, in_set)
+			ue_process_update(process, enabler);
+		/* A child being forked has the set, and is not on its list. */
+		smp_store_release(&set->changes, set->changes + 1);
+		cond_resched();
+	}
+	mutex_unlock(&ue_enabler_mutex);
+}
+
+static bool ue_is_clearing(const struct ue_process *process,
+			   unsigned long address, u8 bit)
+{
+	const struct ue_clearing *clearing;
+
+	list_for_each_entry(clearing, &process->clearing, node) {
+		if (clearing->word.address == address &&
+		    clearing->word.bit == bit)
+			return true;
+	}
+	return false;
+}
+
+bool ue_registered(unsigned long address, u8 bit)
+{
+	struct ue_process *process;
+	bool registered = false;
+
+	mutex_lock(&ue_enabler_mutex);
+	process = ue_process_find(current->mm);
+	if (process)
+		registered = ue_enabler_find(process->set, address, bit) ||
+			     ue_is_clearing(process, address, bit);
+	mutex_unlock(&ue_enabler_mutex);
+	return registered;
+}
+
+/*
+ * Takes the enabler out of its set, and the pair onto the list of those being
+ * cleared. Return: the event, of which the caller is now the user.
+ */
+static struct ue_event *ue_begin_clearing(struct ue_process *process,
+					  struct ue_clearing *clearing,
+					  unsigned long address, u8 bit)
+{
+	struct ue_enabler_set *set;
+	struct ue_enabler *enabler;
+	struct ue_event *event;
+	int err;
+
+	if (!ue_enabler_find(process->set, address, bit))
+		return ERR_PTR(-ENOENT);
+	err = ue_process_own_set(process);
+	if (err)
+		return ERR_PTR(err);
+
+	/* The set may be another by now, and may lack the pair. */
+	set = process->set;
+	enabler = ue_enabler_find(set, address, bit);
+	if (enabler) {
+		clearing->word = enabler->word;
+		list_add(&clearing->node, &process->clearing);
+		event = ue_enabler_erase(enabler);
+		if (!set->nr)
+			module_put(THIS_MODULE);
+	} else {
+		event = ERR_PTR(-ENOENT);
+	}
+	spin_unlock(&process->lock);
+	return event;
+}
+
+int ue_unregister(unsigned long address, u8 bit)
+{
+	struct ue_event *event = ERR_PTR(-ENOENT);
+	struct ue_clearing clearing;
+	struct ue_process *process;
+	int err;
+
+	mutex_lock(&ue_enabler_mutex);
+	process = ue_process_find(current->mm);
+	if (process)
+		event = ue_begin_clearing(process, &clearing, address, bit);
+	mutex_unlock(&ue_enabler_mutex);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+
+	err = ue_process_settle(process, &clearing.word, ue_process_clear);
+
+	mutex_lock(&ue_enabler_mutex);
+	list_del(&clearing.node);
+	mutex_unlock(&ue_enabler_mutex);
+	ue_event_put(event);
+	return err;
+}
+
+static int ue_know_current(void)
+{
+	struct ue_enabler_set *set;
+	struct ue_process *process;
+	int err;
+
+	mutex_lock(&ue_enabler_mutex);
+	process = ue_process_find(current->mm);
+	mutex_unlock(&ue_enabler_mutex);
+	if (process)
+		return 0;
+
+	set = ue_enabler_set_create();
+	if (!set)
+		return -ENOMEM;
+	err = ue_process_know(current->mm, set);
+	if (err)
+		ue_share_drop(set);
+	switch (err) {
+	case -EEXIST:
+		return 0;
+	case -EINTR:
+		/* Nothing has been done yet: the signal goes first. */
+		return -ERESTARTNOINTR;
+	default:
+		return err;
+	}
+}
+
+static int ue_insert(struct ue_process *process, struct list_head *blank,
+		     const struct ue_user_bit *word, struct ue_event *event)
+{
+	struct ue_enabler *enabler = list_first_entry(blank, struct ue_enabler,
+						      of_event);
+	int err = ue_process_own_set(process);
+
+	if (err)
+		return err;
+	if (ue_is_clearing(process, word->address, word->bit)) {
+		err = -EADDRINUSE;
+	} else {
+		list_del(&enabler->of_event);
+		err = ue_enabler_insert(process->set, enabler, word, event);
+		if (err)
+			list_add(&enabler->of_event, blank);
+		else if (process->set->nr == 1)
+			/* The caller has a file of ours open. */
+			__module_get(THIS_MODULE);
+	}
+	spin_unlock(&process->lock);
+	return err;
+}
+
+int ue_register(struct ue_event *event, const struct ue_user_bit *word)
+{
+	struct ue_process *process;
+	LIST_HEAD(blank);
+	int err;
+
+	err = ue_know_current();
+	if (!err)
+		err = ue_enablers_create(&blank, 1);
+	if (err)
+		return err;
+
+	mutex_lock(&ue_enabler_mutex);
+	process = ue_process_find(current->mm);
+	err = ue_insert(process, &blank, word, event);
+	ue_process_changed(process);
+	mutex_unlock(&ue_enabler_mutex);
+	ue_enablers_free(&blank);
+	if (err)
+		return err;
+
+	err = ue_process_settle(process, word, ue_process_follow);
+	if (err)
+		ue_unregister(word->address, word->bit);
+	return err;
+}
+
+int ue_registrations_init(void)
+{
+	int err = ue_processes_init(ue_registrations_work);
+
+	if (err)
+		return err;
+	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND, 0);
+	if (ue_workqueue)
+		return 0;
+	ue_processes_exit();
+	return -ENOMEM;
+}
+
+void ue_registrations_exit(void)
+{
+	/* Nothing is queued from here on; work holds address spaces. */
+	destroy_workqueue(ue_workqueue);
+	ue_processes_exit();
+}
