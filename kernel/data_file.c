@@ -231,7 +231,7 @@ static int ue_record_payload(struct ue_event *event, void *to, size_t size,
 	err = ue_payload_check(event->format, to, size);
 	if (err)
 		return err;
-	return ue_record(&event->recorders, to, size);
+	return ue_record(&event->recorders, &event->call, to, size);
 }
 
 static int ue_record_large(struct ue_event *event, size_t size,

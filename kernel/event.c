@@ -118,7 +118,10 @@ static int ue_event_reg(struct trace_event_call *call, enum trace_reg type,
 		ue_event_detach(event, UE_RECORDER_FTRACE, data);
 		return 0;
 	case TRACE_REG_PERF_REGISTER:
-		return -ENODEV;
+		return ue_event_attach(event, UE_RECORDER_PERF, NULL);
+	case TRACE_REG_PERF_UNREGISTER:
+		ue_event_detach(event, UE_RECORDER_PERF, NULL);
+		return 0;
 	default:
 		return 0;
 	}

@@ -6,6 +6,8 @@
  * that what the kernel's tracing does to wait for probes waits for us as well
  * before it frees an instance.
  */
+#include <linux/perf_event.h>
+#include <linux/sched/task_stack.h>
 #include <linux/slab.h>
 #include <linux/trace_events.h>
 
@@ -87,8 +89,40 @@ static bool ue_record_ftrace(struct trace_event_file *file,
 	return fits;
 }
 
-int ue_record(struct ue_recorders *recorders, const void *payload,
-	      size_t size)
+/*
+ * perf copies a record out of a buffer of its own, one for each CPU, where the
+ * size of the whole must be a multiple of eight with four bytes that perf puts
+ * before it. Call graphs begin where the program made its system call.
+ *
+ * Return: false when perf can't take a record so large.
+ */
+static bool ue_record_perf(struct trace_event_call *call, const void *payload,
+			   size_t size)
+{
+	struct hlist_head *events = this_cpu_ptr(call->perf_events);
+	const size_t used = UE_RECORD_HEADER + size;
+	const size_t record = ALIGN(used + sizeof(u32), sizeof(u64)) -
+			      sizeof(u32);
+	int context;
+	void *entry;
+
+	if (!bpf_prog_array_valid(call) && hlist_empty(events))
+		return true;
+	if (record > PERF_MAX_TRACE_SIZE)
+		return false;
+
+	entry = perf_trace_buf_alloc(record, NULL, &context);
+	if (!entry)
+		return true;
+	memcpy(entry + UE_RECORD_HEADER, payload, size);
+	memset(entry + used, 0, record - used);
+	perf_trace_run_bpf_submit(entry, record, context, call, 1,
+				  task_pt_regs(current), events, NULL);
+	return true;
+}
+
+int ue_record(const struct ue_recorders *recorders,
+	      struct trace_event_call *call, const void *payload, size_t size)
 {
 	struct ue_recorder *recorder;
 	int result = -EBADF;
@@ -98,7 +132,9 @@ int ue_record(struct ue_recorders *recorders, const void *payload,
 	rcu_read_lock_sched_notrace();
 	list_for_each_entry_rcu(recorder, &recorders->list, node,
 				rcu_read_lock_sched_held()) {
-		bool fits = ue_record_ftrace(recorder->file, payload, size);
+		bool fits = recorder->kind == UE_RECORDER_FTRACE ?
+			    ue_record_ftrace(recorder->file, payload, size) :
+			    ue_record_perf(call, payload, size);
 
 		if (fits)
 			result = 0;

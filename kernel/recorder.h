@@ -9,11 +9,12 @@
 #include <linux/rculist.h>
 #include <linux/types.h>
 
+struct trace_event_call;
 struct trace_event_file;
 
 enum ue_recorder_kind {
 	UE_RECORDER_FTRACE,	/* one for each instance that has it enabled */
-	UE_RECORDER_PERF,
+	UE_RECORDER_PERF,	/* one for all of perf, BPF programs included */
 	UE_RECORDER_KINDS
 };
 
@@ -40,8 +41,8 @@ static inline bool ue_recorders_any(const struct ue_recorders *recorders)
  * ue_recorder_add() - begin to hand payloads to a recorder
  * @recorders: of the event
  * @kind: of the recorder
- * @file: of an ftrace instance; the kernel keeps it until a grace period
- *	after the recorder is removed
+ * @file: of an ftrace instance, NULL for perf; the kernel keeps it until a
+ *	grace period after the recorder is removed
  *
  * Context: event_mutex held; may sleep.
  * Return: 0 or -ENOMEM.
@@ -64,14 +65,16 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 /**
  * ue_record() - hand a payload to all recorders
  * @recorders: of the event
+ * @call: of the event
  * @payload: in kernel memory, checked
  * @size: of the payload, bytes
  *
- * Context: process context, preemptible.
+ * Context: in a system call of the program that wrote the payload,
+ * preemptible.
  * Return: 0; -EBADF when there is no recorder; -E2BIG when none can hold a
  * payload of this size.
  */
-int ue_record(struct ue_recorders *recorders, const void *payload,
-	      size_t size);
+int ue_record(const struct ue_recorders *recorders,
+	      struct trace_event_call *call, const void *payload, size_t size);
 
 #endif /* UE_RECORDER_H */
