@@ -334,7 +334,8 @@ TEST_CASE("Names that no directory can have are refused") {
 
 TEST_CASE("All other names are taken, and their events work") {
     const std::string prefix = unique_name("name");
-    std::vector<std::string> names{prefix + std::string(400 - prefix.size(), 'n')};
+    // No path component is longer than 255 bytes.
+    std::vector<std::string> names{prefix + std::string(255 - prefix.size(), 'n')};
     for (const char* rest :
          {"-", ".", ".a", "-a", ",", "=", "é", "*", "[x]", "\"", "$", "\\", "%s"})
         names.push_back(prefix + rest);
@@ -346,6 +347,25 @@ TEST_CASE("All other names are taken, and their events work") {
         CHECK(has_line(registered.event.format(), "name: " + name));
         Enabled enabled{registered.event};
         CHECK(registered.word == 1);
+    }
+}
+
+TEST_CASE("A name may be longer than that of a directory") {
+    // Some kernels have no directory for it then. All of a subsystem is enabled without one.
+    for (std::size_t length : {256, 400, 500}) {
+        CAPTURE(length);
+        const std::string prefix = unique_name("long");
+        const std::string name = prefix + std::string(length - prefix.size(), 'n');
+        Registered registered(" u32 a", name);
+        REQUIRE(registered.outcome == succeeds());
+        CHECK(status_line(name) == name);
+        Instance instance;
+        const std::string enable = instance.path("events/user_events/enable");
+        REQUIRE(write_text(enable, "1") == succeeds(1));
+        CHECK(registered.word == 1);
+        CHECK(status_line(name) == name + " # Used by ftrace");
+        REQUIRE(write_text(enable, "0") == succeeds(1));
+        CHECK(registered.word == 0);
     }
 }
 

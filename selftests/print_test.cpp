@@ -86,38 +86,49 @@ TEST_CASE("Numbers print wherever they stand in the record") {
 }
 
 TEST_CASE("Arrays of characters print up to their NUL or their end") {
-    CHECK(
-        printed(" char[8] a; unsigned char[8] b",
-                Payload().add_characters({"abc\0def\0", 8}).add_characters({"xyz\0\0\0\0\0", 8})) ==
-        "a=abc b=xyz");
-    CHECK(printed(" char[4] a; unsigned char[4] b", Payload().add_characters("abcdefgh")) ==
+    CHECK(printed(" char[8] a; u8 b",
+                  Payload().add_characters({"abc\0def\0", 8}).add<std::uint8_t>(7)) == "a=abc b=7");
+    CHECK(printed(" char[4] a; char[4] b", Payload().add_characters("abcdefgh")) ==
           "a=abcd b=efgh");
     CHECK(printed(" char[1] a; u8 b", Payload().add('x').add<std::uint8_t>(7)) == "a=x b=7");
     CHECK(printed(" char[4] a", Payload().add(0u)) == "a=");
 }
 
 TEST_CASE("Bytes that are no characters print as hexadecimal") {
-    CHECK(printed(" __rel_loc u8[] a", Payload().add(location(0, 4)).add(0xdd0c0b0a)) ==
-          "a=0a0b0cdd");
-    CHECK(printed(" __data_loc u8[] a; u32 b",
-                  Payload().add(location(16, 3)).add(7u).add_characters("\x01\x80\xff")) ==
-          "a=0180ff b=7");
-    CHECK(printed(" __rel_loc u16[] a", Payload().add(location(0, 4)).add(0x44332211)) ==
-          "a=11223344");
-    CHECK(
-        printed(" struct pair p 8; u8 b", Payload().add(0x8877665544332211).add<std::uint8_t>(1)) ==
-        "p=1122334455667788 b=1");
-    CHECK(printed(" __rel_loc u8[] a", Payload().add(0u)) == "a=");
-
-    std::string bytes, hexadecimal;
-    for (int i = 0; i < 300; i++) {
-        char text[3];
-        snprintf(text, sizeof(text), "%02x", i & 0xff);
-        bytes.push_back(static_cast<char>(i));
-        hexadecimal += text;
+    const auto all_bytes = [](int count) {
+        std::string bytes;
+        for (int i = 0; i < count; i++)
+            bytes.push_back(static_cast<char>(i));
+        return bytes;
+    };
+    const auto hexadecimal = [](const std::string& bytes) {
+        std::string text;
+        char digits[3];
+        for (char byte : bytes) {
+            snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned char>(byte));
+            text += digits;
+        }
+        return text;
+    };
+    for (int count : {1, 3, 15, 16, 17, 64, 300, 1000}) {
+        CAPTURE(count);
+        const auto size = static_cast<std::uint32_t>(count);
+        const std::string length = std::to_string(count), bytes = all_bytes(count);
+        const std::string expected = "a=" + hexadecimal(bytes) + " b=7";
+        CHECK(printed(" unsigned char[" + length + "] a; u8 b",
+                      Payload().add_characters(bytes).add<std::uint8_t>(7)) == expected);
+        CHECK(printed(" struct s a " + length + "; u8 b",
+                      Payload().add_characters(bytes).add<std::uint8_t>(7)) == expected);
+        CHECK(
+            printed(" __rel_loc u8[] a; u8 b",
+                    Payload().add(location(1, size)).add<std::uint8_t>(7).add_characters(bytes)) ==
+            expected);
+        CHECK(
+            printed(" __data_loc u16[] a; u8 b",
+                    Payload().add(location(13, size)).add<std::uint8_t>(7).add_characters(bytes)) ==
+            expected);
     }
-    CHECK(printed(" __rel_loc u8[] a", Payload().add(location(0, 300)).add_characters(bytes)) ==
-          "a=" + hexadecimal);
+    CHECK(printed(" __rel_loc u8[] a", Payload().add(0u)) == "a=");
 }
 
 TEST_CASE("Strings print from wherever their locations point") {
@@ -164,8 +175,7 @@ TEST_CASE("An event's name is printed as it is") {
     DataFile file;
     const Event event(unique_name("printed") + "%s%n%d");
     const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 100%s");
-    const std::string enable = instance.path("events/user_events/" + event.name() + "/enable");
-    REQUIRE(write_text(enable, "1") == succeeds(1));
+    REQUIRE(instance.enable(event) == succeeds());
     REQUIRE(file.record(index, Payload().add(5u)) == succeeds(8));
     const auto lines = instance.trace(event);
     REQUIRE(lines.size() == 1);

@@ -292,6 +292,33 @@ TEST_CASE("REG with PERSIST needs a capability") {
     }
 }
 
+TEST_CASE("An event that a program without rights registered is there as any other") {
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("unprivileged"));
+    Child child([&](Channel& channel) {
+        become_user(nobody);
+        const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+        channel.send('r');
+        channel.receive<char>();
+        channel.send(word.load());
+        channel.send(file.record(index, Payload().add(1u)).value());
+        return 0;
+    });
+    REQUIRE(child.channel().receive<char>() == 'r');
+    CHECK(event.exists());
+    CHECK(status_line(event.name()) == event.name());
+    CHECK(DataFile().register_event(&word, 1, event.name() + " u32 a") == succeeds());
+    Instance instance;
+    CHECK(instance.enable(event) == succeeds());
+    child.channel().send('e');
+    CHECK(child.channel().receive<std::uint32_t>() == 1);
+    CHECK(child.channel().receive<long>() == 8);
+    CHECK(child.wait() == 0);
+    CHECK(instance.records().size() == 1);
+    CHECK(instance.disable(event) == succeeds());
+}
+
 TEST_CASE("REG shares an event of the same name and fields") {
     Word word{0};
     DataFile file, other;

@@ -152,13 +152,20 @@ std::string Instance::path(const std::string& file) const {
 }
 
 Outcome Instance::enable(const Event& event) {
-    return Outcome::of(
-        tracefs_event_enable(instance_, event.system().c_str(), event.name().c_str()));
+    return switch_event(event, "1");
 }
 
 Outcome Instance::disable(const Event& event) {
-    return Outcome::of(
-        tracefs_event_disable(instance_, event.system().c_str(), event.name().c_str()));
+    return switch_event(event, "0");
+}
+
+// tracefs_event_enable() takes names for regular expressions and looks through all events; while
+// others come and go it fails.
+Outcome Instance::switch_event(const Event& event, const char* state) {
+    const std::string file = "events/" + event.system() + "/" + event.name() + "/enable";
+    const Outcome written =
+        Outcome::of(tracefs_instance_file_write(instance_, file.c_str(), state));
+    return written.ok() ? succeeds() : written;
 }
 
 std::vector<Record> Instance::records() {

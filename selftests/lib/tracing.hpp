@@ -119,6 +119,8 @@ public:
     std::vector<std::string> trace(const Event& event);
 
 private:
+    Outcome switch_event(const Event& event, const char* state);
+
     std::string name_;
     tracefs_instance* instance_;
 };

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The file dynamic_events: `u:` lines create, list and delete events.
+#include "deadline.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace selftest;
+
+namespace {
+
+/// Writes one line to dynamic_events, which appends: to open it for writing alone empties it.
+Outcome command(const std::string& line) {
+    return write_text(tracing_file("dynamic_events"), line + "\n", O_APPEND);
+}
+
+Outcome succeeds_with(const std::string& line) {
+    return succeeds(static_cast<long>(line.size()) + 1);
+}
+
+std::string listing() {
+    return read_text(tracing_file("dynamic_events"));
+}
+
+/// Deletes what a test made, whatever became of it.
+class Cleanup {
+public:
+    explicit Cleanup(std::string name) : name_(std::move(name)) {}
+    ~Cleanup() {
+        eventually([this] { return DataFile().delete_event(name_) != fails(EBUSY); });
+    }
+
+private:
+    std::string name_;
+};
+
+} // namespace
+
+TEST_CASE("A u: line makes an event that stays") {
+    const Event event(unique_name("made"));
+    Cleanup cleanup(event.name());
+    const std::string line = "u:" + event.name() + " u32 a; __rel_loc char[] b";
+    REQUIRE(command(line) == succeeds_with(line));
+    CHECK(event.exists());
+    CHECK(status_line(event.name()) == event.name());
+    CHECK(has_line(listing(), line));
+    CHECK(has_line(event.format(), "print fmt: \"a=%u b=%s\", REC->a, __get_rel_str(b)"));
+
+    SECTION("the same again is fine") {
+        CHECK(command(line) == succeeds_with(line));
+        const std::string spelling = "u:" + event.name() + " u32 a;__rel_loc char[] b";
+        CHECK(command(spelling) == succeeds_with(spelling));
+        CHECK(has_line(listing(), line));
+    }
+    SECTION("other fields are not") {
+        CHECK(command("u:" + event.name()) == fails(EADDRINUSE));
+        CHECK(command("u:" + event.name() + " u32 a") == fails(EADDRINUSE));
+    }
+    SECTION("a program can register it, and it stays thereafter") {
+        Word word{0};
+        DataFile file;
+        CHECK(file.register_event(&word, 0, event.name() + " u64 a") == fails(EADDRINUSE));
+        const std::uint32_t index =
+            file.index_of(&word, 0, event.name() + " u32 a; __rel_loc char[] b");
+        Enabled enabled{event};
+        CHECK(word == 1);
+        CHECK(file.record(index, Payload().add(1u).add(0u)) == succeeds(12));
+    }
+    CHECK(event.exists());
+    CHECK(has_line(listing(), line));
+}
+
+TEST_CASE("A u: line may name the system") {
+    const Event event(unique_name("system"));
+    Cleanup cleanup(event.name());
+    const std::string line = "u:user_events/" + event.name() + " u32 a";
+    CHECK(command(line) == succeeds_with(line));
+    CHECK(event.exists());
+    CHECK(has_line(listing(), "u:" + event.name() + " u32 a"));
+}
+
+TEST_CASE("A u: line that is none is refused") {
+    const std::string name = unique_name("refused");
+    for (const std::string& line :
+         {std::string("u:"), std::string("u"), "u:" + name + " bad a", "u:" + name + " u32",
+          "u:" + name + ":flag", std::string("u:a/b/c u32 a"), std::string("u:.")}) {
+        CAPTURE(line);
+        CHECK(command(line) == fails(EINVAL));
+    }
+    CHECK(listing().find(name) == std::string::npos);
+}
+
+TEST_CASE("Events are listed in the order they were made, also those of programs") {
+    const std::string name = unique_name("order");
+    Cleanup first(name + "_c"), second(name + "_a");
+    Word word{0};
+    DataFile file;
+    REQUIRE(command("u:" + name + "_c").ok());
+    REQUIRE(file.register_event(&word, 0, name + "_b char[0x4] x;struct s y 4") == succeeds());
+    REQUIRE(command("u:" + name + "_a u8 a; u8 b").ok());
+    std::vector<std::string> listed;
+    for (const std::string& line : lines_of(listing()))
+        if (line.find(name) != std::string::npos)
+            listed.push_back(line);
+    REQUIRE(listed.size() == 3);
+    CHECK(listed[0] == "u:" + name + "_c");
+    CHECK(listed[1].starts_with("u:" + name + "_b char["));
+    CHECK(listed[1].ends_with("] x; struct s y 4"));
+    CHECK(listed[2] == "u:" + name + "_a u8 a; u8 b");
+}
+
+TEST_CASE("A line deletes an idle event") {
+    const Event event(unique_name("deleted"));
+    Cleanup cleanup(event.name());
+    REQUIRE(command("u:" + event.name() + " u32 a").ok());
+    const auto [before, after] = GENERATE(table<const char*, const char*>({
+        {"-:", ""},
+        {"-:user_events/", ""},
+        {"-:", " u32 a"},
+        {"!u:", " u32 a"},
+    }));
+    const std::string line = before + event.name() + after;
+    CAPTURE(line);
+    CHECK(command(line) == succeeds_with(line));
+    CHECK_FALSE(event.exists());
+    CHECK(status_line(event.name()).empty());
+    CHECK(listing().find(event.name()) == std::string::npos);
+    CHECK_FALSE(command(line).ok());
+}
+
+TEST_CASE("A line does not delete another event, nor one in use") {
+    const Event event(unique_name("not_deleted"));
+    Cleanup cleanup(event.name());
+    REQUIRE(command("u:" + event.name() + " u32 a").ok());
+    CHECK(command("-:" + event.name() + "x") == fails(ENOENT));
+    CHECK(command("-:other_system/" + event.name()) == fails(ENOENT));
+    CHECK(command("!u:" + event.name() + " u64 a") == fails(ENOENT));
+    {
+        Enabled enabled{event};
+        CHECK(command("-:" + event.name()) == fails(EBUSY));
+        CHECK(command("!u:" + event.name() + " u32 a") == fails(EBUSY));
+    }
+    CHECK(event.exists());
+}
