@@ -104,8 +104,11 @@ static int ue_get_event(const struct user_reg *reg, struct ue_event **event)
 	if (IS_ERR(command))
 		return PTR_ERR(command);
 
-	err = -EPERM;
-	if (!(reg->flags & USER_EVENT_REG_PERSIST) || perfmon_capable())
+	if (ue_command_has_flags(command))
+		err = -EINVAL;
+	else if ((reg->flags & USER_EVENT_REG_PERSIST) && !perfmon_capable())
+		err = -EPERM;
+	else
 		err = ue_registry_register(command, reg->flags, event);
 	kfree(command);
 	return err;

@@ -6,6 +6,7 @@
 
 #include <linux/cred.h>
 #include <linux/module.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -18,6 +19,12 @@
 #define UE_EVENT_GONE	(INT_MIN / 2)
 
 static LLIST_HEAD(ue_later);
+
+/*
+ * Directories of tracefs are made and removed as the kernel, not as the
+ * program, which may have been given the file and no access to tracefs.
+ */
+static struct cred *ue_kernel_cred;
 
 static void ue_events_put_later(struct work_struct *work)
 {
@@ -244,20 +251,31 @@ static bool ue_event_has_fields(const struct ue_event *event)
 	       strlen(ue_event_name(event)) > NAME_MAX;
 }
 
+static void ue_event_remove_call(struct ue_event *event)
+{
+	const struct cred *cred = override_creds(ue_kernel_cred);
+
+	WARN_ON_ONCE(trace_remove_event_call(&event->call));
+	revert_creds(cred);
+}
+
 int ue_event_publish(struct ue_event *event)
 {
+	const struct cred *cred;
 	int err;
 
 	lockdep_assert_held(ue_event_mutex);
+	cred = override_creds(ue_kernel_cred);
 	err = trace_add_event_call(&event->call);
+	revert_creds(cred);
 	if (err)
 		return err;
-	if (ue_event_has_fields(event)) {
-		atomic_set(&event->users, 1);
-		return 0;
+	if (!ue_event_has_fields(event)) {
+		ue_event_remove_call(event);
+		return -ENOMEM;
 	}
-	WARN_ON_ONCE(trace_remove_event_call(&event->call));
-	return -ENOMEM;
+	atomic_set(&event->users, 1);
+	return 0;
 }
 
 bool ue_event_claim(struct ue_event *event)
@@ -282,7 +300,7 @@ void ue_event_withdraw(struct ue_event *event)
 {
 	lockdep_assert_held(ue_event_mutex);
 	WARN_ON_ONCE(!ue_event_gone(event));
-	WARN_ON_ONCE(trace_remove_event_call(&event->call));
+	ue_event_remove_call(event);
 }
 
 /*
@@ -295,7 +313,7 @@ void ue_event_abandon(struct ue_event *event)
 {
 	lockdep_assert_held(ue_event_mutex);
 	atomic_set(&event->users, UE_EVENT_GONE);
-	WARN_ON(trace_remove_event_call(&event->call));
+	ue_event_remove_call(event);
 	if (!atomic_read(&event->call.refcnt)) {
 		ue_event_free(event);
 		return;
@@ -307,9 +325,16 @@ void ue_event_abandon(struct ue_event *event)
 	event->call.event.funcs = NULL;
 }
 
+int ue_events_init(void)
+{
+	ue_kernel_cred = prepare_kernel_cred(&init_task);
+	return ue_kernel_cred ? 0 : -ENOMEM;
+}
+
 void ue_events_exit(void)
 {
 	flush_work(&ue_later_work);
+	put_cred(ue_kernel_cred);
 	/* The callbacks that free events are in this module. */
 	rcu_barrier();
 }

@@ -205,6 +205,9 @@ static inline const char *ue_event_name(const struct ue_event *event)
 	return event->tracepoint.name;
 }
 
+/* ue_events_init() - begin. Return: 0 or -ENOMEM. */
+int ue_events_init(void);
+
 /* ue_events_exit() - end what is still to be done; at unload. */
 void ue_events_exit(void);
 

@@ -43,14 +43,8 @@ static const struct ue_scalar {
 	{ "unsigned char",	1, UE_KIND_UNSIGNED,	"%u" },
 };
 
-/* char arrays: what stands before the length, and how the bytes read. */
-static const struct ue_array {
-	const char *prefix;
-	u8 kind;
-} ue_arrays[] = {
-	{ "char[",		UE_KIND_STRING },
-	{ "unsigned char[",	UE_KIND_BYTES },
-};
+/* What stands before the length of a char array. */
+static const char * const ue_arrays[] = { "char[", "unsigned char[" };
 
 /*
  * The kernel's isspace() takes 0xa0, and iscntrl() nothing above 0x7f; both
@@ -139,15 +133,14 @@ static int ue_parse_array_length(const char *text, u32 *length)
 static int ue_parse_plain_type(struct ue_field *field)
 {
 	for (int i = 0; i < ARRAY_SIZE(ue_arrays); i++) {
-		const struct ue_array *array = &ue_arrays[i];
-		size_t prefix = strlen(array->prefix);
+		size_t prefix = str_has_prefix(field->type, ue_arrays[i]);
 
-		if (strncmp(field->type, array->prefix, prefix))
+		if (!prefix)
 			continue;
 		if (ue_parse_array_length(field->type + prefix, &field->size))
 			return -EINVAL;
 		field->length = field->size;
-		field->kind = array->kind;
+		field->kind = UE_KIND_STRING;
 		field->print = "%s";
 		return 0;
 	}
@@ -308,6 +301,15 @@ static int ue_parse_into(struct ue_format *format, char *copy, char *store)
 	format->name = store;
 	store = ue_join(store, &name, 1);
 	return ue_parse_fields(rest, store, format);
+}
+
+bool ue_command_has_flags(const char *command)
+{
+	for (; *command && !ue_is_space(*command); command++) {
+		if (*command == ':')
+			return true;
+	}
+	return false;
 }
 
 int ue_format_parse(const char *command, struct ue_format **result)

@@ -79,6 +79,14 @@ struct ue_format {
 int ue_format_parse(const char *command, struct ue_format **format);
 
 /**
+ * ue_command_has_flags() - has the name text flags, "name:flag"?
+ * @command: NUL-terminated
+ *
+ * There are no such flags, and ue_format_parse() refuses them as well.
+ */
+bool ue_command_has_flags(const char *command);
+
+/**
  * ue_format_equal() - have two formats the same fields?
  * @a: one
  * @b: the other

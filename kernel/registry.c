@@ -373,7 +373,14 @@ unsigned int ue_registry_busy(void)
 
 int ue_registry_init(void)
 {
-	return rhltable_init(&ue_by_name, &ue_params);
+	int err = ue_events_init();
+
+	if (err)
+		return err;
+	err = rhltable_init(&ue_by_name, &ue_params);
+	if (err)
+		ue_events_exit();
+	return err;
 }
 
 void ue_registry_exit(void)
