@@ -69,7 +69,7 @@ $(KERNELS:%=modules-%): modules-%:
 
 .PHONY: check
 check: ## look for warnings, style and common mistakes without running anything
-	+@selftests/vm/check $(KERNELS)
+	+@.ci/check $(KERNELS)
 
 .PHONY: clean
 clean: ## remove what was built; the cache of kernels (~/.cache/user_events) stays

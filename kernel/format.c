@@ -43,8 +43,14 @@ static const struct ue_scalar {
 	{ "unsigned char",	1, UE_KIND_UNSIGNED,	"%u" },
 };
 
-/* What stands before the length of a char array. */
-static const char * const ue_arrays[] = { "char[", "unsigned char[" };
+/* char arrays: what stands before the length, and how the bytes read. */
+static const struct ue_array {
+	const char *prefix;
+	u8 kind;
+} ue_arrays[] = {
+	{ "char[",		UE_KIND_STRING },
+	{ "unsigned char[",	UE_KIND_BYTES },
+};
 
 /*
  * The kernel's isspace() takes 0xa0, and iscntrl() nothing above 0x7f; both
@@ -133,14 +139,15 @@ static int ue_parse_array_length(const char *text, u32 *length)
 static int ue_parse_plain_type(struct ue_field *field)
 {
 	for (int i = 0; i < ARRAY_SIZE(ue_arrays); i++) {
-		size_t prefix = str_has_prefix(field->type, ue_arrays[i]);
+		size_t prefix = str_has_prefix(field->type,
+					       ue_arrays[i].prefix);
 
 		if (!prefix)
 			continue;
 		if (ue_parse_array_length(field->type + prefix, &field->size))
 			return -EINVAL;
 		field->length = field->size;
-		field->kind = UE_KIND_STRING;
+		field->kind = ue_arrays[i].kind;
 		field->print = "%s";
 		return 0;
 	}

@@ -75,7 +75,8 @@ TEST_CASE("DEL refuses a name that it cannot read or that is too long") {
 }
 
 TEST_CASE("DEL deletes an event at once after its last UNREG and close") {
-    const Event event(unique_name("at_once"));
+    Persisting persisting("at_once");
+    const Event& event = persisting.event;
     Word word{0};
     DataFile deleting;
     for (int round = 0; round < 10; round++) {

@@ -74,7 +74,7 @@ TEST_CASE("A u: line makes an event that stays") {
 
 TEST_CASE("A u: line may name the system") {
     const Event event(unique_name("system"));
-    Cleanup cleanup(event.name());
+    Cleanup cleanup(event.name()), if_misread("user_events/" + event.name());
     const std::string line = "u:user_events/" + event.name() + " u32 a";
     CHECK(command(line) == succeeds_with(line));
     CHECK(event.exists());
@@ -83,12 +83,17 @@ TEST_CASE("A u: line may name the system") {
 
 TEST_CASE("A u: line that is none is refused") {
     const std::string name = unique_name("refused");
-    for (const std::string& line :
-         {std::string("u:"), std::string("u"), "u:" + name + " bad a", "u:" + name + " u32",
-          "u:" + name + ":flag", std::string("u:a/b/c u32 a"), std::string("u:.")}) {
-        CAPTURE(line);
-        CHECK(command(line) == fails(EINVAL));
+    struct Case {
+        std::string name, rest;
+    };
+    const Case cases[] = {{"", ""},        {name, " bad a"},    {name, " u32"},
+                          {name, ":flag"}, {"a/b/c", " u32 a"}, {".", ""}};
+    for (const Case& test : cases) {
+        CAPTURE(test.name, test.rest);
+        Cleanup if_taken(test.name);
+        CHECK(command("u:" + test.name + test.rest) == fails(EINVAL));
     }
+    CHECK(command("u") == fails(EINVAL));
     CHECK(listing().find(name) == std::string::npos);
 }
 

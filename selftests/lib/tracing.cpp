@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <system_error>
 #include <unistd.h>
 
 namespace selftest {
@@ -31,7 +32,11 @@ std::shared_ptr<tep_handle> formats_of_user_events() {
     for (const char* system : {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM}) {
         char** events = tracefs_system_events(nullptr, system);
         for (char** event = events; event && *event; event++)
-            parse_format(*formats, Event(*event, system));
+            try {
+                parse_format(*formats, Event(*event, system));
+            } catch (const std::system_error&) {
+                // Gone since the directory was read.
+            }
         tracefs_list_free(events);
     }
     return formats;
