@@ -34,7 +34,7 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 	@echo "minutes the first time, about two thereafter."
 	@$(packages) build vm tests
 	@$(MAKE) $(KERNELS:%=modules-%) selftests
-	@rm -rf $(results)
+	@rm -f $(results)/*/*.tap
 	@for kernel in $(KERNELS); do \
 		selftests/vm/run $$kernel $(tests) & \
 	done; wait
