@@ -21,6 +21,9 @@ struct list_head *ue_dyn_event_list;
 static bool ue_has_dyn_event_register;
 
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
+/* Says no where the kernel lacks it. */
+DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
+			ring_buffer_record_is_set_on);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
 DEFINE_STATIC_CALL_NULL(ue_kallsyms_lookup_name, kallsyms_lookup_name);
@@ -42,6 +45,11 @@ static void __init ue_set_tracefs_create_file(unsigned long address)
 static void __init ue_set_tracefs_remove(unsigned long address)
 {
 	UE_SET_FUNCTION(tracefs_remove, address);
+}
+
+static void __init ue_set_ring_buffer_record_is_set_on(unsigned long address)
+{
+	UE_SET_FUNCTION(ring_buffer_record_is_set_on, address);
 }
 
 static void __init ue_set_dyn_event_ops_mutex(unsigned long address)
@@ -82,6 +90,8 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "the files in tracefs", ue_set_tracefs_create_file },
 	{ "tracefs_remove", UE_SYMBOL_REQUIRED,
 	  "the files in tracefs", ue_set_tracefs_remove },
+	{ "ring_buffer_record_is_set_on", UE_SYMBOL_OPTIONAL,
+	  "counting lost records", ue_set_ring_buffer_record_is_set_on },
 	{ "dyn_event_register", UE_SYMBOL_OPTIONAL,
 	  "the file dynamic_events", ue_set_dyn_event_register },
 	{ "dyn_event_ops_mutex", UE_SYMBOL_OPTIONAL,

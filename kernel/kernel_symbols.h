@@ -11,6 +11,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/ring_buffer.h>
 #include <linux/static_call.h>
 #include <linux/tracefs.h>
 
@@ -49,6 +50,8 @@ extern struct mutex *ue_dyn_event_ops_mutex;
 extern struct list_head *ue_dyn_event_list;
 
 DECLARE_STATIC_CALL(ue_dyn_event_register, dyn_event_register);
+DECLARE_STATIC_CALL(ue_ring_buffer_record_is_set_on,
+		    ring_buffer_record_is_set_on);
 DECLARE_STATIC_CALL(ue_tracefs_create_file, tracefs_create_file);
 DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
 

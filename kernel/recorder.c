@@ -61,43 +61,56 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 	WARN_ONCE(1, "removing a recorder that was never added\n");
 }
 
-/* Return: false when the instance's buffer can't hold a record so large. */
-static bool ue_record_ftrace(struct trace_event_file *file,
-			     const void *payload, size_t size)
+/* What became of a payload at one recorder. */
+enum ue_outcome {
+	UE_TAKEN,		/* or not wanted: filtered, switched off */
+	UE_DROPPED,
+	UE_TOO_LARGE,
+};
+
+/*
+ * Up to this size a record fits into any sub-buffer; with a filter, one that
+ * does not fit may get an entry all the same, and vanish afterwards.
+ */
+static bool ue_fits(const struct trace_event_buffer *buffer, size_t record)
+{
+	return record <= UE_RING_BUFFER_MIN_RECORD ||
+	       record <= ue_ring_buffer_max_record(buffer->buffer);
+}
+
+static enum ue_outcome ue_record_ftrace(struct trace_event_file *file,
+					const void *payload, size_t size)
 {
 	const size_t record = UE_RECORD_HEADER + size;
 	struct trace_event_buffer buffer = { };
 	void *entry;
-	bool fits;
 
 	if (trace_trigger_soft_disabled(file))
-		return true;
+		return UE_TAKEN;
 
 	entry = trace_event_buffer_reserve(&buffer, file, record);
-	/*
-	 * No entry: recording is off, or the process is not wanted, or the
-	 * record is too large; with a filter a record too large for the
-	 * buffer may get an entry and vanish afterwards.
-	 */
-	fits = record <= UE_RING_BUFFER_MIN_RECORD || !buffer.buffer ||
-	       record <= ue_ring_buffer_max_record(buffer.buffer);
-	if (!entry)
-		return fits;
+	if (entry) {
+		memcpy(entry + UE_RECORD_HEADER, payload, size);
+		trace_event_buffer_commit(&buffer);
+		return ue_fits(&buffer, record) ? UE_TAKEN : UE_TOO_LARGE;
+	}
 
-	memcpy(entry + UE_RECORD_HEADER, payload, size);
-	trace_event_buffer_commit(&buffer);
-	return fits;
+	/* No buffer: the instance does not trace this process. */
+	if (!buffer.buffer)
+		return UE_TAKEN;
+	if (!ue_fits(&buffer, record))
+		return UE_TOO_LARGE;
+	return static_call(ue_ring_buffer_record_is_set_on)(buffer.buffer) ?
+	       UE_DROPPED : UE_TAKEN;
 }
 
 /*
  * perf copies a record out of a buffer of its own, one for each CPU, where the
  * size of the whole must be a multiple of eight with four bytes that perf puts
  * before it. Call graphs begin where the program made its system call.
- *
- * Return: false when perf can't take a record so large.
  */
-static bool ue_record_perf(struct trace_event_call *call, const void *payload,
-			   size_t size)
+static enum ue_outcome ue_record_perf(struct trace_event_call *call,
+				      const void *payload, size_t size)
 {
 	struct hlist_head *events = this_cpu_ptr(call->perf_events);
 	const size_t used = UE_RECORD_HEADER + size;
@@ -107,40 +120,56 @@ static bool ue_record_perf(struct trace_event_call *call, const void *payload,
 	void *entry;
 
 	if (!bpf_prog_array_valid(call) && hlist_empty(events))
-		return true;
+		return UE_TAKEN;
 	if (record > PERF_MAX_TRACE_SIZE)
-		return false;
+		return UE_TOO_LARGE;
 
 	entry = perf_trace_buf_alloc(record, NULL, &context);
 	if (!entry)
-		return true;
+		return UE_DROPPED;
 	memcpy(entry + UE_RECORD_HEADER, payload, size);
 	memset(entry + used, 0, record - used);
 	perf_trace_run_bpf_submit(entry, record, context, call, 1,
 				  task_pt_regs(current), events, NULL);
-	return true;
+	return UE_TAKEN;
 }
 
-int ue_record(const struct ue_recorders *recorders,
-	      struct trace_event_call *call, const void *payload, size_t size)
+/*
+ * Refused when all find it too large, else lost where it was dropped or found
+ * too large.
+ */
+static int ue_conclude(struct ue_recorders *recorders, const unsigned int *nr)
 {
+	unsigned int lost = nr[UE_DROPPED] + nr[UE_TOO_LARGE];
+
+	if (likely(nr[UE_TAKEN] && !lost))
+		return 0;
+	if (!nr[UE_TAKEN] && !lost)
+		return -EBADF;
+	if (nr[UE_TOO_LARGE] == nr[UE_TAKEN] + lost)
+		return -E2BIG;
+	atomic_long_inc(&recorders->lost);
+	return 0;
+}
+
+int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
+	      const void *payload, size_t size)
+{
+	unsigned int nr[] = {
+		[UE_TAKEN] = 0, [UE_DROPPED] = 0, [UE_TOO_LARGE] = 0
+	};
 	struct ue_recorder *recorder;
-	int result = -EBADF;
 
 	static_assert(sizeof(struct trace_entry) == UE_RECORD_HEADER);
 
 	rcu_read_lock_sched_notrace();
 	list_for_each_entry_rcu(recorder, &recorders->list, node,
 				rcu_read_lock_sched_held()) {
-		bool fits = recorder->kind == UE_RECORDER_FTRACE ?
-			    ue_record_ftrace(recorder->file, payload, size) :
-			    ue_record_perf(call, payload, size);
-
-		if (fits)
-			result = 0;
-		else if (result)
-			result = -E2BIG;
+		if (recorder->kind == UE_RECORDER_FTRACE)
+			nr[ue_record_ftrace(recorder->file, payload, size)]++;
+		else
+			nr[ue_record_perf(call, payload, size)]++;
 	}
 	rcu_read_unlock_sched_notrace();
-	return result;
+	return ue_conclude(recorders, nr);
 }

@@ -5,6 +5,7 @@
 #ifndef UE_RECORDER_H
 #define UE_RECORDER_H
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/rculist.h>
 #include <linux/types.h>
@@ -23,10 +24,13 @@ enum ue_recorder_kind {
  * @list: of struct ue_recorder; changed with event_mutex held, read under
  *	RCU-sched
  * @nr: how many of each kind; changed with event_mutex held
+ * @lost: payloads that some recorder dropped, though the writer was told of a
+ *	success
  */
 struct ue_recorders {
 	struct list_head list;
 	unsigned int nr[UE_RECORDER_KINDS];
+	atomic_long_t lost;
 };
 
 void ue_recorders_init(struct ue_recorders *recorders);
@@ -69,12 +73,15 @@ void ue_recorder_remove(struct ue_recorders *recorders,
  * @payload: in kernel memory, checked
  * @size: of the payload, bytes
  *
+ * A recorder whose buffer is full, or that can't hold what others can, makes
+ * the payload count as lost.
+ *
  * Context: in a system call of the program that wrote the payload,
  * preemptible.
  * Return: 0; -EBADF when there is no recorder; -E2BIG when none can hold a
  * payload of this size.
  */
-int ue_record(const struct ue_recorders *recorders,
-	      struct trace_event_call *call, const void *payload, size_t size);
+int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
+	      const void *payload, size_t size);
 
 #endif /* UE_RECORDER_H */

@@ -66,13 +66,18 @@ static void ue_status_show_event(struct seq_file *seq,
 		[UE_RECORDER_PERF]	= "perf",
 	};
 
+	long lost = atomic_long_read(&event->recorders.lost);
+	bool used = ue_event_enabled(event);
+
 	seq_puts(seq, ue_event_name(event));
-	if (ue_event_enabled(event))
+	if (used)
 		seq_puts(seq, " # Used by");
 	for (int kind = 0; kind < ARRAY_SIZE(names); kind++) {
 		if (READ_ONCE(event->recorders.nr[kind]))
 			seq_printf(seq, " %s", names[kind]);
 	}
+	if (lost)
+		seq_printf(seq, "%s lost %ld", used ? ";" : " #", lost);
 	seq_putc(seq, '\n');
 }
 
