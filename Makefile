@@ -30,8 +30,8 @@ demo: ## see a program's events recorded by a stock Debian 6.1 (under 3 minutes)
 .PHONY: test
 test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 	@echo "Builds the module for Debian's kernels $(KERNELS), boots each of them under"
-	@echo "QEMU, and runs the tests there. Downloads about 200 MB and takes about five"
-	@echo "minutes the first time, about two thereafter."
+	@echo "QEMU, and runs the tests there. Downloads about 250 MB and takes about five"
+	@echo "minutes the first time, about three thereafter."
 	@$(packages) build vm tests
 	@$(MAKE) $(KERNELS:%=modules-%) selftests
 	@rm -f $(results)/*/*.tap
@@ -41,7 +41,7 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%)
 
 .PHONY: kselftest
-kselftest: ## run the kernel's own selftests of user_events on both (about 3 minutes)
+kselftest: ## run the kernel's own selftests of user_events on both (about 1 minute)
 	+@selftests/kselftest/run $(KERNELS)
 
 .PHONY: vm
