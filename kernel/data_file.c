@@ -142,14 +142,15 @@ static int ue_register_event(struct ue_data_file *data, struct ue_event *event,
 		.bit = reg->enable_bit,
 		.size = reg->enable_size,
 	};
+	u64 id;
 	int err;
 
-	err = ue_register(event, &word);
+	err = ue_register(event, &word, &id);
 	if (err)
 		return err;
 	err = ue_give_index(data, event, write_index);
 	if (err)
-		ue_unregister(word.address, word.bit);
+		ue_register_undo(&word, id);
 	return err;
 }
 

@@ -10,9 +10,9 @@
 /* Protects all enablers, sets of them and address spaces; see enabler.h. */
 DEFINE_MUTEX(ue_enabler_mutex);
 
-struct ue_enabler_set *ue_enabler_set_create(void)
+struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
 {
-	struct ue_enabler_set *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
+	struct ue_enabler_set *set = kzalloc(sizeof(*set), gfp);
 
 	if (set) {
 		set->enablers = RB_ROOT;
@@ -36,13 +36,12 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 	kfree(set);
 }
 
-int ue_enablers_create(struct list_head *list, unsigned int nr)
+int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp)
 {
 	LIST_HEAD(made);
 
 	while (nr--) {
-		struct ue_enabler *enabler = kzalloc(sizeof(*enabler),
-						     GFP_KERNEL_ACCOUNT);
+		struct ue_enabler *enabler = kzalloc(sizeof(*enabler), gfp);
 
 		if (!enabler) {
 			ue_enablers_free(&made);
@@ -109,7 +108,8 @@ struct ue_enabler *ue_enabler_after(const struct ue_enabler_set *set,
 }
 
 int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
-		      const struct ue_user_bit *word, struct ue_event *event)
+		      const struct ue_user_bit *word, struct ue_event *event,
+		      u64 id)
 {
 	struct rb_node **link = &set->enablers.rb_node, *parent = NULL;
 
@@ -132,6 +132,7 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	enabler->word = *word;
 	enabler->event = event;
 	enabler->set = set;
+	enabler->id = id;
 	list_add_tail(&enabler->of_event, &event->enablers);
 	return 0;
 }
@@ -150,7 +151,8 @@ void ue_enabler_set_copy(struct ue_enabler_set *to,
 			list_first_entry(blank, struct ue_enabler, of_event);
 
 		list_del(&copy->of_event);
-		ue_enabler_insert(to, copy, &enabler->word, enabler->event);
+		ue_enabler_insert(to, copy, &enabler->word, enabler->event,
+				  enabler->id);
 	}
 }
 

@@ -8,6 +8,7 @@
 #ifndef UE_ENABLER_H
 #define UE_ENABLER_H
 
+#include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
@@ -24,6 +25,7 @@ extern struct mutex ue_enabler_mutex;
  * @word: the bit that follows the event's state
  * @event: the event, of which the enabler is a user
  * @set: the set it belongs to
+ * @id: of the registration, and of its copies in other sets; no other has it
  * @in_set: its place there, by address and bit
  * @of_event: its place among the event's enablers
  */
@@ -31,6 +33,7 @@ struct ue_enabler {
 	struct ue_user_bit word;
 	struct ue_event *event;
 	struct ue_enabler_set *set;
+	u64 id;
 	struct rb_node in_set;
 	struct list_head of_event;
 };
@@ -53,8 +56,8 @@ struct ue_enabler_set {
 	struct list_head processes;
 };
 
-/* Return: a set of one share without enablers, or NULL. May sleep. */
-struct ue_enabler_set *ue_enabler_set_create(void);
+/* Return: a set of one share without enablers, or NULL. */
+struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp);
 
 /**
  * ue_enabler_set_free() - free a set that no address space has any more
@@ -68,11 +71,11 @@ void ue_enabler_set_free(struct ue_enabler_set *set);
  * ue_enablers_create() - make enablers that are in no set
  * @list: they are added here, by @of_event
  * @nr: how many
+ * @gfp: how to get memory
  *
- * Context: may sleep.
  * Return: 0; -ENOMEM, with none added.
  */
-int ue_enablers_create(struct list_head *list, unsigned int nr);
+int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp);
 
 /* ue_enablers_free() - free enablers that are in no set. Any context. */
 void ue_enablers_free(struct list_head *list);
@@ -95,12 +98,14 @@ void ue_enabler_set_copy(struct ue_enabler_set *to,
  * @enabler: the enabler
  * @word: the bit
  * @event: the event to follow; the enabler becomes a user of it
+ * @id: of the registration
  *
  * Context: ue_enabler_mutex held.
  * Return: 0, or -EADDRINUSE when the set has its address and bit.
  */
 int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
-		      const struct ue_user_bit *word, struct ue_event *event);
+		      const struct ue_user_bit *word, struct ue_event *event,
+		      u64 id);
 
 /**
  * ue_enabler_erase() - take an enabler out of its set and free it

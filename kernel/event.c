@@ -32,8 +32,11 @@ static void ue_events_put_later(struct work_struct *work)
 
 	llist_for_each_entry_safe(event, next, llist_del_all(&ue_later),
 				  later) {
-		/* From here on it may be queued again. */
-		atomic_set_release(&event->later_queued, 0);
+		/*
+		 * From here on it may be queued again: who is the last user
+		 * after this sees it, and who was it before is seen.
+		 */
+		atomic_xchg(&event->later_queued, 0);
 		mutex_lock(ue_event_mutex);
 		event->owner->idle(event);
 		mutex_unlock(ue_event_mutex);
@@ -74,8 +77,8 @@ void ue_event_put_later(struct ue_event *event)
 			llist_add(&event->later, &ue_later);
 			schedule_work(&ue_later_work);
 		} else {
-			/* Not the last: the list has one as well. */
-			refcount_dec(&event->references);
+			/* The list has one, unless it has just been worked off. */
+			ue_event_free(event);
 		}
 	}
 	rcu_read_unlock();

@@ -214,6 +214,16 @@ static const struct ue_field_form *ue_find_form(char **words, int nr)
 	}
 }
 
+/*
+ * The kernel's tracing takes a field for a location, and one for text, by any
+ * part of its type's text. What it takes a field for must be what was checked.
+ */
+static bool ue_type_misleads(const char *inner)
+{
+	return strstr(inner, "__data_loc") || strstr(inner, "__rel_loc") ||
+	       strstr(inner, "cpumask_t");
+}
+
 /* @text is cut up into words; the field's own text goes to *store. */
 static int ue_parse_field(char *text, char **store, struct ue_field *field)
 {
@@ -236,6 +246,8 @@ static int ue_parse_field(char *text, char **store, struct ue_field *field)
 	field->name = *store;
 	*store = ue_join(*store, words + form->type_words, 1);
 	field->is_signed = field->type[0] != 'u';
+	if (ue_type_misleads(field->type + strlen(words[0])))
+		return -EINVAL;
 
 	if (form->place != UE_PLACE_HERE) {
 		ue_set_location(field, form->place);

@@ -80,6 +80,15 @@ static void ue_print_field(struct trace_seq *seq, const struct ue_field *field,
 	ue_print_bytes(seq, field, payload + span.start, span.size);
 }
 
+/* tp_printk prints a record that has just been written, and gives no size. */
+static u32 ue_payload_size(const struct trace_iterator *iter,
+			   const struct ue_format *format)
+{
+	if (!iter->ent_size)
+		return format->size;
+	return max(iter->ent_size, UE_RECORD_HEADER) - UE_RECORD_HEADER;
+}
+
 static enum print_line_t ue_print(struct trace_iterator *iter, int flags,
 				  struct trace_event *trace_event)
 {
@@ -87,8 +96,7 @@ static enum print_line_t ue_print(struct trace_iterator *iter, int flags,
 					      call.event);
 	const struct ue_format *format = event->format;
 	const void *payload = (void *)iter->ent + UE_RECORD_HEADER;
-	u32 size = iter->ent_size > UE_RECORD_HEADER ?
-		   iter->ent_size - UE_RECORD_HEADER : 0;
+	u32 size = ue_payload_size(iter, format);
 	struct trace_seq *seq = &iter->seq;
 
 	trace_seq_printf(seq, "%s:", ue_event_name(event));

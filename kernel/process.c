@@ -16,6 +16,7 @@
 #include <linux/rhashtable.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "enabler.h"
 #include "process.h"
@@ -30,6 +31,9 @@ static const struct rhashtable_params ue_by_mm_params = {
 /* Changed with ue_enabler_mutex held; ue_by_mm is read under RCU as well. */
 static struct rhashtable ue_by_mm;
 static LIST_HEAD(ue_all);
+
+/* Those that ue_free_notifier() has still to be called for. */
+static atomic_t ue_nr_notifiers;
 
 static work_func_t ue_process_work;
 
@@ -48,13 +52,19 @@ void ue_process_put(struct ue_process *process)
 
 static void ue_set_put(struct ue_enabler_set *set)
 {
+	bool used;
+
 	lockdep_assert_held(&ue_enabler_mutex);
 	if (!atomic_dec_and_test(&set->shares))
 		return;
-	/* The module is in use while a set has enablers. */
-	if (set->nr)
-		module_put(THIS_MODULE);
+	used = set->nr;
 	ue_enabler_set_free(set);
+	/*
+	 * The module is in use while a set has enablers. Unloading begins with
+	 * the events, and may from here on.
+	 */
+	if (used)
+		module_put(THIS_MODULE);
 }
 
 void ue_share_drop(struct ue_enabler_set *set)
@@ -106,6 +116,7 @@ static struct mmu_notifier *ue_alloc_notifier(struct mm_struct *mm)
 
 	if (!process)
 		return ERR_PTR(-ENOMEM);
+	atomic_inc(&ue_nr_notifiers);
 	process->mm = mm;
 	refcount_set(&process->references, 1);
 	INIT_WORK(&process->work, ue_process_work);
@@ -117,6 +128,8 @@ static struct mmu_notifier *ue_alloc_notifier(struct mm_struct *mm)
 static void ue_free_notifier(struct mmu_notifier *notifier)
 {
 	ue_process_put(ue_from_notifier(notifier));
+	if (atomic_dec_and_test(&ue_nr_notifiers))
+		wake_up_var(&ue_nr_notifiers);
 }
 
 /*
@@ -137,8 +150,10 @@ static void ue_release(struct mmu_notifier *notifier, struct mm_struct *mm)
 
 /*
  * A fork says this of each private mapping before it copies it. What is
- * written to a bit from here on, the child's copy may miss. Others say it
- * too, or a fork that fails: then what was noted is older than need be.
+ * written to a bit from here on, the child's copy may miss. The note is the
+ * forking task's: of two that fork at once, the one whose note is lost takes
+ * its child's copy for stale. Others than forks say this too, and forks that
+ * fail: then the note is older than need be.
  */
 static int ue_invalidate_range_start(struct mmu_notifier *notifier,
 				     const struct mmu_notifier_range *range)
@@ -146,16 +161,15 @@ static int ue_invalidate_range_start(struct mmu_notifier *notifier,
 	struct ue_process *process = ue_from_notifier(notifier);
 
 	if (range->event != MMU_NOTIFY_PROTECTION_PAGE ||
-	    READ_ONCE(process->fork_seen))
+	    current->mm != process->mm ||
+	    READ_ONCE(process->forking) == current)
 		return 0;
 
 	spin_lock(&process->lock);
-	if (!process->fork_seen) {
-		/* Pairs with ue_process_changed(). */
-		process->fork_changes = smp_load_acquire(&process->changes);
-		process->fork_behind = READ_ONCE(process->behind);
-		WRITE_ONCE(process->fork_seen, true);
-	}
+	/* Pairs with ue_process_changed(). */
+	process->fork_changes = smp_load_acquire(&process->changes);
+	process->fork_behind = READ_ONCE(process->behind);
+	WRITE_ONCE(process->forking, current);
 	spin_unlock(&process->lock);
 	return 0;
 }
@@ -195,12 +209,13 @@ bool ue_process_share(struct ue_share *share)
 			share->set = set;
 			/* Pairs with ue_registrations_update(). */
 			share->changes = smp_load_acquire(&set->changes);
-			share->stale = !process->fork_seen ||
+			share->stale = process->forking != current ||
 				process->fork_behind ||
 				process->fork_changes !=
 				READ_ONCE(process->changes);
 		}
-		WRITE_ONCE(process->fork_seen, false);
+		if (process->forking == current)
+			WRITE_ONCE(process->forking, NULL);
 		spin_unlock(&process->lock);
 	}
 	return shared;
@@ -256,7 +271,7 @@ static bool ue_process_take_copy(struct ue_process *process,
 	return true;
 }
 
-static int ue_process_copy_set(struct ue_process *process)
+static int ue_process_copy_set(struct ue_process *process, gfp_t gfp)
 {
 	unsigned int nr = process->set->nr;
 	struct ue_enabler_set *copy;
@@ -264,9 +279,9 @@ static int ue_process_copy_set(struct ue_process *process)
 	int err = -ENOMEM;
 
 	mutex_unlock(&ue_enabler_mutex);
-	copy = ue_enabler_set_create();
+	copy = ue_enabler_set_create(gfp);
 	if (copy)
-		err = ue_enablers_create(&blank, nr);
+		err = ue_enablers_create(&blank, nr, gfp);
 	mutex_lock(&ue_enabler_mutex);
 
 	if (err || !ue_process_take_copy(process, copy, &blank, nr)) {
@@ -276,7 +291,7 @@ static int ue_process_copy_set(struct ue_process *process)
 	return err;
 }
 
-int ue_process_own_set(struct ue_process *process)
+int ue_process_own_set(struct ue_process *process, gfp_t gfp)
 {
 	int err;
 
@@ -286,7 +301,7 @@ int ue_process_own_set(struct ue_process *process)
 		if (atomic_read(&process->set->shares) == 1)
 			return 0;
 		spin_unlock(&process->lock);
-		err = ue_process_copy_set(process);
+		err = ue_process_copy_set(process, gfp);
 		if (err)
 			return err;
 	}
@@ -313,7 +328,8 @@ void ue_processes_exit(void)
 	}
 	mutex_unlock(&ue_enabler_mutex);
 
-	/* Waits for ue_release() and ue_free_notifier(). */
+	/* Waits for ue_release(), and then for each ue_free_notifier(). */
 	mmu_notifier_synchronize();
+	wait_var_event(&ue_nr_notifiers, !atomic_read(&ue_nr_notifiers));
 	rhashtable_destroy(&ue_by_mm);
 }

@@ -31,10 +31,10 @@ struct ue_enabler_set;
  * @behind: @work is to be done; changed with ue_enabler_mutex held
  * @changes: counts writes to its bits that a fork under way may miss; changed
  *	with ue_enabler_mutex held
- * @fork_seen: a fork has begun to copy the memory, and the two below are from
- *	before it; protected by @lock
- * @fork_changes: @changes at that time
- * @fork_behind: @behind at that time
+ * @forking: the task that has begun to copy the memory, and whose the two below
+ *	are; only compared; changed with @lock held
+ * @fork_changes: @changes before that; protected by @lock
+ * @fork_behind: @behind before that; protected by @lock
  * @rcu: frees it
  *
  * Protected by ue_enabler_mutex where nothing else is said.
@@ -52,7 +52,7 @@ struct ue_process {
 	spinlock_t lock;
 	bool behind;
 	unsigned long changes;
-	bool fork_seen;
+	struct task_struct *forking;
 	unsigned long fork_changes;
 	bool fork_behind;
 	struct rcu_head rcu;
@@ -96,11 +96,12 @@ int ue_process_know(struct mm_struct *mm, struct ue_enabler_set *set);
 /**
  * ue_process_own_set() - see that nobody shares the set
  * @process: the address space; not forgotten meanwhile, the caller holds it
+ * @gfp: how to get memory
  *
  * Context: ue_enabler_mutex held, which may be dropped meanwhile; may sleep.
  * Return: 0 with @process->lock held, the set private; -ENOMEM, without it.
  */
-int ue_process_own_set(struct ue_process *process);
+int ue_process_own_set(struct ue_process *process, gfp_t gfp);
 
 /* ue_process_is_known() - is the current address space? Any context. */
 bool ue_process_is_known(void);

@@ -30,6 +30,12 @@ struct ue_clearing {
 
 static struct workqueue_struct *ue_workqueue;
 
+/* The last registration's; 0 is none's. Protected by ue_enabler_mutex. */
+static u64 ue_last_id;
+
+/* For what must not fail. */
+#define UE_GFP_UNDO	(GFP_KERNEL | __GFP_NOFAIL)
+
 /*
  * Something has been written, or is left to be: a fork that copies the memory
  * at this time may miss it. Pairs with ue_invalidate_range_start().
@@ -223,28 +229,40 @@ bool ue_registered(unsigned long address, u8 bit)
 	return registered;
 }
 
+/* The enabler of a pair; with an @id other than 0, only that registration's. */
+static struct ue_enabler *ue_find_registration(struct ue_process *process,
+					       unsigned long address, u8 bit,
+					       u64 id)
+{
+	struct ue_enabler *enabler = ue_enabler_find(process->set, address,
+						     bit);
+
+	return enabler && id && enabler->id != id ? NULL : enabler;
+}
+
 /*
  * Takes the enabler out of its set, and the pair onto the list of those being
  * cleared. Return: the event, of which the caller is now the user.
  */
 static struct ue_event *ue_begin_clearing(struct ue_process *process,
 					  struct ue_clearing *clearing,
-					  unsigned long address, u8 bit)
+					  unsigned long address, u8 bit, u64 id)
 {
 	struct ue_enabler_set *set;
 	struct ue_enabler *enabler;
 	struct ue_event *event;
 	int err;
 
-	if (!ue_enabler_find(process->set, address, bit))
+	if (!ue_find_registration(process, address, bit, id))
 		return ERR_PTR(-ENOENT);
-	err = ue_process_own_set(process);
+	err = ue_process_own_set(process, id ? UE_GFP_UNDO :
+					       GFP_KERNEL_ACCOUNT);
 	if (err)
 		return ERR_PTR(err);
 
 	/* The set may be another by now, and may lack the pair. */
 	set = process->set;
-	enabler = ue_enabler_find(set, address, bit);
+	enabler = ue_find_registration(process, address, bit, id);
 	if (enabler) {
 		clearing->word = enabler->word;
 		list_add(&clearing->node, &process->clearing);
@@ -258,7 +276,7 @@ static struct ue_event *ue_begin_clearing(struct ue_process *process,
 	return event;
 }
 
-int ue_unregister(unsigned long address, u8 bit)
+static int ue_end_registration(unsigned long address, u8 bit, u64 id)
 {
 	struct ue_event *event = ERR_PTR(-ENOENT);
 	struct ue_clearing clearing;
@@ -268,7 +286,8 @@ int ue_unregister(unsigned long address, u8 bit)
 	mutex_lock(&ue_enabler_mutex);
 	process = ue_process_find(current->mm);
 	if (process)
-		event = ue_begin_clearing(process, &clearing, address, bit);
+		event = ue_begin_clearing(process, &clearing, address, bit,
+					  id);
 	mutex_unlock(&ue_enabler_mutex);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
@@ -280,6 +299,16 @@ int ue_unregister(unsigned long address, u8 bit)
 	mutex_unlock(&ue_enabler_mutex);
 	ue_event_put(event);
 	return err;
+}
+
+int ue_unregister(unsigned long address, u8 bit)
+{
+	return ue_end_registration(address, bit, 0);
+}
+
+void ue_register_undo(const struct ue_user_bit *word, u64 id)
+{
+	ue_end_registration(word->address, word->bit, id);
 }
 
 static int ue_know_current(void)
@@ -294,7 +323,7 @@ static int ue_know_current(void)
 	if (process)
 		return 0;
 
-	set = ue_enabler_set_create();
+	set = ue_enabler_set_create(GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return -ENOMEM;
 	err = ue_process_know(current->mm, set);
@@ -312,11 +341,12 @@ static int ue_know_current(void)
 }
 
 static int ue_insert(struct ue_process *process, struct list_head *blank,
-		     const struct ue_user_bit *word, struct ue_event *event)
+		     const struct ue_user_bit *word, struct ue_event *event,
+		     u64 *id)
 {
 	struct ue_enabler *enabler = list_first_entry(blank, struct ue_enabler,
 						      of_event);
-	int err = ue_process_own_set(process);
+	int err = ue_process_own_set(process, GFP_KERNEL_ACCOUNT);
 
 	if (err)
 		return err;
@@ -324,7 +354,9 @@ static int ue_insert(struct ue_process *process, struct list_head *blank,
 		err = -EADDRINUSE;
 	} else {
 		list_del(&enabler->of_event);
-		err = ue_enabler_insert(process->set, enabler, word, event);
+		*id = ++ue_last_id;
+		err = ue_enabler_insert(process->set, enabler, word, event,
+					*id);
 		if (err)
 			list_add(&enabler->of_event, blank);
 		else if (process->set->nr == 1)
@@ -335,7 +367,8 @@ static int ue_insert(struct ue_process *process, struct list_head *blank,
 	return err;
 }
 
-int ue_register(struct ue_event *event, const struct ue_user_bit *word)
+int ue_register(struct ue_event *event, const struct ue_user_bit *word,
+		u64 *id)
 {
 	struct ue_process *process;
 	LIST_HEAD(blank);
@@ -343,13 +376,13 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *word)
 
 	err = ue_know_current();
 	if (!err)
-		err = ue_enablers_create(&blank, 1);
+		err = ue_enablers_create(&blank, 1, GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
 
 	mutex_lock(&ue_enabler_mutex);
 	process = ue_process_find(current->mm);
-	err = ue_insert(process, &blank, word, event);
+	err = ue_insert(process, &blank, word, event, id);
 	ue_process_changed(process);
 	mutex_unlock(&ue_enabler_mutex);
 	ue_enablers_free(&blank);
@@ -358,7 +391,7 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *word)
 
 	err = ue_process_settle(process, word, ue_process_follow);
 	if (err)
-		ue_unregister(word->address, word->bit);
+		ue_register_undo(word, *id);
 	return err;
 }
 

@@ -25,6 +25,7 @@ bool ue_registered(unsigned long address, u8 bit);
  * ue_register() - let a bit of the current address space follow an event
  * @event: the event; the caller is a user of it
  * @word: the bit, in user space
+ * @id: set to what tells this registration from others of the same pair
  *
  * On return the bit has the event's state.
  *
@@ -33,7 +34,8 @@ bool ue_registered(unsigned long address, u8 bit);
  * -EFAULT when the memory can't be written; -ENOMEM; -ERESTARTNOINTR when a
  * signal came first. On an error nothing is registered.
  */
-int ue_register(struct ue_event *event, const struct ue_user_bit *word);
+int ue_register(struct ue_event *event, const struct ue_user_bit *word,
+		u64 *id);
 
 /**
  * ue_unregister() - end that, and clear the bit
@@ -46,6 +48,17 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *word);
  * the same.
  */
 int ue_unregister(unsigned long address, u8 bit);
+
+/**
+ * ue_register_undo() - take a registration back
+ * @word: as it was registered
+ * @id: from ue_register()
+ *
+ * Does nothing when the registration has been ended meanwhile.
+ *
+ * Context: as ue_unregister().
+ */
+void ue_register_undo(const struct ue_user_bit *word, u64 id);
 
 /**
  * ue_registrations_update() - bring all bits of an event up to date

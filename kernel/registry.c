@@ -220,6 +220,23 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
 	return event;
 }
 
+/*
+ * The single-format event of a name may have lost its last user already, and
+ * stand only until the work item that takes it away gets event_mutex.
+ */
+static void ue_registry_reap(const struct ue_format *format)
+{
+	const struct ue_key key = { format->name, false };
+	struct rhlist_head *list;
+
+	rcu_read_lock();
+	list = rhltable_lookup(&ue_by_name, &key, ue_params);
+	rcu_read_unlock();
+	/* event_mutex keeps it. */
+	if (list)
+		ue_registry_idle(container_of(list, struct ue_event, by_name));
+}
+
 static struct ue_event *ue_registry_get(struct ue_format *format,
 					unsigned int flags)
 {
@@ -227,12 +244,16 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 	struct ue_event *event = ue_registry_find(format, multi);
 
 	/* The common case, without the kernel's lock. */
-	if (event) {
+	if (event && !IS_ERR(event)) {
 		kfree(format);
 		return event;
 	}
 	mutex_lock(ue_event_mutex);
 	event = ue_registry_find(format, multi);
+	if (IS_ERR(event)) {
+		ue_registry_reap(format);
+		event = ue_registry_find(format, multi);
+	}
 	if (event)
 		kfree(format);
 	else
