@@ -322,13 +322,23 @@ static int ue_parse_into(struct ue_format *format, char *copy, char *store)
 	return ue_parse_fields(rest, store, format);
 }
 
+static size_t ue_name_length(const char *command)
+{
+	size_t length = 0;
+
+	while (command[length] && !ue_is_space(command[length]))
+		length++;
+	return length;
+}
+
 bool ue_command_has_flags(const char *command)
 {
-	for (; *command && !ue_is_space(*command); command++) {
-		if (*command == ':')
-			return true;
-	}
-	return false;
+	return memchr(command, ':', ue_name_length(command));
+}
+
+char *ue_command_name(const char *command)
+{
+	return kmemdup_nul(command, ue_name_length(command), GFP_KERNEL);
 }
 
 int ue_format_parse(const char *command, struct ue_format **result)

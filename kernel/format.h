@@ -87,6 +87,16 @@ int ue_format_parse(const char *command, struct ue_format **format);
 bool ue_command_has_flags(const char *command);
 
 /**
+ * ue_command_name() - the name that a command begins with
+ * @command: NUL-terminated
+ *
+ * Context: may sleep.
+ * Return: the name, valid or not, to be freed with kfree(); NULL without
+ * memory.
+ */
+char *ue_command_name(const char *command);
+
+/**
  * ue_format_equal() - have two formats the same fields?
  * @a: one
  * @b: the other

@@ -262,6 +262,22 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 	return event;
 }
 
+/* Has the name of a command whose fields are bad a single-format event? */
+static bool ue_registry_has_name(const char *command, unsigned int flags)
+{
+	char *name = ue_command_name(command);
+	const struct ue_key key = { name, false };
+	bool has;
+
+	if (!name)
+		return false;
+	rcu_read_lock();
+	has = rhltable_lookup(&ue_by_name, &key, ue_params);
+	rcu_read_unlock();
+	kfree(name);
+	return has && !(flags & USER_EVENT_REG_MULTI_FORMAT);
+}
+
 int ue_registry_register(const char *command, unsigned int flags,
 			 struct ue_event **result)
 {
@@ -270,6 +286,8 @@ int ue_registry_register(const char *command, unsigned int flags,
 	int err;
 
 	err = ue_format_parse(command, &format);
+	if (err == -EINVAL && ue_registry_has_name(command, flags))
+		return -EADDRINUSE;
 	if (err)
 		return err;
 	event = ue_registry_get(format, flags);
