@@ -460,6 +460,12 @@ TEST_CASE("REG judges in its order") {
         CHECK(file.register_event(pointer_to(kernel + 1), 0, name, 4) == fails(EINVAL));
         CHECK(file.register_event(pointer_to(kernel), 32, name, 4) == fails(EINVAL));
     }
+    SECTION("the address before the command and the event's fields") {
+        const std::uint64_t kernel = 0xffff888000000000;
+        CHECK(file.register_event(pointer_to(kernel), 0, name + ":flag") == fails(EFAULT));
+        CHECK(file.register_event(pointer_to(kernel), 0, name + " u64 b") == fails(EFAULT));
+        CHECK(file.register_event(pointer_to(kernel), 0, command_of_length(600)) == fails(EFAULT));
+    }
     SECTION("flags and enable_size before the pair") {
         CHECK(file.register_event(&word, 0, name, 4, 4) == fails(EINVAL));
         CHECK(file.register_event(&word, 0, name, 5) == fails(EINVAL));
