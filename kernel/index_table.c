@@ -39,8 +39,12 @@ void ue_index_table_destroy(struct ue_index_table *table)
 {
 	struct ue_index_array *array = rcu_dereference_raw(table->array);
 
-	for (u32 i = 0; array && i < array->nr; i++)
-		ue_event_put(array->events[i]);
+	/*
+	 * The newest first: to take an event away, tracing looks for it on
+	 * lists that begin with the newest.
+	 */
+	for (u32 i = array ? array->nr : 0; i; i--)
+		ue_event_put(array->events[i - 1]);
 	kvfree(array);
 	xa_destroy(&table->by_event);
 	mutex_destroy(&table->lock);
