@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Filters of ftrace: on fields of every type, for each instance by itself, and what is refused.
+#include "child.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace selftest;
+
+namespace {
+
+/// The path of one of the event's files in an instance.
+std::string path_in(const Instance& instance, const Event& event, const std::string& file) {
+    return instance.path("events/" + event.system() + "/" + event.name() + "/" + file);
+}
+
+/// Sets the filter of an event in an instance.
+Outcome set_filter(const Instance& instance, const Event& event, const std::string& filter) {
+    const Outcome written = write_text(path_in(instance, event, "filter"), filter);
+    return written.ok() ? succeeds() : written;
+}
+
+/// An event registered through a file of its own and recorded in an instance of its own.
+struct Recorded {
+    explicit Recorded(const std::string& fields)
+        : event(unique_name("filter")), index(file.index_of(&word, 0, event.name() + fields)) {
+        expect(instance.enable(event), "enable " + event.name());
+    }
+    ~Recorded() { instance.disable(event); }
+
+    Outcome record(const Payload& payload = {}) { return file.record(index, payload); }
+    Outcome filter(const std::string& text) { return set_filter(instance, event, text); }
+
+    /// How many records this one write leaves with this filter.
+    std::size_t passes(const std::string& text, const Payload& payload) {
+        expect(filter(text), "filter " + text);
+        expect(record(payload), "record");
+        return instance.records().size();
+    }
+
+    Word word{0};
+    Instance instance;
+    DataFile file;
+    const Event event;
+    const std::uint32_t index;
+};
+
+struct Case {
+    const char* filter;
+    bool passes;
+};
+
+} // namespace
+
+TEST_CASE("Numbers of every type are compared as what they are") {
+    Recorded recorded(" s64 a; u64 b; s32 c; u32 d; int e; unsigned int f; s16 g; u16 h; short i;"
+                      " unsigned short j; s8 k; u8 l; char m; unsigned char n");
+    const Payload payload = Payload()
+                                .add<std::int64_t>(-5000000000)
+                                .add<std::uint64_t>(18000000000000000000u)
+                                .add<std::int32_t>(-2000000000)
+                                .add<std::uint32_t>(4000000000)
+                                .add<std::int32_t>(-7)
+                                .add<std::uint32_t>(3000000001)
+                                .add<std::int16_t>(-30000)
+                                .add<std::uint16_t>(60000)
+                                .add<std::int16_t>(-2)
+                                .add<std::uint16_t>(65535)
+                                .add<std::int8_t>(-100)
+                                .add<std::uint8_t>(200)
+                                .add<char>(-3)
+                                .add<std::uint8_t>(255);
+    const Case cases[] = {
+        {"a == -5000000000", true},
+        {"a < 0", true},
+        {"a > -4999999999", false},
+        {"b == 18000000000000000000", true},
+        {"b > 9223372036854775807", true},
+        {"b < 18000000000000000000", false},
+        {"c == -2000000000", true},
+        {"c >= 0", false},
+        {"d == 4000000000", true},
+        {"d > 0", true},
+        {"d != 4000000000", false},
+        {"e <= -7", true},
+        {"e < -7", false},
+        {"f >= 3000000001", true},
+        {"f > 3000000001", false},
+        {"g == -30000", true},
+        {"g > 0", false},
+        {"h == 60000", true},
+        {"h < 32768", false},
+        {"i == -2", true},
+        {"i == 2", false},
+        {"j == 65535", true},
+        {"j < 65535", false},
+        {"k == -100", true},
+        {"k > 0", false},
+        {"l == 200", true},
+        {"l < 128", false},
+        {"m == -3", true},
+        {"m > -3", false},
+        {"n == 0xff", true},
+        {"n < 255", false},
+        // Bits.
+        {"l & 8", true},
+        {"l & 7", false},
+        {"d & 0x80000000", true},
+        {"h & 0x8000 && g & 1", false},
+        // Several at once.
+        {"a < 0 && b > 0 && l == 200", true},
+        {"a > 0 || l == 201", false},
+        {"!(a > 0) && (l == 1 || n == 255)", true},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.filter);
+        CHECK(recorded.passes(test.filter, payload) == (test.passes ? 1 : 0));
+    }
+}
+
+TEST_CASE("Strings are compared, be they arrays or behind locations") {
+    Recorded recorded(" char[8] array; unsigned char[8] whole; __rel_loc char[] near;"
+                      " __data_loc char[] far");
+    const Payload payload = Payload()
+                                .add_characters({"alpha\0\0\0", 8})
+                                .add_characters("beta5678")
+                                .add<std::uint32_t>(DYN_LOC(4, 6))
+                                .add<std::uint32_t>(DYN_LOC(38, 8))
+                                .add_string("gamma")
+                                .add_string("epsilon");
+    const Case cases[] = {
+        {"array == \"alpha\"", true},
+        {"array != \"alpha\"", false},
+        {"array == \"alph\"", false},
+        {"array ~ \"al*\"", true},
+        {"array ~ \"*h?\"", true},
+        {"array ~ \"*b*\"", false},
+        {"whole ~ \"beta567*\"", true},
+        {"whole ~ \"*beta6*\"", false},
+        {"near == \"gamma\"", true},
+        {"near != \"gamma\"", false},
+        {"near == \"epsilon\"", false},
+        {"near ~ \"g*a\"", true},
+        {"near ~ \"*mma\"", true},
+        {"near ~ \"[xg]amma\"", true},
+        {"near ~ \"*psi*\"", false},
+        {"far == \"epsilon\"", true},
+        {"far == \"gamma\"", false},
+        {"far ~ \"*psi*\"", true},
+        {"far ~ \"*amma\"", false},
+        {"near == \"gamma\" && far != \"gamma\" && array ~ \"al*\"", true},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.filter);
+        CHECK(recorded.passes(test.filter, payload) == (test.passes ? 1 : 0));
+    }
+}
+
+TEST_CASE("Fields that every record has can be compared") {
+    Recorded recorded(" u32 a");
+    const Payload payload = Payload().add(1u);
+    const std::string pid = std::to_string(gettid()), id = std::to_string(recorded.event.id());
+
+    CHECK(recorded.passes("common_pid == " + pid, payload) == 1);
+    CHECK(recorded.passes("common_pid != " + pid, payload) == 0);
+    CHECK(recorded.passes("common_type == " + id, payload) == 1);
+    CHECK(recorded.passes("common_type != " + id, payload) == 0);
+    CHECK(recorded.passes("cpu >= 0", payload) == 1);
+    CHECK(recorded.passes("cpu == 4095", payload) == 0);
+    CHECK(recorded.passes("comm ~ \"filter_*\"", payload) == 1);
+    CHECK(recorded.passes("comm == \"somebody\"", payload) == 0);
+
+    // A child has another pid.
+    REQUIRE(recorded.filter("common_pid == " + pid) == succeeds());
+    CHECK(in_child([&] { return recorded.record(payload).ok() ? 0 : 1; }) == 0);
+    CHECK(recorded.instance.records().empty());
+}
+
+TEST_CASE("A bad filter is EINVAL") {
+    Recorded recorded(" u32 a; char[8] text; __rel_loc char[] near");
+    for (const char* filter :
+         {"missing == 1", "a ==", "a == 1 &&", "a = 1", "a", "a == \"text\"", "a ~ \"1*\"",
+          "text == 5", "text > \"b\"", "text & 1", "near < \"b\"", "near == 5"}) {
+        CAPTURE(filter);
+        CHECK(recorded.filter(filter) == fails(EINVAL));
+    }
+    // The kernel's parser has answers of its own to parentheses and quotes that do not match.
+    for (const char* filter : {"(a == 1", "a == 1)", "== 1", "a == 1 b == 2", "text == \"open"}) {
+        CAPTURE(filter);
+        CHECK_FALSE(recorded.filter(filter).ok());
+    }
+    REQUIRE(recorded.filter("a == 2") == succeeds());
+    CHECK(read_text(path_in(recorded.instance, recorded.event, "filter")) == "a == 2\n");
+}
+
+TEST_CASE("A filter can be changed and taken away while the event is recorded") {
+    Recorded recorded(" u32 a");
+    const Payload one = Payload().add(1u), two = Payload().add(2u);
+    CHECK(recorded.passes("a == 1", one) == 1);
+    CHECK(recorded.passes("a == 1", two) == 0);
+    CHECK(recorded.passes("a == 2", two) == 1);
+    CHECK(recorded.passes("a == 2", one) == 0);
+    CHECK(recorded.passes("0", one) == 1);
+    CHECK(recorded.passes("0", two) == 1);
+    CHECK(read_text(path_in(recorded.instance, recorded.event, "filter")) == "none\n");
+    CHECK(recorded.word == 1);
+}
+
+TEST_CASE("A filter in one instance does not change what another gets") {
+    Recorded recorded(" u32 a; __rel_loc char[] text");
+    Instance odd, all, none;
+    for (Instance* instance : {&odd, &all, &none})
+        REQUIRE(instance->enable(recorded.event) == succeeds());
+    REQUIRE(recorded.filter("text == \"4\" || text == \"7\"") == succeeds());
+    REQUIRE(set_filter(odd, recorded.event, "a & 1") == succeeds());
+    REQUIRE(set_filter(none, recorded.event, "a > 100") == succeeds());
+
+    for (std::uint32_t a = 0; a < 10; a++)
+        CHECK(
+            recorded.record(
+                Payload().add(a).add<std::uint32_t>(DYN_LOC(0, 2)).add_string(std::to_string(a))) ==
+            succeeds(14));
+
+    const auto numbers = [](Instance& instance) {
+        std::vector<long long> found;
+        for (const Record& record : instance.records()) {
+            found.push_back(record.number("a"));
+            CHECK(record.text("text") == std::to_string(record.number("a")));
+        }
+        return found;
+    };
+    CHECK(numbers(recorded.instance) == std::vector<long long>{4, 7});
+    CHECK(numbers(odd) == std::vector<long long>{1, 3, 5, 7, 9});
+    CHECK(numbers(all) == std::vector<long long>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+    CHECK(numbers(none).empty());
+    for (Instance* instance : {&odd, &all, &none})
+        REQUIRE(instance->disable(recorded.event) == succeeds());
+}
+
+TEST_CASE("What a filter leaves out is not lost") {
+    Recorded recorded(" u32 a");
+    CHECK(recorded.passes("a == 2", Payload().add(1u)) == 0);
+    CHECK(status_line(recorded.event.name()) == recorded.event.name() + " # Used by ftrace");
+}
+
+TEST_CASE("A subsystem's filter is that of its events with such fields") {
+    Recorded recorded(" u32 only_these_two");
+    Word words[2] = {};
+    DataFile file;
+    const Event second(unique_name("filter")), other(unique_name("filter"));
+    const std::uint32_t second_index =
+        file.index_of(&words[0], 0, second.name() + " u32 only_these_two");
+    const std::uint32_t other_index = file.index_of(&words[1], 0, other.name() + " u32 b");
+    Instance& instance = recorded.instance;
+    REQUIRE(instance.enable(second) == succeeds());
+    REQUIRE(instance.enable(other) == succeeds());
+
+    const std::string filter = "only_these_two == 1";
+    const std::string of_all = instance.path("events/user_events/filter");
+    REQUIRE(write_text(of_all, filter) == succeeds(static_cast<long>(filter.size())));
+    CHECK(read_text(path_in(instance, recorded.event, "filter")) == filter + "\n");
+    CHECK(read_text(path_in(instance, second, "filter")) == filter + "\n");
+    for (std::uint32_t value : {1, 2}) {
+        CHECK(recorded.record(Payload().add(value)) == succeeds(8));
+        CHECK(file.record(second_index, Payload().add(value)) == succeeds(8));
+        CHECK(file.record(other_index, Payload().add(value)) == succeeds(8));
+    }
+    CHECK(instance.records().size() == 4);
+
+    REQUIRE(write_text(of_all, "0") == succeeds(1));
+    CHECK(recorded.record(Payload().add(2u)) == succeeds(8));
+    CHECK(file.record(second_index, Payload().add(2u)) == succeeds(8));
+    CHECK(instance.records().size() == 2);
+    REQUIRE(instance.disable(second) == succeeds());
+    REQUIRE(instance.disable(other) == succeeds());
+}
+
+TEST_CASE("set_event takes its forms") {
+    Word words[2] = {};
+    Instance instance;
+    DataFile file;
+    const std::string topic = unique_name("forms");
+    const Event first(topic + "_first"), second(topic + "_second");
+    REQUIRE(file.register_event(&words[0], 0, first.name()) == succeeds());
+    REQUIRE(file.register_event(&words[1], 0, second.name()) == succeeds());
+    const std::string set_event = instance.path("set_event");
+    struct Form {
+        std::string text;
+        std::uint32_t first, second;
+    };
+    // One after the other, from nothing enabled.
+    const Form forms[] = {
+        {first.name(), 1, 0},        {"user_events:" + second.name(), 1, 1},
+        {"!" + first.name(), 0, 1},  {"!user_events:" + second.name(), 0, 0},
+        {"*:" + first.name(), 1, 0}, {"!user_events:*", 0, 0},
+        {"user_events:*", 1, 1},     {"!user_events", 0, 0},
+    };
+    for (const Form& form : forms) {
+        CAPTURE(form.text);
+        CHECK(write_text(set_event, form.text, O_APPEND) ==
+              succeeds(static_cast<long>(form.text.size())));
+        CHECK(words[0] == form.first);
+        CHECK(words[1] == form.second);
+        const std::string listed = read_text(set_event);
+        CHECK(has_line(listed, "user_events:" + first.name()) == (form.first == 1));
+        CHECK(has_line(listed, "user_events:" + second.name()) == (form.second == 1));
+    }
+    CHECK(write_text(set_event, "user_events:" + topic, O_APPEND) == fails(EINVAL));
+
+    // Truncating it disables what is not named anew.
+    REQUIRE(write_text(set_event, first.name(), O_APPEND).ok());
+    REQUIRE(write_text(set_event, second.name(), O_TRUNC).ok());
+    CHECK(words[0] == 0);
+    CHECK(words[1] == 1);
+    REQUIRE(write_text(set_event, "", O_TRUNC).ok());
+    CHECK(words[1] == 0);
+}
+
+TEST_CASE("A subsystem's enable says 0, 1 or X") {
+    Word words[2] = {};
+    Instance instance;
+    DataFile file;
+    const Event first(unique_name("some")), second(unique_name("some"));
+    REQUIRE(file.register_event(&words[0], 0, first.name()) == succeeds());
+    REQUIRE(file.register_event(&words[1], 0, second.name()) == succeeds());
+    const std::string enable = instance.path("events/user_events/enable");
+    CHECK(read_text(enable) == "0\n");
+    REQUIRE(instance.enable(first) == succeeds());
+    CHECK(read_text(enable) == "X\n");
+    REQUIRE(write_text(enable, "1") == succeeds(1));
+    CHECK(read_text(enable) == "1\n");
+    CHECK(words[1] == 1);
+    REQUIRE(write_text(enable, "0") == succeeds(1));
+    CHECK(read_text(enable) == "0\n");
+    CHECK(words[0] == 0);
+}
+
+TEST_CASE("set_event_pid and set_event_notrace_pid choose the processes") {
+    Recorded recorded(" u32 a");
+    Child other([&](Channel& channel) {
+        while (channel.receive<bool>())
+            channel.send(recorded.record(Payload().add(2u)) == succeeds(8));
+        return 0;
+    });
+    /// The pids of what is recorded when both write a record.
+    const auto pids = [&] {
+        CHECK(recorded.record(Payload().add(1u)) == succeeds(8));
+        other.channel().send(true);
+        CHECK(other.channel().receive<bool>());
+        std::vector<long long> found;
+        for (const Record& record : recorded.instance.records())
+            found.push_back(record.pid());
+        return found;
+    };
+    const auto set = [&](const char* file, const std::string& text) {
+        expect(write_text(recorded.instance.path(file), text, O_TRUNC), file);
+    };
+    const long long mine = gettid(), its = other.pid();
+    CHECK(pids() == std::vector<long long>{mine, its});
+    set("set_event_pid", std::to_string(its));
+    CHECK(pids() == std::vector<long long>{its});
+    set("set_event_pid", std::to_string(mine));
+    CHECK(pids() == std::vector<long long>{mine});
+    set("set_event_pid", "");
+    CHECK(pids() == std::vector<long long>{mine, its});
+    set("set_event_notrace_pid", std::to_string(its));
+    CHECK(pids() == std::vector<long long>{mine});
+    set("set_event_notrace_pid", "");
+    CHECK(pids() == std::vector<long long>{mine, its});
+    CHECK(status_line(recorded.event.name()) == recorded.event.name() + " # Used by ftrace");
+
+    other.channel().send(false);
+    CHECK(other.wait() == 0);
+}
