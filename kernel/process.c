@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
+#include "catch_up.h"
 #include "enabler.h"
 #include "process.h"
 
@@ -99,6 +100,7 @@ static bool ue_process_forget(struct ue_process *process)
 		return false;
 	rhashtable_remove_fast(&ue_by_mm, &process->by_mm, ue_by_mm_params);
 	list_del(&process->all);
+	ue_catch_up_done(process);
 	ue_process_set_set(process, NULL);
 	return true;
 }
@@ -121,6 +123,7 @@ static struct mmu_notifier *ue_alloc_notifier(struct mm_struct *mm)
 	refcount_set(&process->references, 1);
 	INIT_WORK(&process->work, ue_process_work);
 	INIT_LIST_HEAD(&process->clearing);
+	INIT_LIST_HEAD(&process->expected);
 	spin_lock_init(&process->lock);
 	return &process->notifier;
 }

@@ -29,6 +29,7 @@ struct ue_enabler_set;
  * @lock: taken to change the set in place, which needs the only share of it,
  *	and to take another share of it
  * @behind: @work is to be done; changed with ue_enabler_mutex held
+ * @expected: its place among those that are waited for, while @behind
  * @changes: counts writes to its bits that a fork under way may miss; changed
  *	with ue_enabler_mutex held
  * @forking: the task that has begun to copy the memory, and whose the two below
@@ -51,6 +52,7 @@ struct ue_process {
 	struct work_struct work;
 	spinlock_t lock;
 	bool behind;
+	struct list_head expected;
 	unsigned long changes;
 	struct task_struct *forking;
 	unsigned long fork_changes;

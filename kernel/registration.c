@@ -10,6 +10,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
+#include "catch_up.h"
 #include "enabler.h"
 #include "event.h"
 #include "kernel_symbols.h"
@@ -42,6 +43,7 @@ static u64 ue_last_id;
  */
 static void ue_process_changed(struct ue_process *process)
 {
+	/* Whoever reads the new count reads what was written before it. */
 	smp_store_release(&process->changes, process->changes + 1);
 }
 
@@ -143,6 +145,8 @@ static void ue_registrations_work(struct work_struct *work)
 
 		mutex_lock(&ue_enabler_mutex);
 		process->behind = work_pending(work);
+		if (!process->behind)
+			ue_catch_up_done(process);
 		ue_process_changed(process);
 		mutex_unlock(&ue_enabler_mutex);
 		mmput(mm);
@@ -153,7 +157,10 @@ static void ue_registrations_work(struct work_struct *work)
 
 static void ue_process_queue_work(struct ue_process *process)
 {
-	process->behind = true;
+	if (!process->behind) {
+		process->behind = true;
+		ue_catch_up_expect(process);
+	}
 	refcount_inc(&process->references);
 	mmgrab(process->mm);
 	if (queue_work(ue_workqueue, &process->work))
@@ -195,11 +202,15 @@ void ue_registrations_update(struct ue_event *event)
 
 		list_for_each_entry(process, &set->processes, in_set)
 			ue_process_update(process, enabler);
-		/* A child being forked has the set, and is not on its list. */
+		/*
+		 * A child being forked has the set, and is not on its list. Pairs
+		 * with ue_process_share().
+		 */
 		smp_store_release(&set->changes, set->changes + 1);
 		cond_resched();
 	}
 	mutex_unlock(&ue_enabler_mutex);
+	ue_catch_up_on_return();
 }
 
 static bool ue_is_clearing(const struct ue_process *process,
