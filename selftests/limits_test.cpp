@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// How many events there may be at a time: as many as the limit says, which can be changed.
+#include "deadline.hpp"
+#include "mapping.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <optional>
+
+using namespace selftest;
+
+namespace {
+
+constexpr std::size_t most = 32768;
+
+/// The most events at a time, which is what it was again after the object.
+class Limit {
+public:
+    Limit() : before_(read()) {}
+    Limit(const Limit&) = delete;
+    Limit& operator=(const Limit&) = delete;
+    ~Limit() { write_text(path, std::to_string(before_)); }
+
+    unsigned long before() const { return before_; }
+
+    static unsigned long read() { return std::stoul(read_text(path)); }
+    static Outcome set(unsigned long limit) {
+        const std::string text = std::to_string(limit);
+        const Outcome written = write_text(path, text);
+        return written == succeeds(static_cast<long>(text.size())) ? succeeds() : written;
+    }
+
+private:
+    static constexpr const char* path = "/proc/sys/kernel/user_events_max";
+
+    const unsigned long before_;
+};
+
+/// How many lines each event of a topic has, by the event's name.
+using Listing = std::map<std::string, unsigned>;
+
+/// Those of a file where the name follows `before` and ends with the line or at a space.
+Listing listing(const std::string& file, const std::string& before, const std::string& topic) {
+    Listing listed;
+    for (const std::string& line : lines_of(read_text(tracing_file(file))))
+        if (line.starts_with(before + topic))
+            listed[line.substr(before.size(), line.find(' ') - before.size())]++;
+    return listed;
+}
+
+/// Events of a topic, with numbers. Those whose number is a multiple of four persist; they are
+/// deleted with the object, if that is still to be done.
+class Numbered {
+public:
+    explicit Numbered(std::string topic) : topic_(std::move(topic)) {}
+    ~Numbered() {
+        file_.reset();
+        DataFile deleting;
+        for (std::size_t number = 0; number < count_; number++)
+            if (persists(number))
+                deleting.delete_event(name(number));
+    }
+
+    static bool persists(std::size_t number) { return number % 4 == 0; }
+    std::string name(std::size_t number) const { return topic_ + "_" + std::to_string(number); }
+    std::size_t count() const { return count_; }
+
+    /// Registers the next one.
+    Outcome add() {
+        const unsigned flags = persists(count_) ? USER_EVENT_REG_PERSIST : 0;
+        const Outcome outcome =
+            file_->register_event(memory_.at(count_ / 32 * 4), count_ % 32, name(count_), 4, flags);
+        count_ += outcome.ok();
+        return outcome;
+    }
+
+    /// Unregisters them all.
+    void release() { file_.reset(); }
+
+private:
+    const std::string topic_;
+    Mapping memory_{2};
+    std::optional<DataFile> file_{std::in_place};
+    std::size_t count_ = 0;
+};
+
+} // namespace
+
+TEST_CASE("32768 events can be registered, are listed, and go or can be deleted") {
+    const std::string topic = unique_name("most");
+    const unsigned long active = status_count("Active: ");
+    REQUIRE(Limit::read() == most);
+    Numbered events(topic);
+    Outcome outcome = succeeds();
+    while (outcome.ok() && events.count() <= most)
+        outcome = events.add();
+    // As many as there may be beside those of others.
+    CHECK(outcome == fails(EMFILE));
+    CHECK(events.count() == most - active);
+    CHECK(status_count("Active: ") == most);
+
+    Listing once, persisting;
+    for (std::size_t number = 0; number < events.count(); number++) {
+        once[events.name(number)] = 1;
+        if (Numbered::persists(number))
+            persisting[events.name(number)] = 1;
+    }
+    CHECK((listing("user_events_status", "", topic) == once));
+    CHECK((listing("dynamic_events", "u:", topic) == once));
+    {
+        const Event some(events.name(20000));
+        const Enabled enabled{some};
+        CHECK(status_line(some.name()) == some.name() + " # Used by ftrace");
+        CHECK(status_count("Busy: ") == 1);
+    }
+
+    events.release();
+    CHECK(eventually([&] { return status_count("Active: ") == active + persisting.size(); }));
+    CHECK((listing("user_events_status", "", topic) == persisting));
+    CHECK((listing("dynamic_events", "u:", topic) == persisting));
+
+    DataFile deleting;
+    std::size_t deleted = 0;
+    for (const auto& [name, lines] : persisting)
+        deleted += deleting.delete_event(name).ok();
+    CHECK(deleted == persisting.size());
+    CHECK(listing("user_events_status", "", topic).empty());
+    CHECK(listing("dynamic_events", "u:", topic).empty());
+    CHECK(status_count("Active: ") == active);
+}
+
+TEST_CASE("The limit can be changed at any time") {
+    Word word{0};
+    DataFile file, other;
+    const Limit limit;
+    const std::string name = unique_name("limit");
+    const std::string dynamic = "u:" + name + "_dynamic\n";
+    REQUIRE(file.register_event(&word, 0, name + "_a u32 a") == succeeds());
+    REQUIRE(file.register_event(&word, 1, name + "_b") == succeeds());
+    REQUIRE(file.register_event(&word, 2, name + "_c u32 a", 4, USER_EVENT_REG_MULTI_FORMAT) ==
+            succeeds());
+
+    REQUIRE(Limit::set(2) == succeeds());
+    CHECK(Limit::read() == 2);
+    CHECK(file.register_event(&word, 3, name + "_d") == fails(EMFILE));
+    CHECK(file.register_event(&word, 3, name + "_c", 4, USER_EVENT_REG_MULTI_FORMAT) ==
+          fails(EMFILE));
+    CHECK(write_text(tracing_file("dynamic_events"), dynamic, O_APPEND) == fails(EMFILE));
+    CHECK(status_line(name + "_d").empty());
+    CHECK(status_line(name + "_dynamic").empty());
+    CHECK(file.unregister(&word, 3) == fails(ENOENT));
+
+    // Those that are there are no more for being registered once more, and work.
+    CHECK(other.register_event(&word, 3, name + "_a u32 a") == succeeds());
+    CHECK(other.register_event(&word, 4, name + "_c u32 a", 4, USER_EVENT_REG_MULTI_FORMAT) ==
+          succeeds());
+    const std::uint32_t index = other.index_of(&word, 5, name + "_b");
+    {
+        const Enabled enabled{Event(name + "_b")};
+        CHECK(word == (1u << 1 | 1u << 5));
+        CHECK(other.record(index) == succeeds(4));
+    }
+
+    REQUIRE(Limit::set(limit.before()) == succeeds());
+    CHECK(file.register_event(&word, 6, name + "_d") == succeeds());
+    CHECK(Event(name + "_d").exists());
+    CHECK(file.register_event(&word, 7, name + "_c", 4, USER_EVENT_REG_MULTI_FORMAT) == succeeds());
+}
+
+TEST_CASE("An event that goes makes room for another one") {
+    Word word{0};
+    const Limit limit;
+    const std::string name = unique_name("room");
+    REQUIRE(Limit::set(status_count("Active: ") + 1) == succeeds());
+    for (int round = 0; round < 5; round++) {
+        CAPTURE(round);
+        const Event event(name + "_" + std::to_string(round));
+        DataFile file;
+        CHECK(file.register_event(&word, 0, event.name()) == succeeds());
+        CHECK(file.register_event(&word, 1, name) == fails(EMFILE));
+        CHECK(file.unregister(&word, 0) == succeeds());
+        file.close();
+        CHECK(event.goes());
+    }
+}
