@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Triggers, histograms, synthetic events and event probes made of user events.
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+using namespace selftest;
+
+namespace {
+
+/// An event registered through a file of its own. Nobody records it yet.
+struct Registered {
+    explicit Registered(const std::string& fields, const char* topic = "trigger")
+        : event(unique_name(topic)), index(file.index_of(&word, 0, event.name() + fields)) {}
+
+    Outcome record(const Payload& payload = {}) { return file.record(index, payload); }
+    std::string full_name() const { return event.system() + ":" + event.name(); }
+
+    Word word{0};
+    DataFile file;
+    const Event event;
+    const std::uint32_t index;
+};
+
+/// The path of one of the event's files in an instance.
+std::string path_in(const Instance& instance, const Event& event, const std::string& file) {
+    return instance.path("events/" + event.system() + "/" + event.name() + "/" + file);
+}
+
+/// A trigger of an event in an instance, for as long as the object lives.
+class Trigger {
+public:
+    Trigger(const Instance& instance, const Event& event, std::string text)
+        : path_(path_in(instance, event, "trigger")), text_(std::move(text)) {
+        expect(write_text(path_, text_, O_APPEND), "trigger " + text_);
+    }
+    Trigger(const Trigger&) = delete;
+    Trigger& operator=(const Trigger&) = delete;
+    ~Trigger() { write_text(path_, "!" + text_, O_APPEND); }
+
+private:
+    std::string path_;
+    std::string text_;
+};
+
+/// A line of a file in tracefs where such are added, taken away again with the object.
+class Definition {
+public:
+    Definition(const std::string& file, const std::string& text, std::string removal)
+        : path_(tracing_file(file)), removal_(std::move(removal)) {
+        expect(write_text(path_, text, O_APPEND), text + " > " + file);
+    }
+    Definition(const Definition&) = delete;
+    Definition& operator=(const Definition&) = delete;
+    ~Definition() { write_text(path_, removal_, O_APPEND); }
+
+private:
+    std::string path_;
+    std::string removal_;
+};
+
+/// The entries of an event's histogram, each with single spaces: `{ a: 1 } hitcount: 2`.
+std::vector<std::string> histogram(const Instance& instance, const Event& event) {
+    std::vector<std::string> entries;
+    for (const std::string& line : lines_of(read_text(path_in(instance, event, "hist")))) {
+        if (!line.starts_with("{"))
+            continue;
+        std::string entry;
+        for (char character : line)
+            if (character != ' ' || !entry.ends_with(' '))
+                entry += character;
+        entries.push_back(entry.substr(0, entry.find_last_not_of(' ') + 1));
+    }
+    std::ranges::sort(entries);
+    return entries;
+}
+
+using Entries = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("A trigger alone sets the enable bit, and a write runs it") {
+    Registered registered(" u32 a");
+    Instance instance;
+    for (const char* text : {"traceon", "traceoff", "snapshot", "stacktrace", "hist:keys=a",
+                             "traceoff:3 if a == 7", "hist:keys=a if a > 1"}) {
+        CAPTURE(text);
+        {
+            const Trigger trigger(instance, registered.event, text);
+            CHECK(registered.word == 1);
+            CHECK(status_line(registered.event.name()) ==
+                  registered.event.name() + " # Used by ftrace");
+            CHECK(registered.record(Payload().add(1u)) == succeeds(8));
+        }
+        CHECK(registered.word == 0);
+        CHECK(status_line(registered.event.name()) == registered.event.name());
+        CHECK(registered.record(Payload().add(1u)) == fails(EBADF));
+    }
+    // A trigger records nothing by itself, but for the stack.
+    CHECK(instance.trace(registered.event).empty());
+}
+
+TEST_CASE("A bad trigger is refused and leaves the bit alone") {
+    Registered registered(" u32 a");
+    Instance instance;
+    for (const char* text : {"nonsense", "hist:keys=missing", "traceoff if missing == 1",
+                             "traceoff:x", "enable_event:user_events:missing"}) {
+        CAPTURE(text);
+        CHECK_FALSE(write_text(path_in(instance, registered.event, "trigger"), text).ok());
+        CHECK(registered.word == 0);
+    }
+}
+
+TEST_CASE("traceoff and traceon stop and start the instance") {
+    Registered registered(" u32 a; __rel_loc char[] text"), starter(" u32 a");
+    Instance instance;
+    REQUIRE(instance.enable(registered.event) == succeeds());
+    const auto record = [&](std::uint32_t a, const std::string& text) {
+        const auto size = static_cast<std::uint32_t>(text.size() + 1);
+        CHECK(registered
+                  .record(Payload().add(a).add<std::uint32_t>(DYN_LOC(0, size)).add_string(text))
+                  .ok());
+    };
+    const auto tracing = [&] { return read_text(instance.path("tracing_on")) == "1\n"; };
+    {
+        const Trigger off(instance, registered.event, "traceoff if text == \"off\"");
+        const Trigger on(instance, starter.event, "traceon if a == 100");
+        record(1, "yes");
+        CHECK(tracing());
+        record(2, "off");
+        CHECK_FALSE(tracing());
+        record(3, "no");
+        CHECK(starter.record(Payload().add(99u)) == succeeds(8));
+        CHECK_FALSE(tracing());
+        CHECK(starter.record(Payload().add(100u)) == succeeds(8));
+        CHECK(tracing());
+        record(4, "yes");
+    }
+    record(5, "off");
+    CHECK(tracing());
+    std::vector<long long> numbers;
+    for (const Record& record : instance.records())
+        numbers.push_back(record.number("a"));
+    CHECK((numbers == std::vector<long long>{1, 2, 4, 5} ||
+           numbers == std::vector<long long>{1, 4, 5}));
+    // That the instance had been stopped is no loss.
+    CHECK(status_line(registered.event.name()) == registered.event.name() + " # Used by ftrace");
+    REQUIRE(instance.disable(registered.event) == succeeds());
+}
+
+TEST_CASE("A count ends a trigger") {
+    Registered registered(" u32 a");
+    Instance instance;
+    const Trigger off(instance, registered.event, "traceoff:2");
+    const std::string on = instance.path("tracing_on");
+    for (bool stops : {true, true, false, false}) {
+        REQUIRE(write_text(on, "1") == succeeds(1));
+        CHECK(registered.record(Payload().add(1u)) == succeeds(8));
+        CHECK(read_text(on) == (stops ? "0\n" : "1\n"));
+    }
+}
+
+TEST_CASE("snapshot keeps what was recorded until then") {
+    Registered registered(" u32 a");
+    Instance instance;
+    REQUIRE(instance.enable(registered.event) == succeeds());
+    {
+        const Trigger trigger(instance, registered.event, "snapshot if a == 3");
+        for (std::uint32_t a : {1, 2, 3, 4})
+            CHECK(registered.record(Payload().add(a)) == succeeds(8));
+    }
+    const auto has = [&](const char* file, const char* number) {
+        return read_text(instance.path(file)).find(registered.event.name() + ": a=" + number) !=
+               std::string::npos;
+    };
+    for (const char* before : {"1", "2"}) {
+        CHECK(has("snapshot", before));
+        CHECK_FALSE(has("trace", before));
+    }
+    CHECK_FALSE(has("snapshot", "4"));
+    CHECK(has("trace", "4"));
+    REQUIRE(instance.disable(registered.event) == succeeds());
+}
+
+TEST_CASE("stacktrace records where the write came from") {
+    Registered registered(" u32 a");
+    Instance instance;
+    const Trigger trigger(instance, registered.event, "stacktrace if a == 2");
+    CHECK(registered.record(Payload().add(1u)) == succeeds(8));
+    CHECK(read_text(instance.path("trace")).find("<stack trace>") == std::string::npos);
+    CHECK(registered.record(Payload().add(2u)) == succeeds(8));
+    const std::string trace = read_text(instance.path("trace"));
+    CHECK(trace.find("<stack trace>") != std::string::npos);
+    CHECK(trace.find(" => vfs_write") != std::string::npos);
+}
+
+TEST_CASE("enable_event and disable_event switch another user event") {
+    Registered starter(" u32 a", "starts"), stopper(" u32 a", "stops"), other(" u32 b", "switched");
+    Instance instance;
+    const auto recorded = [&] { return instance.records().size(); };
+    {
+        const Trigger on(instance, starter.event,
+                         "enable_event:" + other.full_name() + " if a == 1");
+        // Enabled, but with a switch in front.
+        CHECK(starter.word == 1);
+        CHECK(other.word == 1);
+        CHECK(other.record(Payload().add(1u)) == succeeds(8));
+        CHECK(starter.record(Payload().add(2u)) == succeeds(8));
+        CHECK(other.record(Payload().add(1u)) == succeeds(8));
+        CHECK(recorded() == 0);
+        CHECK(starter.record(Payload().add(1u)) == succeeds(8));
+        CHECK(other.record(Payload().add(2u)) == succeeds(8));
+        const auto records = instance.records();
+        REQUIRE(records.size() == 1);
+        CHECK(records[0].event() == other.event.name());
+        CHECK(records[0].number("b") == 2);
+    }
+    CHECK(starter.word == 0);
+    // Without the trigger the event stays as it was left: recorded.
+    CHECK(other.word == 1);
+    REQUIRE(instance.disable(other.event) == succeeds());
+    CHECK(other.word == 0);
+    REQUIRE(instance.enable(other.event) == succeeds());
+    {
+        const Trigger off(instance, stopper.event, "disable_event:" + other.full_name() + ":1");
+        CHECK(stopper.word == 1);
+        CHECK(other.record(Payload().add(3u)) == succeeds(8));
+        CHECK(recorded() == 1);
+        CHECK(stopper.record(Payload().add(1u)) == succeeds(8));
+        CHECK(other.record(Payload().add(4u)) == succeeds(8));
+        CHECK(recorded() == 0);
+    }
+    CHECK(stopper.word == 0);
+    REQUIRE(instance.disable(other.event) == succeeds());
+    CHECK(other.word == 0);
+}
+
+TEST_CASE("hist counts and sums by numbers") {
+    Registered registered(" s32 key; u64 amount; u8 small");
+    Instance instance;
+    const auto record = [&](std::int32_t key, std::uint64_t amount, std::uint8_t small) {
+        CHECK(registered.record(Payload().add(key).add(amount).add(small)) == succeeds(17));
+    };
+    SECTION("of one field, with a sum") {
+        const Trigger trigger(instance, registered.event, "hist:keys=key:vals=amount,small");
+        record(1, 5000000000, 200);
+        record(2, 7, 1);
+        record(1, 1, 100);
+        CHECK(histogram(instance, registered.event) ==
+              Entries{"{ key: 1 } hitcount: 2 amount: 5000000001 small: 300",
+                      "{ key: 2 } hitcount: 1 amount: 7 small: 1"});
+    }
+    SECTION("of two fields") {
+        const Trigger trigger(instance, registered.event, "hist:keys=key,small");
+        record(1, 0, 1);
+        record(1, 0, 2);
+        record(1, 0, 2);
+        CHECK(histogram(instance, registered.event) ==
+              Entries{"{ key: 1, small: 1 } hitcount: 1", "{ key: 1, small: 2 } hitcount: 2"});
+    }
+    SECTION("with a condition") {
+        const Trigger trigger(instance, registered.event, "hist:keys=key if small > 100");
+        record(1, 0, 200);
+        record(1, 0, 100);
+        record(2, 0, 100);
+        CHECK(histogram(instance, registered.event) == Entries{"{ key: 1 } hitcount: 1"});
+    }
+    SECTION("as hexadecimal") {
+        const Trigger trigger(instance, registered.event, "hist:keys=amount.hex");
+        record(0, 0xabcdef0123, 0);
+        CHECK(histogram(instance, registered.event) ==
+              Entries{"{ amount: abcdef0123 } hitcount: 1"});
+    }
+}
+
+TEST_CASE("hist has strings as keys") {
+    Registered registered(" char[8] array; __rel_loc char[] near; __data_loc char[] far");
+    Instance instance;
+    const char* field = GENERATE("array", "near", "far");
+    const std::string key = field;
+    CAPTURE(key);
+    const Trigger trigger(instance, registered.event,
+                          "hist:keys=" + key + " if " + key + " != \"left out\"");
+    const auto record = [&](const std::string& text) {
+        const auto size = static_cast<std::uint32_t>(text.size() + 1);
+        const std::string array = (text + std::string(8, '\0')).substr(0, 8);
+        CHECK(registered
+                  .record(Payload()
+                              .add_characters(array)
+                              .add<std::uint32_t>(DYN_LOC(4, size))
+                              .add<std::uint32_t>(DYN_LOC(24 + size, size))
+                              .add_string(text)
+                              .add_string(text))
+                  .ok());
+    };
+    for (const char* text : {"alpha", "beta", "alpha", "g", "alpha", "beta"})
+        record(text);
+    if (key != "array")
+        record("left out");
+    CHECK(histogram(instance, registered.event) == Entries{"{ " + key + ": alpha } hitcount: 3",
+                                                           "{ " + key + ": beta } hitcount: 2",
+                                                           "{ " + key + ": g } hitcount: 1"});
+}
+
+TEST_CASE("hist has the stack as a key") {
+    Registered registered("");
+    Instance instance;
+    const Trigger trigger(instance, registered.event, "hist:keys=stacktrace");
+    for (int i = 0; i < 3; i++)
+        CHECK(registered.record() == succeeds(4));
+    const std::string hist = read_text(path_in(instance, registered.event, "hist"));
+    CHECK(hist.find("vfs_write") != std::string::npos);
+    CHECK(hist.find("Hits: 3") != std::string::npos);
+}
+
+TEST_CASE("The files hist and id are those of any event") {
+    Registered registered(" u32 a");
+    Instance instance;
+    REQUIRE(instance.enable(registered.event) == succeeds());
+    CHECK(read_text(path_in(instance, registered.event, "hist")).empty());
+    CHECK(registered.record(Payload().add(1u)) == succeeds(8));
+    const auto records = instance.records();
+    REQUIRE(records.size() == 1);
+    CHECK(records[0].number("common_type") == registered.event.id());
+    CHECK(read_text(path_in(instance, registered.event, "id")) ==
+          std::to_string(registered.event.id()) + "\n");
+    CHECK(registered.event.format().find("ID: " + std::to_string(registered.event.id()) + "\n") !=
+          std::string::npos);
+    REQUIRE(instance.disable(registered.event) == succeeds());
+}
+
+TEST_CASE("A synthetic event is made of two user events that match") {
+    Registered start(" u32 id; __rel_loc char[] name", "start"), end(" u32 id; u32 result", "end");
+    Instance instance;
+    const std::string latency = unique_name("latency");
+    const Definition definition(
+        "synthetic_events", latency + " u64 took; u32 id; u32 result; char[] name", "!" + latency);
+    const Event synthetic(latency, "synthetic");
+    {
+        const Trigger first(instance, start.event,
+                            "hist:keys=id:ts0=common_timestamp.usecs:text=name");
+        const Trigger second(instance, end.event,
+                             "hist:keys=id:took=common_timestamp.usecs-$ts0:onmatch(" +
+                                 start.event.system() + "." + start.event.name() + ")." + latency +
+                                 "($took,id,result,$text)");
+        CHECK(start.word == 1);
+        CHECK(end.word == 1);
+        REQUIRE(instance.enable(synthetic) == succeeds());
+        const auto record_start = [&](std::uint32_t id, const std::string& name) {
+            const auto size = static_cast<std::uint32_t>(name.size() + 1);
+            CHECK(
+                start
+                    .record(Payload().add(id).add<std::uint32_t>(DYN_LOC(0, size)).add_string(name))
+                    .ok());
+        };
+        record_start(1, "one");
+        record_start(2, "two");
+        CHECK(end.record(Payload().add(2u).add(20u)) == succeeds(12));
+        CHECK(end.record(Payload().add(3u).add(30u)) == succeeds(12));
+        CHECK(end.record(Payload().add(1u).add(10u)) == succeeds(12));
+        const auto lines = instance.trace(synthetic);
+        REQUIRE(lines.size() == 2);
+        CAPTURE(lines[0]);
+        CHECK(lines[0].ends_with(" id=2 result=20 name=two"));
+        CHECK(lines[1].ends_with(" id=1 result=10 name=one"));
+        REQUIRE(instance.disable(synthetic) == succeeds());
+    }
+    CHECK(start.word == 0);
+    CHECK(end.word == 0);
+}
+
+TEST_CASE("onmax keeps the fields of the largest") {
+    Registered registered(" u32 group; u32 value; u32 number");
+    Instance instance;
+    const Trigger trigger(instance, registered.event,
+                          "hist:keys=group:v=value:onmax($v).save(number)");
+    const std::uint32_t values[] = {5, 50, 7, 49};
+    for (std::uint32_t number = 0; number < 4; number++)
+        CHECK(registered.record(Payload().add(1u).add(values[number]).add(number)) == succeeds(16));
+    std::string squeezed;
+    for (char character : read_text(path_in(instance, registered.event, "hist")))
+        if (!isspace(static_cast<unsigned char>(character)))
+            squeezed += character;
+    CHECK(squeezed.find("max:50number:1") != std::string::npos);
+}
+
+// Of a string behind __rel_loc, 6.1 and 6.12 take the offset from where the location begins, not
+// from its end: that field is left out.
+TEST_CASE("An event probe on a user event sets its bit and sees its fields") {
+    Registered registered(" u32 a; s16 b; char[8] array; __rel_loc char[] near;"
+                          " __data_loc char[] far; u64 c");
+    Instance instance;
+    const std::string name = unique_name("probe");
+    const Definition definition(
+        "dynamic_events",
+        "e:selftests/" + name + " user_events." + registered.event.name() +
+            " a=$a:u32 b=$b:s16 array=$array:string far=$far:string c=$c:x64",
+        "-:selftests/" + name);
+    const Event probe(name, "selftests");
+    CHECK(registered.word == 0);
+    REQUIRE(instance.enable(probe) == succeeds());
+    CHECK(registered.word == 1);
+    CHECK(status_line(registered.event.name()) == registered.event.name() + " # Used by ftrace");
+    // The location words stand at 14 and 18; the strings at 30 and 35, in the record at 38 and 43.
+    CHECK(registered.record(Payload()
+                                .add(4000000000u)
+                                .add<std::int16_t>(-5)
+                                .add_characters({"array\0\0\0", 8})
+                                .add<std::uint32_t>(DYN_LOC(12, 5))
+                                .add<std::uint32_t>(DYN_LOC(43, 4))
+                                .add<std::uint64_t>(0xfeedfacecafe)
+                                .add_string("near")
+                                .add_string("far")) == succeeds(4 + 39));
+    const auto lines = instance.trace(probe);
+    REQUIRE(lines.size() == 1);
+    CAPTURE(lines[0]);
+    CHECK(lines[0].ends_with(" a=4000000000 b=-5 array=\"array\" far=\"far\""
+                             " c=0xfeedfacecafe"));
+    REQUIRE(instance.disable(probe) == succeeds());
+    CHECK(registered.word == 0);
+}
