@@ -145,8 +145,8 @@ TEST_CASE("traceoff and traceon stop and start the instance") {
     std::vector<long long> numbers;
     for (const Record& record : instance.records())
         numbers.push_back(record.number("a"));
-    CHECK((numbers == std::vector<long long>{1, 2, 4, 5} ||
-           numbers == std::vector<long long>{1, 4, 5}));
+    // A trigger with a condition needs the record to judge it: that one is still recorded.
+    CHECK(numbers == std::vector<long long>{1, 2, 4, 5});
     // That the instance had been stopped is no loss.
     CHECK(status_line(registered.event.name()) == registered.event.name() + " # Used by ftrace");
     REQUIRE(instance.disable(registered.event) == succeeds());

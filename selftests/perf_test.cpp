@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// perf's events on user events: counts, samples, filters, call chains, and what is too large for
+// it.
+#include "perf.hpp"
+
+#include "child.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <sched.h>
+#include <thread>
+
+using namespace selftest;
+
+namespace {
+
+/// An event registered through a file of its own. Nobody records it yet.
+struct Registered {
+    explicit Registered(const std::string& fields)
+        : event(unique_name("perf")), index(file.index_of(&word, 0, event.name() + fields)) {}
+
+    Outcome record(const Payload& payload = {}) { return file.record(index, payload); }
+    std::string status() const { return status_line(event.name()).substr(event.name().size()); }
+
+    Word word{0};
+    DataFile file;
+    const Event event;
+    const std::uint32_t index;
+};
+
+/// Whether a sample's payload is this one. perf pads it to a multiple of eight bytes, less four.
+bool is_payload(const Bytes& sampled, const Bytes& written) {
+    return sampled.size() >= written.size() && sampled.size() - written.size() < 8 &&
+           std::equal(written.begin(), written.end(), sampled.begin()) &&
+           std::all_of(sampled.begin() + static_cast<std::ptrdiff_t>(written.size()), sampled.end(),
+                       [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+/// Keeps the thread on one CPU for as long as the object lives.
+class OnCpu {
+public:
+    explicit OnCpu(int cpu) {
+        cpu_set_t only;
+        CPU_ZERO(&only);
+        CPU_SET(cpu, &only);
+        if (sched_getaffinity(0, sizeof(before_), &before_) != 0 ||
+            sched_setaffinity(0, sizeof(only), &only) != 0)
+            throw_errno("sched_setaffinity");
+    }
+    OnCpu(const OnCpu&) = delete;
+    OnCpu& operator=(const OnCpu&) = delete;
+    ~OnCpu() { sched_setaffinity(0, sizeof(before_), &before_); }
+
+private:
+    cpu_set_t before_;
+};
+
+/// The object (the program or a library) that an address is in, or nullptr.
+const void* object_of(const void* address) {
+    Dl_info info;
+    return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+} // namespace
+
+TEST_CASE("perf sets the bit and stands in the status file, until it is closed") {
+    Registered registered(" u32 a");
+    CHECK(registered.record(Payload().add(1u)) == fails(EBADF));
+    for (int round = 0; round < 3; round++) {
+        PerfEvent perf(perf_attributes(registered.event));
+        CHECK(registered.word == 1);
+        CHECK(registered.status() == " # Used by perf");
+        CHECK(registered.record(Payload().add(1u)) == succeeds(8));
+        perf.close();
+        CHECK(registered.word == 0);
+        CHECK(registered.status().empty());
+    }
+    CHECK(registered.record(Payload().add(1u)) == fails(EBADF));
+}
+
+TEST_CASE("perf and ftrace are told apart in the status file") {
+    Registered registered(" u32 a");
+    PerfEvent perf(perf_attributes(registered.event));
+    {
+        const Enabled enabled{registered.event};
+        CHECK(registered.status() == " # Used by ftrace perf");
+    }
+    CHECK(registered.status() == " # Used by perf");
+    CHECK(registered.word == 1);
+    const Enabled enabled{registered.event};
+    perf.close();
+    CHECK(registered.status() == " # Used by ftrace");
+    CHECK(registered.word == 1);
+}
+
+TEST_CASE("perf counts the records of a task") {
+    Registered registered(" u32 a");
+    PerfEvent perf(perf_attributes(registered.event));
+    const auto record = [&] { return registered.record(Payload().add(1u)) == succeeds(8); };
+    for (int i = 0; i < 100; i++)
+        REQUIRE(record());
+    CHECK(perf.count() == 100);
+    CHECK(in_child([&] { return record() ? 0 : 1; }) == 0);
+    bool recorded = false;
+    std::thread([&] { recorded = record(); }).join();
+    CHECK(recorded);
+    CHECK(perf.count() == 100);
+
+    REQUIRE(perf.disable() == succeeds());
+    CHECK(record());
+    CHECK(perf.count() == 100);
+    REQUIRE(perf.enable() == succeeds());
+    CHECK(record());
+    CHECK(perf.count() == 101);
+}
+
+TEST_CASE("perf counts the records of children and threads where they inherit it") {
+    Registered registered(" u32 a");
+    perf_event_attr attributes = perf_attributes(registered.event);
+    attributes.inherit = 1;
+    PerfEvent perf(attributes);
+    const auto record = [&] { return registered.record(Payload().add(1u)) == succeeds(8); };
+    CHECK(record());
+    CHECK(in_child([&] {
+              return record() && in_child([&] { return record() ? 0 : 1; }) == 0 ? 0 : 1;
+          }) == 0);
+    bool recorded = false;
+    std::thread([&] { recorded = record(); }).join();
+    CHECK(recorded);
+    CHECK(perf.count() == 4);
+}
+
+TEST_CASE("perf counts the records of a CPU") {
+    if (std::thread::hardware_concurrency() < 2) {
+        WARN("one CPU");
+        return;
+    }
+    Registered registered(" u32 a");
+    PerfEvent first(perf_attributes(registered.event), -1, 0);
+    PerfEvent second(perf_attributes(registered.event), -1, 1);
+    const auto record_on = [&](int cpu, int times) {
+        const OnCpu on_cpu(cpu);
+        bool good = true;
+        for (int i = 0; i < times; i++)
+            good &= registered.record(Payload().add(1u)) == succeeds(8);
+        return good;
+    };
+    CHECK(record_on(0, 3));
+    CHECK(record_on(1, 5));
+    CHECK(in_child([&] { return record_on(1, 2) ? 0 : 1; }) == 0);
+    CHECK(first.count() == 3);
+    CHECK(second.count() == 7);
+}
+
+TEST_CASE("A sample has the bytes that were written") {
+    Registered registered(" u32 a");
+    PerfEvent perf(perf_sampling(registered.event, PERF_SAMPLE_TID));
+    std::size_t wrong = 0;
+    for (std::size_t size : {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 100, 1001, 4000, 5000, 8000}) {
+        CAPTURE(size);
+        Payload payload;
+        payload.add(static_cast<std::uint32_t>(size));
+        while (payload.size() < size)
+            payload.add(static_cast<std::uint8_t>(payload.size() * 7 + 1));
+        REQUIRE(registered.record(payload) == succeeds(static_cast<long>(size) + 4));
+        const auto samples = perf.samples();
+        REQUIRE(samples.size() == 1);
+        wrong += !is_payload(samples[0].payload, payload.bytes());
+        wrong += samples[0].type != registered.event.id();
+        wrong += samples[0].pid != static_cast<std::uint32_t>(getpid());
+        wrong += samples[0].tid != static_cast<std::uint32_t>(gettid());
+    }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("Several perf events and ftrace get the same") {
+    Registered registered(" u32 a; __rel_loc char[] text");
+    Instance instance;
+    REQUIRE(instance.enable(registered.event) == succeeds());
+    PerfEvent first(perf_sampling(registered.event)), second(perf_sampling(registered.event));
+    std::vector<Payload> payloads;
+    for (std::uint32_t i = 0; i < 20; i++) {
+        const std::string text(i, 'x');
+        payloads.push_back(Payload().add(i).add<std::uint32_t>(DYN_LOC(0, i + 1)).add_string(text));
+        CHECK(registered.record(payloads.back()).ok());
+    }
+    const auto records = instance.records();
+    REQUIRE(records.size() == payloads.size());
+    for (PerfEvent* perf : {&first, &second}) {
+        const auto samples = perf->samples();
+        REQUIRE(samples.size() == payloads.size());
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < samples.size(); i++)
+            wrong += !is_payload(samples[i].payload, payloads[i].bytes());
+        CHECK(wrong == 0);
+    }
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < records.size(); i++)
+        wrong += records[i].text("text") != std::string(i, 'x');
+    CHECK(wrong == 0);
+
+    // One that goes leaves the other.
+    first.close();
+    CHECK(registered.record(payloads[3]).ok());
+    CHECK(second.samples().size() == 1);
+    REQUIRE(instance.disable(registered.event) == succeeds());
+    CHECK(registered.word == 1);
+    second.close();
+    CHECK(registered.word == 0);
+}
+
+TEST_CASE("perf's filters are each event's own") {
+    Registered registered(" s32 a; char[8] array; __rel_loc char[] near");
+    PerfEvent all(perf_attributes(registered.event)), some(perf_attributes(registered.event)),
+        named(perf_attributes(registered.event)), located(perf_attributes(registered.event));
+    REQUIRE(some.set_filter("a > -2 && a != 3") == succeeds());
+    REQUIRE(named.set_filter("array == \"four\"") == succeeds());
+    REQUIRE(located.set_filter("near ~ \"ne*\"") == succeeds());
+    const auto record = [&](std::int32_t a, const std::string& array, const std::string& near) {
+        const auto size = static_cast<std::uint32_t>(near.size() + 1);
+        CHECK(registered
+                  .record(Payload()
+                              .add(a)
+                              .add_characters((array + std::string(8, '\0')).substr(0, 8))
+                              .add<std::uint32_t>(DYN_LOC(0, size))
+                              .add_string(near))
+                  .ok());
+    };
+    record(-5, "four", "near");
+    record(-1, "five", "far");
+    record(3, "four", "next");
+    record(4, "four", "nobody");
+    CHECK(all.count() == 4);
+    CHECK(some.count() == 2);
+    CHECK(named.count() == 3);
+    CHECK(located.count() == 2);
+    CHECK(registered.status() == " # Used by perf");
+
+    CHECK(all.set_filter("missing == 1") == fails(EINVAL));
+    CHECK(all.set_filter("a == \"text\"") == fails(EINVAL));
+}
+
+TEST_CASE("A call chain begins in the program's code") {
+    Registered registered(" u32 a");
+    perf_event_attr attributes = perf_sampling(registered.event, PERF_SAMPLE_CALLCHAIN);
+    attributes.exclude_callchain_kernel = GENERATE(0, 1);
+    CAPTURE(attributes.exclude_callchain_kernel);
+    PerfEvent perf(attributes);
+    REQUIRE(registered.record(Payload().add(1u)) == succeeds(8));
+    const auto samples = perf.samples();
+    REQUIRE(samples.size() == 1);
+    const auto& chain = samples[0].callchain;
+    const auto user = std::ranges::find(chain, static_cast<std::uint64_t>(PERF_CONTEXT_USER));
+    CHECK(std::ranges::count(chain, static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL)) == 0);
+    REQUIRE(user != chain.end());
+    REQUIRE(user + 1 != chain.end());
+    // The system call is made by write(), so in the same object.
+    const auto* first = reinterpret_cast<const void*>(*(user + 1));
+    REQUIRE(object_of(first) != nullptr);
+    CHECK(object_of(first) == object_of(reinterpret_cast<const void*>(&write)));
+}
+
+TEST_CASE("A payload that is too large for perf alone is E2BIG") {
+    Registered registered(" u32 a");
+    PerfEvent perf(perf_sampling(registered.event));
+    const auto record = [&](std::size_t size) {
+        return registered.record(Payload().add(1u).add_characters(std::string(size - 4, 'x')));
+    };
+    // 8 KiB less perf's four bytes and the common fields.
+    constexpr std::size_t largest = 8192 - 12;
+    for (std::size_t size = largest - 8; size <= largest; size++) {
+        CAPTURE(size);
+        CHECK(record(size) == succeeds(static_cast<long>(size) + 4));
+        CHECK(perf.samples().size() == 1);
+    }
+    for (std::size_t size : {largest + 1, largest + 8, 8192ul, 8193ul, 9000ul, 65536ul}) {
+        CAPTURE(size);
+        CHECK(record(size) == fails(E2BIG));
+        CHECK(perf.samples().empty());
+    }
+    CHECK(perf.count() == 9);
+    CHECK(registered.status() == " # Used by perf");
+}
+
+TEST_CASE("What is too large for ftrace alone goes to perf and counts as lost") {
+    Registered registered(" u32 a");
+    Instance instance;
+    REQUIRE(instance.enable(registered.event) == succeeds());
+    PerfEvent perf(perf_sampling(registered.event));
+    const auto record = [&](std::size_t size) {
+        return registered.record(Payload().add(1u).add_characters(std::string(size - 4, 'x')));
+    };
+    CHECK(record(100) == succeeds(104));
+    CHECK(registered.status() == " # Used by ftrace perf");
+    CHECK(instance.records().size() == 1);
+    CHECK(perf.samples().size() == 1);
+
+    CHECK(record(6000) == succeeds(6004));
+    CHECK(registered.status() == " # Used by ftrace perf; lost 1");
+    CHECK(instance.records().empty());
+    const auto samples = perf.samples();
+    REQUIRE(samples.size() == 1);
+    CHECK(is_payload(samples[0].payload,
+                     Payload().add(1u).add_characters(std::string(5996, 'x')).bytes()));
+
+    // Neither can hold this one: it is refused, and so not lost.
+    CHECK(record(9000) == fails(E2BIG));
+    CHECK(registered.status() == " # Used by ftrace perf; lost 1");
+    REQUIRE(instance.disable(registered.event) == succeeds());
+}
+
+TEST_CASE("A program that ends with its perf event open clears the bit") {
+    Registered registered(" u32 a");
+    Child child([&](Channel& channel) {
+        const PerfEvent perf(perf_attributes(registered.event), -1, 0);
+        channel.send(true);
+        return channel.receive<bool>() ? 0 : 1;
+    });
+    CHECK(child.channel().receive<bool>());
+    CHECK(registered.word == 1);
+    child.kill();
+    CHECK(registered.word == 0);
+    CHECK(registered.status().empty());
+}
