@@ -261,6 +261,36 @@ TEST_CASE("A field that is none is refused") {
     }
 }
 
+// The kernel looks for these anywhere in the text of a type, and makes of it a location or a mask:
+// tracing would read outside the record.
+TEST_CASE("A type that the kernel would take for another one is refused") {
+    for (const char* refused : {
+             " struct __data_loc f 4",
+             " struct __rel_loc f 4",
+             " struct __data_loc_char f 4",
+             " struct __rel_loc_char f 4",
+             " struct a__data_loc f 4",
+             " struct a__rel_loc f 4",
+             " struct cpumask_t f 4",
+             " struct a_cpumask_t_b f 8",
+             " __rel_loc x__data_locchar[] f",
+             " __data_loc x__rel_locchar[] f",
+             " __rel_loc __rel_loc[] f",
+             " __data_loc __data_loc[] f",
+             " __data_loc cpumask_t[] f",
+             " __rel_loc cpumask_t[] f",
+             " __data_loc acpumask_tb[] f",
+             " __data_locchar[] f",
+             " x__data_loc char[] f",
+             " u32 a; struct __data_loc_char f 4",
+         }) {
+        CAPTURE(refused);
+        const Registered registered(refused);
+        CHECK(registered.outcome == fails(EINVAL));
+        CHECK(registered.event.goes());
+    }
+}
+
 TEST_CASE("White space may stand around fields, types and names") {
     const std::pair<const char*, const char*> spellings[] = {
         {" u32 a;u32 b", "a=%u b=%u\", REC->a, REC->b"},
