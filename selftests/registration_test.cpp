@@ -415,6 +415,42 @@ TEST_CASE("REG answers EFAULT for memory that cannot be written, and leaves noth
     CHECK(Event(name).goes());
 }
 
+TEST_CASE("REG answers EFAULT where it cannot write the index, and leaves nothing behind") {
+    Word words[2] = {0, 0};
+    Mapping memory(1);
+    DataFile file, other;
+    const Event event(unique_name("no_index"));
+    const std::string command = event.name() + " u32 a";
+    auto* reg = memory.at<user_reg>();
+    *reg = registration(&words[0], 7, command.c_str());
+    memory.protect(PROT_READ);
+
+    SECTION("of a new event") {
+        CHECK(file.control(DIAG_IOCSREG, reg) == fails(EFAULT));
+        CHECK(other.unregister(&words[0], 7) == fails(ENOENT));
+        file.close();
+        CHECK(event.goes());
+        CHECK(other.register_event(&words[0], 7, event.name() + " u64 b") == succeeds());
+    }
+    SECTION("of one that is enabled, also not its bit") {
+        REQUIRE(other.register_event(&words[1], 0, command) == succeeds());
+        {
+            Enabled enabled{event};
+            CHECK(file.control(DIAG_IOCSREG, reg) == fails(EFAULT));
+            CHECK(words[0] == 0);
+            CHECK(words[1] == 1);
+            CHECK(other.unregister(&words[0], 7) == fails(ENOENT));
+        }
+        CHECK(other.register_event(&words[0], 7, command) == succeeds());
+        REQUIRE(other.unregister(&words[0], 7) == succeeds());
+        REQUIRE(other.unregister(&words[1], 0) == succeeds());
+        other.close();
+        file.close();
+        CHECK(event.goes());
+    }
+    CHECK(words[0] == 0);
+}
+
 TEST_CASE("REG answers EFAULT where nothing is mapped") {
     Mapping memory(1);
     DataFile file;
@@ -488,6 +524,16 @@ TEST_CASE("REG judges in its order") {
                       .register_event(&word, 1, command_of_length(600), 4, USER_EVENT_REG_PERSIST)
                       .error();
               }) == EINVAL);
+    }
+    SECTION("a name that is taken before the fields, unless they may be others") {
+        CHECK(file.register_event(&word, 1, name + " bad a") == fails(EADDRINUSE));
+        CHECK(file.register_event(&word, 1, name + " u32") == fails(EADDRINUSE));
+        CHECK(file.register_event(&word, 1, name + " u32 a; bad b") == fails(EADDRINUSE));
+        for (const char* fields : {" bad a", " u32", " u32 a; bad b"}) {
+            CAPTURE(fields);
+            CHECK(file.register_event(&word, 1, name + fields, 4, USER_EVENT_REG_MULTI_FORMAT) ==
+                  fails(EINVAL));
+        }
     }
     SECTION("the event's fields before the memory") {
         CHECK(file.register_event(read_only, 0, name + " u64 b") == fails(EADDRINUSE));
