@@ -13,8 +13,10 @@
 #include <fcntl.h>
 #include <memory>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <system_error>
+#include <thread>
 
 using namespace selftest;
 
@@ -244,6 +246,47 @@ TEST_CASE("A process that ends leaves nothing behind") {
         CHECK(child.wait() == 0);
     }
     CHECK(event.goes());
+}
+
+TEST_CASE("The name of an event is free as soon as its only process was waited for") {
+    constexpr unsigned rounds = 40;
+    const std::string name = unique_name("free");
+    const std::string directory = tracing_file("instances/" + name);
+    const bool with_instances = GENERATE(false, true);
+    CAPTURE(with_instances);
+    std::atomic<unsigned> instances{0};
+    std::jthread making([&](const std::stop_token& stop) {
+        while (with_instances && !stop.stop_requested())
+            instances += mkdir(directory.c_str(), 0755) == 0 && rmdir(directory.c_str()) == 0;
+    });
+
+    Word word{0};
+    unsigned refused_to_child = 0, refused = 0;
+    for (unsigned round = 0; round < rounds; round++) {
+        Child child([&](Channel& channel) -> int {
+            DataFile file;
+            channel.send(file.register_event(&word, 0, name + " u32 a").error());
+            channel.receive<char>();
+            // No destructors: what is left is the kernel's to clean up.
+            _exit(0);
+        });
+        refused_to_child += child.channel().receive<int>() != 0;
+        if (round % 2 == 0)
+            child.channel().send('e');
+        else
+            kill(child.pid(), SIGKILL);
+        if (waitpid(child.pid(), nullptr, 0) != child.pid())
+            throw_errno("waitpid");
+        DataFile file;
+        refused += !file.register_event(&word, 0, name + " u64 b").ok();
+    }
+    CHECK(refused_to_child == 0);
+    CHECK(refused == 0);
+    if (with_instances)
+        CHECK(eventually([&] { return instances > rounds; }));
+    making.request_stop();
+    making.join();
+    CHECK(Event(name).goes());
 }
 
 TEST_CASE("A process that ends leaves an event to those who record it") {
