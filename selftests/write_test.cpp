@@ -353,6 +353,52 @@ TEST_CASE("A recorder that leaves a record out does not fail the write") {
     CHECK(records[0].number("a") == 2);
 }
 
+TEST_CASE("Records that a full buffer does not take are counted") {
+    constexpr std::size_t records = 1000;
+    Recorded recorded(" u32 a");
+    REQUIRE(write_text(recorded.instance.path("options/overwrite"), "0") == succeeds(1));
+    REQUIRE(write_text(recorded.instance.path("buffer_size_kb"), "8") == succeeds(1));
+    std::size_t failures = 0;
+    for (std::size_t i = 0; i < records; i++)
+        failures += recorded.record(Payload().add(1u).add_bytes(Bytes(96))) != succeeds(104);
+    CHECK(failures == 0);
+
+    const std::string line = status_line(recorded.event.name());
+    const std::size_t taken = recorded.instance.records().size();
+    CHECK(taken > 0);
+    REQUIRE(taken < records);
+    const std::string lost = " lost " + std::to_string(records - taken);
+    CHECK(line == recorded.event.name() + " # Used by ftrace;" + lost);
+
+    // There is room again.
+    CHECK(recorded.record(Payload().add(2u)) == succeeds(8));
+    CHECK(recorded.instance.records().size() == 1);
+    REQUIRE(recorded.instance.disable(recorded.event) == succeeds());
+    CHECK(status_line(recorded.event.name()) == recorded.event.name() + " #" + lost);
+}
+
+TEST_CASE("Records that nobody wanted are not counted as lost") {
+    Recorded recorded(" u32 a");
+    REQUIRE(write_text(recorded.instance.path("options/overwrite"), "0") == succeeds(1));
+    REQUIRE(write_text(recorded.instance.path("buffer_size_kb"), "8") == succeeds(1));
+    SECTION("as recording is off") {
+        REQUIRE(write_text(recorded.instance.path("tracing_on"), "0") == succeeds(1));
+    }
+    SECTION("as a filter leaves them out") {
+        const std::string filter =
+            recorded.instance.path("events/user_events/" + recorded.event.name() + "/filter");
+        REQUIRE(write_text(filter, "a == 2") == succeeds(6));
+    }
+    SECTION("as there is room for newer ones in place of older ones") {
+        REQUIRE(write_text(recorded.instance.path("options/overwrite"), "1") == succeeds(1));
+    }
+    std::size_t failures = 0;
+    for (std::size_t i = 0; i < 1000; i++)
+        failures += recorded.record(Payload().add(1u).add_bytes(Bytes(96))) != succeeds(104);
+    CHECK(failures == 0);
+    CHECK(status_line(recorded.event.name()) == recorded.event.name() + " # Used by ftrace");
+}
+
 TEST_CASE("A payload that no recorder can hold is E2BIG") {
     Recorded recorded(" u32 a");
     const auto record = [&](std::size_t size) {
