@@ -36,7 +36,7 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 	@$(MAKE) $(KERNELS:%=modules-%) selftests
 	@rm -f $(results)/*/*.tap
 	@for kernel in $(KERNELS); do \
-		selftests/vm/run $$kernel $(tests) & \
+		selftests/vm/run $(tools:%=--add %) $$kernel $(tests) & \
 	done; wait
 	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%)
 
@@ -47,9 +47,9 @@ kselftest: ## run the kernel's own selftests of user_events on both (about 1 min
 .PHONY: vm
 vm: ## boot KERNEL=6.12 with the module and the tests, run RUN="command" in it
 	@[ "$$RUN" ] || { echo 'make vm [KERNEL=6.12] RUN="command"' >&2; exit 1; }
-	@$(packages) build vm tests trace-cmd
+	@$(packages) build vm tests
 	@$(MAKE) modules-$(KERNEL) selftests
-	@selftests/vm/run --show --add /usr/bin/trace-cmd \
+	@selftests/vm/run --show $(tools:%=--add %) \
 		$(foreach test,$(tests),--add $(test)=/tests/$(notdir $(test))) \
 		--command "$$RUN" $(KERNEL)
 
@@ -61,6 +61,8 @@ selftests: ## build the tests, without running them
 	@$(MAKE) -C selftests BUILD=$(CURDIR)/build/selftests
 
 tests := $(patsubst selftests/%.cpp,build/selftests/%,$(wildcard selftests/*.cpp))
+# What tools_test runs.
+tools := /usr/bin/trace-cmd /usr/bin/perf
 
 # modules-6.1, modules-6.12: the module for a kernel of Debian's, in build/.
 .PHONY: $(KERNELS:%=modules-%)
