@@ -9,8 +9,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <cstdlib>
 #include <sys/syscall.h>
+#include <thread>
+#include <vector>
 
 using namespace selftest;
 
@@ -129,6 +132,42 @@ TEST_CASE("The module loads and unloads a hundred times") {
         REQUIRE(eventually([] { return unload().ok(); }));
     }
     REQUIRE(load() == succeeds());
+    check_that_it_works();
+}
+
+TEST_CASE("The module comes and goes while others read and write dynamic_events") {
+    Loaded loaded;
+    const std::string path = tracing_file("dynamic_events");
+    const std::string name = unique_name("dynamic");
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> made{0}, unmade{0}, read{0};
+    std::vector<std::jthread> others;
+    others.reserve(2);
+    others.emplace_back([&] {
+        while (!stop) {
+            made += write_text(path, "u:" + name + " u32 a", O_APPEND).ok();
+            unmade += write_text(path, "-:" + name, O_APPEND).ok();
+        }
+    });
+    others.emplace_back([&] {
+        while (!stop)
+            read += !read_text(path).empty();
+    });
+
+    for (int round = 0; round < 30; round++) {
+        INFO("round " << round);
+        const unsigned before = made;
+        // Both have been at work with the module there.
+        REQUIRE(eventually([&] { return made > before && read > 0; }));
+        REQUIRE(eventually([] { return unload().ok(); }));
+        REQUIRE(load() == succeeds());
+    }
+    stop = true;
+    others.clear();
+    CHECK(made > 0);
+    CHECK(unmade > 0);
+    write_text(path, "-:" + name, O_APPEND);
+    CHECK(status_line(name).empty());
     check_that_it_works();
 }
 
