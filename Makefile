@@ -62,7 +62,7 @@ selftests: ## build the tests, without running them
 
 tests := $(patsubst selftests/%.cpp,build/selftests/%,$(wildcard selftests/*.cpp))
 # What tools_test runs.
-tools := /usr/bin/trace-cmd /usr/bin/perf
+tools := /usr/bin/trace-cmd /usr/bin/perf /usr/bin/bpftrace
 
 # modules-6.1, modules-6.12: the module for a kernel of Debian's, in build/.
 .PHONY: $(KERNELS:%=modules-%)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Debian's trace-cmd and perf, as they are: what they print is what the program wrote.
+// Debian's trace-cmd, perf and bpftrace, as they are: what they print is what the program wrote.
 #include "deadline.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -44,16 +44,21 @@ std::string output_of(const Folder& folder, const std::string& command) {
 }
 
 /// Runs a tool around a command that says that the tool records by now, and waits until `body` has
-/// run. Returns what the tool wrote to its standard output.
+/// run. The command takes the place of WAIT, or else the end. Returns what the tool wrote to its
+/// standard output.
 template <typename Body>
 std::string record_with(const Folder& folder, const std::string& tool, Body&& body) {
     const std::string started = folder.file("started"), done = folder.file("done");
-    std::filesystem::remove(started);
-    std::filesystem::remove(done);
-    auto output = std::async(std::launch::async, [&] {
-        return output_of(folder, tool + " sh -c 'echo >" + started + "; while [ ! -e " + done +
-                                     " ]; do sleep 0.05; done'");
-    });
+    const std::string script = folder.file("wait");
+    expect(write_text(script,
+                      "echo >" + started + "\nwhile [ ! -e " + done + " ]; do sleep 0.05; done\n",
+                      O_CREAT),
+           "write " + script);
+    const std::string wait = "/bin/sh " + script;
+    const std::size_t place = tool.find("WAIT");
+    const std::string command =
+        place == std::string::npos ? tool + " " + wait : std::string(tool).replace(place, 4, wait);
+    auto output = std::async(std::launch::async, [&] { return output_of(folder, command); });
     const bool recording = eventually([&] {
         return exists(started) ||
                output.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -217,4 +222,47 @@ TEST_CASE("perf finds the call that wrote") {
     CAPTURE(script);
     CHECK(first_frames == records);
     CHECK(in_libc == records);
+}
+
+// bpftrace 0.17 takes __rel_loc for an unknown type, and each field to be aligned as in C: so is
+// this event.
+TEST_CASE("bpftrace sees and aggregates fields") {
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("bpftrace"));
+    const std::uint32_t index = file.index_of(
+        &word, 0,
+        event.name() + " u32 a; s16 b; u16 d; __data_loc char[] far; u32 e; char[8] array; u64 c");
+    const Folder folder;
+    bool enabled = false;
+    const std::string output = record_with(
+        folder,
+        "bpftrace -e 'tracepoint:user_events:" + event.name() +
+            " { @sum = sum(args->a); @count[args->array] = count(); @of[args->b] = sum(args->c);"
+            " printf(\"got %u %d %s %llu\\n\", args->a, args->b, str(args->far), args->c); }' -c "
+            "'WAIT'",
+        [&] {
+            enabled = word == 1;
+            for (std::int16_t number = 1; number <= records; number++)
+                expect(file.record(index,
+                                   Payload()
+                                       .add<std::uint32_t>(1000000000u * (number % 4))
+                                       .add<std::int16_t>(static_cast<std::int16_t>(-(number % 2)))
+                                       .add<std::uint16_t>(1)
+                                       .add<std::uint32_t>(DYN_LOC(40, 4))
+                                       .add<std::uint32_t>(2)
+                                       .add_characters({"array\0\0\0", 8})
+                                       .add<std::uint64_t>(static_cast<std::uint64_t>(number))
+                                       .add_string("far")),
+                       "write");
+        });
+    CAPTURE(output);
+    CHECK(enabled);
+    CHECK(word == 0);
+    for (const char* line : {"got 1000000000 -1 far 1", "got 2000000000 0 far 2",
+                             "got 3000000000 -1 far 3", "got 0 0 far 4", "got 1000000000 -1 far 5",
+                             "@sum: 7000000000", "@count[array]: 5", "@of[-1]: 9", "@of[0]: 6"}) {
+        CAPTURE(line);
+        CHECK(has_line(output, line));
+    }
 }
