@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // BPF programs on user events: they run for each record and see its fields.
 #include "perf.hpp"
+#include "registered.hpp"
 
 #include "child.hpp"
 #include "tracing.hpp"
@@ -16,20 +17,6 @@
 using namespace selftest;
 
 namespace {
-
-/// An event registered through a file of its own. Nobody records it yet.
-struct Registered {
-    explicit Registered(const std::string& fields)
-        : event(unique_name("bpf")), index(file.index_of(&word, 0, event.name() + fields)) {}
-
-    Outcome record(const Payload& payload = {}) { return file.record(index, payload); }
-    std::string status() const { return status_line(event.name()).substr(event.name().size()); }
-
-    Word word{0};
-    DataFile file;
-    const Event event;
-    const std::uint32_t index;
-};
 
 Descriptor bpf(bpf_cmd command, bpf_attr& attributes, const std::string& what) {
     Descriptor result(static_cast<int>(syscall(SYS_bpf, command, &attributes, sizeof(attributes))));

@@ -2,6 +2,7 @@
 // perf's events on user events: counts, samples, filters, call chains, and what is too large for
 // it.
 #include "perf.hpp"
+#include "registered.hpp"
 
 #include "child.hpp"
 #include "tracing.hpp"
@@ -17,20 +18,6 @@
 using namespace selftest;
 
 namespace {
-
-/// An event registered through a file of its own. Nobody records it yet.
-struct Registered {
-    explicit Registered(const std::string& fields)
-        : event(unique_name("perf")), index(file.index_of(&word, 0, event.name() + fields)) {}
-
-    Outcome record(const Payload& payload = {}) { return file.record(index, payload); }
-    std::string status() const { return status_line(event.name()).substr(event.name().size()); }
-
-    Word word{0};
-    DataFile file;
-    const Event event;
-    const std::uint32_t index;
-};
 
 /// Whether a sample's payload is this one. perf pads it to a multiple of eight bytes, less four.
 bool is_payload(const Bytes& sampled, const Bytes& written) {
