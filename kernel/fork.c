@@ -11,8 +11,6 @@
 
 #include <linux/mempool.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>

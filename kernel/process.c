@@ -14,7 +14,6 @@
  */
 #include <linux/module.h>
 #include <linux/rhashtable.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 
