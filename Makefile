@@ -73,6 +73,14 @@ $(KERNELS:%=modules-%): modules-%:
 check: ## look for warnings, style and common mistakes without running anything
 	+@.ci/check $(KERNELS)
 
+FUZZ_SECONDS ?= 60
+
+.PHONY: fuzz
+fuzz: ## feed the command parser with all there is, FUZZ_SECONDS=60
+	@$(packages) fuzz
+	@$(MAKE) -C fuzz BUILD=$(CURDIR)/build/fuzz
+	@fuzz/run $(FUZZ_SECONDS)
+
 .PHONY: clean
 clean: ## remove what was built; the cache of kernels (~/.cache/user_events) stays
 	rm -rf build

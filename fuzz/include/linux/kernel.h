@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the pure parts of kernel/ use of the kernel's header, in user space. */
+#ifndef UE_FUZZ_KERNEL_H
+#define UE_FUZZ_KERNEL_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <linux/types.h>
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+#define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))
+#define likely(condition)	(condition)
+
+#define min(a, b) ({				\
+	__typeof__(a) one = (a), other = (b);	\
+	one < other ? one : other;		\
+})
+
+/* As the kernel's: an optional '+', a number, an optional newline, the end. */
+int kstrtou32(const char *text, unsigned int base, u32 *result);
+
+#endif /* UE_FUZZ_KERNEL_H */

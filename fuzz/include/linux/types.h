@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the pure parts of kernel/ use of the kernel's header, in user space. */
+#ifndef UE_FUZZ_TYPES_H
+#define UE_FUZZ_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+
+#endif /* UE_FUZZ_TYPES_H */
