@@ -60,7 +60,8 @@ override export RUN := $(value RUN)
 selftests: ## build the tests, without running them
 	@$(MAKE) -C selftests BUILD=$(CURDIR)/build/selftests
 
-tests := $(patsubst selftests/%.cpp,build/selftests/%,$(wildcard selftests/*.cpp))
+tests := $(patsubst selftests/%.cpp,build/selftests/%,$(wildcard selftests/*.cpp)) \
+	$(patsubst selftests/32/%.cpp,build/selftests/%,$(wildcard selftests/32/*_test.cpp))
 # What tools_test runs.
 tools := /usr/bin/trace-cmd /usr/bin/perf /usr/bin/bpftrace
 

@@ -3,6 +3,7 @@
  * The file user_events_data: checks what a program passes, in the order of
  * the ABI, and hands it on.
  */
+#include <linux/compat.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/sizes.h>
@@ -224,6 +225,22 @@ static long ue_data_ioctl(struct file *file, unsigned int number,
 	return -ENOTTY;
 }
 
+#ifdef CONFIG_COMPAT
+/*
+ * The numbers carry the size of a pointer, a 32-bit program's of its own; all
+ * that its structures hold is as wide as in others.
+ */
+static long ue_data_compat_ioctl(struct file *file, unsigned int number,
+				 unsigned long argument)
+{
+	if (_IOC_SIZE(number) != sizeof(compat_uptr_t))
+		return -ENOTTY;
+	number = _IOC(_IOC_DIR(number), _IOC_TYPE(number), _IOC_NR(number),
+		      sizeof(void *));
+	return ue_data_ioctl(file, number, (unsigned long)compat_ptr(argument));
+}
+#endif
+
 /* Copies a payload, once, and hands it on. @to has room for it. */
 static int ue_record_payload(struct ue_event *event, void *to, size_t size,
 			     struct iov_iter *from)
@@ -312,6 +329,9 @@ static const struct file_operations ue_data_operations = {
 	.open		= ue_data_open,
 	.release	= ue_data_release,
 	.unlocked_ioctl	= ue_data_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= ue_data_compat_ioctl,
+#endif
 	.write		= ue_data_write,
 	.write_iter	= ue_data_write_iter,
 };

@@ -2,7 +2,6 @@
 #include "user_events.hpp"
 
 #include "text_file.hpp"
-#include "tracefs.hpp"
 
 #include <stdexcept>
 #include <sys/ioctl.h>
@@ -96,13 +95,6 @@ Outcome DataFile::write(const Bytes& bytes) {
 
 Outcome DataFile::write(const void* data, std::size_t size) {
     return Outcome::of(::write(file_.number(), data, size));
-}
-
-std::string tracing_file(const std::string& name) {
-    const char* directory = tracefs_tracing_dir();
-    if (!directory)
-        throw std::runtime_error("tracefs is not mounted");
-    return std::string(directory) + "/" + name;
 }
 
 std::string status() {

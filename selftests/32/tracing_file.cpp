@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// There is no libtracefs of 32 bits beside that of 64.
+#include "text_file.hpp"
+#include "user_events.hpp"
+
+#include <stdexcept>
+
+namespace selftest {
+
+std::string tracing_file(const std::string& name) {
+    const std::string directory = "/sys/kernel/tracing/";
+    if (!exists(directory + "events"))
+        throw std::runtime_error("tracefs is not mounted");
+    return directory + name;
+}
+
+} // namespace selftest
