@@ -1,174 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // BPF programs on user events: they run for each record and see its fields.
+#include "bpf.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
 
 #include "child.hpp"
+#include "on_cpu.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cstring>
-#include <linux/bpf.h>
-#include <sched.h>
-#include <sys/syscall.h>
 
 using namespace selftest;
-
-namespace {
-
-Descriptor bpf(bpf_cmd command, bpf_attr& attributes, const std::string& what) {
-    Descriptor result(static_cast<int>(syscall(SYS_bpf, command, &attributes, sizeof(attributes))));
-    if (result.number() < 0)
-        throw_errno(what);
-    return result;
-}
-
-/// What a program leaves behind.
-struct Seen {
-    std::uint64_t sum = 0;
-    std::uint64_t runs = 0;
-
-    bool operator==(const Seen&) const = default;
-};
-
-std::ostream& operator<<(std::ostream& stream, const Seen& seen) {
-    return stream << "sum " << seen.sum << ", runs " << seen.runs;
-}
-
-/// An array map of one element.
-class SeenMap {
-public:
-    SeenMap() {
-        bpf_attr attributes{};
-        attributes.map_type = BPF_MAP_TYPE_ARRAY;
-        attributes.key_size = sizeof(std::uint32_t);
-        attributes.value_size = sizeof(Seen);
-        attributes.max_entries = 1;
-        map_ = bpf(BPF_MAP_CREATE, attributes, "BPF_MAP_CREATE");
-    }
-
-    int descriptor() const { return map_.number(); }
-
-    Seen seen() const {
-        const std::uint32_t key = 0;
-        Seen value;
-        bpf_attr attributes{};
-        attributes.map_fd = static_cast<std::uint32_t>(map_.number());
-        attributes.key = address_of(&key);
-        attributes.value = address_of(&value);
-        if (syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attributes, sizeof(attributes)) != 0)
-            throw_errno("BPF_MAP_LOOKUP_ELEM");
-        return value;
-    }
-
-private:
-    Descriptor map_;
-};
-
-using Instructions = std::vector<bpf_insn>;
-
-bpf_insn instruction(int code, int to, int from, int offset = 0, int immediate = 0) {
-    bpf_insn result{};
-    result.code = static_cast<std::uint8_t>(code);
-    result.dst_reg = static_cast<std::uint8_t>(to & 0xf);
-    result.src_reg = static_cast<std::uint8_t>(from & 0xf);
-    result.off = static_cast<std::int16_t>(offset);
-    result.imm = immediate;
-    return result;
-}
-
-bpf_insn copy(int to, int from) {
-    return instruction(BPF_ALU64 | BPF_MOV | BPF_X, to, from);
-}
-
-bpf_insn set(int to, int value) {
-    return instruction(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value);
-}
-
-bpf_insn add(int to, int value) {
-    return instruction(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value);
-}
-
-/// Loads from where register `from` points at.
-bpf_insn load(int width, int to, int from, int offset) {
-    return instruction(BPF_LDX | BPF_MEM | width, to, from, offset);
-}
-
-bpf_insn call(int helper) {
-    return instruction(BPF_JMP | BPF_CALL, 0, 0, 0, helper);
-}
-
-/// Loads a field of a record into register 7; register 6 points at the record.
-Instructions load_field(const tep_format_field& field) {
-    const int widths[] = {0, BPF_B, BPF_H, 0, BPF_W, 0, 0, 0, BPF_DW};
-    return {load(widths[field.size], 7, 6, field.offset)};
-}
-
-/// Loads the eight bytes behind a location into register 7, as bpftrace reads strings.
-Instructions load_located(const tep_format_field& field, bool relative) {
-    Instructions program = {
-        load(BPF_W, 7, 6, field.offset),
-        instruction(BPF_ALU64 | BPF_AND | BPF_K, 7, 0, 0, 0xffff),
-        copy(3, 6),
-        instruction(BPF_ALU64 | BPF_ADD | BPF_X, 3, 7),
-        copy(1, 10),
-        add(1, -16),
-        set(2, 8),
-        call(BPF_FUNC_probe_read_kernel),
-        load(BPF_DW, 7, 10, -16),
-    };
-    if (relative)
-        program.insert(program.begin() + 4, add(3, field.offset + 4));
-    return program;
-}
-
-/// A program that puts what `body` left in register 7 into the map's sum, counts its runs, and
-/// returns `result`: 0 keeps the record from perf.
-class Program {
-public:
-    Program(const SeenMap& map, const Instructions& body, int result = 1) {
-        Instructions program = {copy(6, 1)};
-        program.insert(program.end(), body.begin(), body.end());
-        const bpf_insn rest[] = {
-            instruction(BPF_ST | BPF_MEM | BPF_W, 10, 0, -4, 0),
-            instruction(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map.descriptor()),
-            instruction(0, 0, 0),
-            copy(2, 10),
-            add(2, -4),
-            call(BPF_FUNC_map_lookup_elem),
-            instruction(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3, 0),
-            instruction(BPF_STX | BPF_ATOMIC | BPF_DW, 0, 7, 0, BPF_ADD),
-            set(7, 1),
-            instruction(BPF_STX | BPF_ATOMIC | BPF_DW, 0, 7, 8, BPF_ADD),
-            set(0, result),
-            instruction(BPF_JMP | BPF_EXIT, 0, 0),
-        };
-        program.insert(program.end(), std::begin(rest), std::end(rest));
-
-        std::string log(1 << 16, '\0');
-        bpf_attr attributes{};
-        attributes.prog_type = BPF_PROG_TYPE_TRACEPOINT;
-        attributes.insns = address_of(program.data());
-        attributes.insn_cnt = static_cast<std::uint32_t>(program.size());
-        attributes.license = address_of("GPL");
-        attributes.log_buf = address_of(log.data());
-        attributes.log_size = static_cast<std::uint32_t>(log.size());
-        attributes.log_level = 1;
-        program_ = Descriptor(
-            static_cast<int>(syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof(attributes))));
-        if (program_.number() < 0)
-            throw_errno("BPF_PROG_LOAD: " + log.substr(0, log.find('\0')));
-    }
-
-    int descriptor() const { return program_.number(); }
-
-private:
-    Descriptor program_;
-};
-
-} // namespace
 
 TEST_CASE("A program runs for each record and sees its field") {
     Registered registered(" u32 a");
@@ -260,11 +105,8 @@ TEST_CASE("A program runs for records of every process and CPU, whomever perf co
     PerfEvent perf(perf_attributes(registered.event), -1, 0);
     REQUIRE(perf.attach_program(program.descriptor()) == succeeds());
     const auto record = [&](int cpu, std::uint32_t a) {
-        cpu_set_t only;
-        CPU_ZERO(&only);
-        CPU_SET(cpu, &only);
-        return sched_setaffinity(0, sizeof(only), &only) == 0 &&
-               registered.record(Payload().add(a)) == succeeds(8);
+        const OnCpu on_cpu(cpu);
+        return registered.record(Payload().add(a)) == succeeds(8);
     };
     for (int cpu : {0, 1})
         CHECK(in_child([&] { return record(cpu, 10u + static_cast<unsigned>(cpu)) ? 0 : 1; }) == 0);
@@ -317,9 +159,9 @@ TEST_CASE("A program that reads past the fields is not attached") {
     Registered registered(" u32 a; u32 b");
     const SeenMap map;
     PerfEvent perf(perf_attributes(registered.event));
-    const Program past(map, {load(BPF_W, 7, 6, 16)});
+    const Program past(map, load_at(BPF_W, 16));
     CHECK(perf.attach_program(past.descriptor()) == fails(EACCES));
-    const Program last(map, {load(BPF_W, 7, 6, 12)});
+    const Program last(map, load_at(BPF_W, 12));
     CHECK(perf.attach_program(last.descriptor()) == succeeds());
     CHECK(registered.record(Payload().add(1u).add(2u)) == succeeds(12));
     CHECK(map.seen() == Seen{2, 1});

@@ -5,6 +5,7 @@
 #include "registered.hpp"
 
 #include "child.hpp"
+#include "on_cpu.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <dlfcn.h>
-#include <sched.h>
 #include <thread>
 
 using namespace selftest;
@@ -26,25 +26,6 @@ bool is_payload(const Bytes& sampled, const Bytes& written) {
            std::all_of(sampled.begin() + static_cast<std::ptrdiff_t>(written.size()), sampled.end(),
                        [](std::byte byte) { return byte == std::byte{0}; });
 }
-
-/// Keeps the thread on one CPU for as long as the object lives.
-class OnCpu {
-public:
-    explicit OnCpu(int cpu) {
-        cpu_set_t only;
-        CPU_ZERO(&only);
-        CPU_SET(cpu, &only);
-        if (sched_getaffinity(0, sizeof(before_), &before_) != 0 ||
-            sched_setaffinity(0, sizeof(only), &only) != 0)
-            throw_errno("sched_setaffinity");
-    }
-    OnCpu(const OnCpu&) = delete;
-    OnCpu& operator=(const OnCpu&) = delete;
-    ~OnCpu() { sched_setaffinity(0, sizeof(before_), &before_); }
-
-private:
-    cpu_set_t before_;
-};
 
 /// The object (the program or a library) that an address is in, or nullptr.
 const void* object_of(const void* address) {

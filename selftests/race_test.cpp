@@ -3,6 +3,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "on_cpu.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -10,7 +11,6 @@
 #include <catch2/catch.hpp>
 
 #include <random>
-#include <sched.h>
 #include <set>
 #include <stdexcept>
 
@@ -20,32 +20,6 @@ namespace {
 
 constexpr unsigned persist = USER_EVENT_REG_PERSIST;
 constexpr unsigned multi_format = USER_EVENT_REG_MULTI_FORMAT;
-
-/// Keeps the thread on one of the CPUs that it may use, for as long as the object lives.
-class OnCpu {
-public:
-    /// Counts the CPUs from 0.
-    explicit OnCpu(int which) {
-        if (sched_getaffinity(0, sizeof(before_), &before_) != 0)
-            throw_errno("sched_getaffinity");
-        if (CPU_COUNT(&before_) <= which)
-            throw std::runtime_error("too few CPUs");
-        int cpu = 0;
-        while (!CPU_ISSET(cpu, &before_) || which-- > 0)
-            cpu++;
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        if (sched_setaffinity(0, sizeof(one), &one) != 0)
-            throw_errno("sched_setaffinity");
-    }
-    OnCpu(const OnCpu&) = delete;
-    OnCpu& operator=(const OnCpu&) = delete;
-    ~OnCpu() { sched_setaffinity(0, sizeof(before_), &before_); }
-
-private:
-    cpu_set_t before_;
-};
 
 /// Pauses of random length between two system calls, so that those of two CPUs meet in every order.
 /// An emulator that runs its CPUs in turns goes on to the next one at each pause.
