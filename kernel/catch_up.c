@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waiting for work items that bring address spaces up to date.
+ * Waiting for workers that bring address spaces up to date.
  *
  * Tracing tells of a change with event_mutex held, under which nobody may wait
  * for a program. So the task that makes the change waits later, on its way
- * back to user space. A program that hinders its own work item can't make it
+ * back to user space. A program that hinders its own worker can't make it
  * wait twice: whoever was waited for in vain is not expected any more until
  * its work has been done.
  */

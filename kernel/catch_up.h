@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Whoever enables or disables an event finds the bits written when his system
- * call returns, those included that need a work item.
+ * call returns, those included that need a worker.
  */
 #ifndef UE_CATCH_UP_H
 #define UE_CATCH_UP_H

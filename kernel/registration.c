@@ -16,6 +16,7 @@
 #include "kernel_symbols.h"
 #include "process.h"
 #include "registration.h"
+#include "worker.h"
 
 /*
  * How often a page is faulted in before it is given up: it may be taken away
@@ -29,23 +30,11 @@ struct ue_clearing {
 	struct ue_user_bit word;
 };
 
-static struct workqueue_struct *ue_workqueue;
-
 /* The last registration's; 0 is none's. Protected by ue_enabler_mutex. */
 static u64 ue_last_id;
 
 /* For what must not fail. */
 #define UE_GFP_UNDO	(GFP_KERNEL | __GFP_NOFAIL)
-
-/*
- * Something has been written, or is left to be: a fork that copies the memory
- * at this time may miss it. Pairs with ue_invalidate_range_start().
- */
-static void ue_process_changed(struct ue_process *process)
-{
-	/* Whoever reads the new count reads what was written before it. */
-	smp_store_release(&process->changes, process->changes + 1);
-}
 
 /* The caller holds the memory, and the mmap_lock for reading. */
 static int ue_process_write(struct ue_process *process,
@@ -133,44 +122,7 @@ void ue_registrations_settle(struct ue_process *process)
 	}
 }
 
-/* Waits for one program alone. */
-static void ue_registrations_work(struct work_struct *work)
-{
-	struct ue_process *process = container_of(work, struct ue_process,
-						  work);
-	struct mm_struct *mm = process->mm;
-
-	if (mmget_not_zero(mm)) {
-		ue_registrations_settle(process);
-
-		mutex_lock(&ue_enabler_mutex);
-		process->behind = work_pending(work);
-		if (!process->behind)
-			ue_catch_up_done(process);
-		ue_process_changed(process);
-		mutex_unlock(&ue_enabler_mutex);
-		mmput(mm);
-	}
-	ue_process_put(process);
-	mmdrop(mm);
-}
-
-static void ue_process_queue_work(struct ue_process *process)
-{
-	if (!process->behind) {
-		process->behind = true;
-		ue_catch_up_expect(process);
-	}
-	refcount_inc(&process->references);
-	mmgrab(process->mm);
-	if (queue_work(ue_workqueue, &process->work))
-		return;
-	/* Queued already; the notifier has a reference of either. */
-	mmdrop(process->mm);
-	refcount_dec(&process->references);
-}
-
-/* Writes without waiting; where that can't be, a work item does it. */
+/* Writes without waiting; where that can't be, a worker does it. */
 static void ue_process_update(struct ue_process *process,
 			      const struct ue_enabler *enabler)
 {
@@ -185,7 +137,7 @@ static void ue_process_update(struct ue_process *process,
 		mmap_read_unlock(mm);
 	}
 	if (err)
-		ue_process_queue_work(process);
+		ue_worker_start(process);
 	ue_process_changed(process);
 	mmput_async(mm);
 }
@@ -408,20 +360,19 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *word,
 
 int ue_registrations_init(void)
 {
-	int err = ue_processes_init(ue_registrations_work);
+	int err = ue_processes_init(ue_worker_work);
 
 	if (err)
 		return err;
-	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND, 0);
-	if (ue_workqueue)
-		return 0;
-	ue_processes_exit();
-	return -ENOMEM;
+	err = ue_workers_init(ue_registrations_settle);
+	if (err)
+		ue_processes_exit();
+	return err;
 }
 
 void ue_registrations_exit(void)
 {
-	/* Nothing is queued from here on; work holds address spaces. */
-	destroy_workqueue(ue_workqueue);
+	/* Nothing is started from here on; workers hold address spaces. */
+	ue_workers_exit();
 	ue_processes_exit();
 }

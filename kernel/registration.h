@@ -64,7 +64,7 @@ void ue_register_undo(const struct ue_user_bit *word, u64 id);
  * ue_registrations_update() - bring all bits of an event up to date
  * @event: the event, whose state has changed
  *
- * What would need waiting for a program is left to a work item of that
+ * What would need waiting for a program is left to a worker of that
  * program's own.
  *
  * Context: event_mutex held; waits for no program.

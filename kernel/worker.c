@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Work that waits for the memory of one address space.
+ *
+ * A program can hinder its own worker for as long as it likes, and a workqueue
+ * runs so many items at a time and no more. What is beyond that number here
+ * gets a thread of its own, so that those who hang keep nobody waiting.
+ */
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+
+#include "catch_up.h"
+#include "enabler.h"
+#include "process.h"
+#include "tally.h"
+#include "worker.h"
+
+/* Well below what a workqueue runs at a time (WQ_DFL_ACTIVE). */
+#define UE_IN_QUEUE_MAX		128
+
+/* When to try again where a thread can't be made. */
+#define UE_THREAD_RETRY		msecs_to_jiffies(100)
+
+static struct workqueue_struct *ue_workqueue;
+static void (*ue_worker_settle)(struct ue_process *process);
+
+/* Protected by ue_enabler_mutex. */
+static unsigned int ue_nr_in_queue;
+static LIST_HEAD(ue_threadless);
+
+/* Return: false when there is more to do. */
+static bool ue_worker_done(struct ue_process *process)
+{
+	bool done;
+
+	mutex_lock(&ue_enabler_mutex);
+	done = !process->again;
+	process->again = false;
+	if (done) {
+		process->behind = false;
+		ue_catch_up_done(process);
+	}
+	ue_process_changed(process);
+	mutex_unlock(&ue_enabler_mutex);
+	return done;
+}
+
+/* Waits for one program alone. */
+static void ue_worker_run(struct ue_process *process)
+{
+	struct mm_struct *mm = process->mm;
+
+	do {
+		if (mmget_not_zero(mm)) {
+			ue_worker_settle(process);
+			mmput(mm);
+		}
+	} while (!ue_worker_done(process));
+	ue_tally(UE_TALLY_WORKERS, -1);
+	ue_process_put(process);
+	mmdrop(mm);
+}
+
+void ue_worker_work(struct work_struct *work)
+{
+	ue_worker_run(container_of(work, struct ue_process, work));
+
+	mutex_lock(&ue_enabler_mutex);
+	ue_nr_in_queue--;
+	mutex_unlock(&ue_enabler_mutex);
+}
+
+static int ue_worker_thread(void *process)
+{
+	ue_worker_run(process);
+	module_put_and_kthread_exit(0);
+}
+
+static struct ue_process *ue_threadless_first(void)
+{
+	struct ue_process *process;
+
+	mutex_lock(&ue_enabler_mutex);
+	process = list_first_entry_or_null(&ue_threadless, struct ue_process,
+					   threadless);
+	mutex_unlock(&ue_enabler_mutex);
+	return process;
+}
+
+/* Makes threads, which has to wait for memory, where nothing is held. */
+static void ue_make_threads(struct work_struct *work)
+{
+	struct ue_process *process;
+	struct task_struct *thread;
+
+	while ((process = ue_threadless_first())) {
+		thread = kthread_create(ue_worker_thread, process,
+					"user_events");
+		if (IS_ERR(thread)) {
+			schedule_delayed_work(to_delayed_work(work),
+					      UE_THREAD_RETRY);
+			return;
+		}
+		mutex_lock(&ue_enabler_mutex);
+		list_del(&process->threadless);
+		mutex_unlock(&ue_enabler_mutex);
+		wake_up_process(thread);
+	}
+}
+
+static DECLARE_DELAYED_WORK(ue_thread_maker, ue_make_threads);
+
+void ue_worker_start(struct ue_process *process)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (process->behind) {
+		process->again = true;
+		return;
+	}
+	process->behind = true;
+	ue_tally(UE_TALLY_WORKERS, 1);
+	ue_catch_up_expect(process);
+	refcount_inc(&process->references);
+	mmgrab(process->mm);
+	if (ue_nr_in_queue < UE_IN_QUEUE_MAX) {
+		ue_nr_in_queue++;
+		queue_work(ue_workqueue, &process->work);
+		return;
+	}
+	/* Given back as the thread's last act. */
+	__module_get(THIS_MODULE);
+	list_add_tail(&process->threadless, &ue_threadless);
+	schedule_delayed_work(&ue_thread_maker, 0);
+}
+
+int ue_workers_init(void (*settle)(struct ue_process *process))
+{
+	ue_worker_settle = settle;
+	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND, 0);
+	return ue_workqueue ? 0 : -ENOMEM;
+}
+
+void ue_workers_exit(void)
+{
+	/* Threads, made and to be made, hold the module; the maker has ended. */
+	cancel_delayed_work_sync(&ue_thread_maker);
+	destroy_workqueue(ue_workqueue);
+}
