@@ -20,6 +20,7 @@
 #include "payload.h"
 #include "registration.h"
 #include "registry.h"
+#include "tally.h"
 
 /* Payloads up to this many bytes are copied to the stack. */
 #define UE_PAYLOAD_ON_STACK	256
@@ -43,6 +44,7 @@ static int ue_data_open(struct inode *inode, struct file *file)
 
 	if (!data)
 		return -ENOMEM;
+	ue_tally(UE_TALLY_FILES, 1);
 	ue_index_table_init(&data->indexes);
 	file->private_data = data;
 
@@ -58,6 +60,7 @@ static int ue_data_release(struct inode *inode, struct file *file)
 	struct ue_data_file *data = file->private_data;
 
 	ue_index_table_destroy(&data->indexes);
+	ue_tally(UE_TALLY_FILES, -1);
 	kfree(data);
 	return 0;
 }

@@ -6,15 +6,32 @@
 
 #include "enabler.h"
 #include "event.h"
+#include "tally.h"
 
 /* Protects all enablers, sets of them and address spaces; see enabler.h. */
 DEFINE_MUTEX(ue_enabler_mutex);
+
+static struct ue_enabler *ue_enabler_create(gfp_t gfp)
+{
+	struct ue_enabler *enabler = kzalloc(sizeof(*enabler), gfp);
+
+	if (enabler)
+		ue_tally(UE_TALLY_ENABLERS, 1);
+	return enabler;
+}
+
+static void ue_enabler_free(struct ue_enabler *enabler)
+{
+	ue_tally(UE_TALLY_ENABLERS, -1);
+	kfree(enabler);
+}
 
 struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
 {
 	struct ue_enabler_set *set = kzalloc(sizeof(*set), gfp);
 
 	if (set) {
+		ue_tally(UE_TALLY_SETS, 1);
 		set->enablers = RB_ROOT;
 		atomic_set(&set->shares, 1);
 		INIT_LIST_HEAD(&set->processes);
@@ -31,8 +48,9 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 					     in_set) {
 		list_del(&enabler->of_event);
 		ue_event_put_later(enabler->event);
-		kfree(enabler);
+		ue_enabler_free(enabler);
 	}
+	ue_tally(UE_TALLY_SETS, -1);
 	kfree(set);
 }
 
@@ -41,7 +59,7 @@ int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp)
 	LIST_HEAD(made);
 
 	while (nr--) {
-		struct ue_enabler *enabler = kzalloc(sizeof(*enabler), gfp);
+		struct ue_enabler *enabler = ue_enabler_create(gfp);
 
 		if (!enabler) {
 			ue_enablers_free(&made);
@@ -58,7 +76,7 @@ void ue_enablers_free(struct list_head *list)
 	struct ue_enabler *enabler, *next;
 
 	list_for_each_entry_safe(enabler, next, list, of_event)
-		kfree(enabler);
+		ue_enabler_free(enabler);
 	INIT_LIST_HEAD(list);
 }
 
@@ -165,6 +183,6 @@ struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
 	list_del(&enabler->of_event);
 	rb_erase(&enabler->in_set, &set->enablers);
 	set->nr--;
-	kfree(enabler);
+	ue_enabler_free(enabler);
 	return event;
 }

@@ -14,6 +14,7 @@
 #include "format.h"
 #include "kernel_symbols.h"
 #include "print.h"
+#include "tally.h"
 
 /* What @users of an event is once it has been taken away. */
 #define UE_EVENT_GONE	(INT_MIN / 2)
@@ -179,6 +180,7 @@ static void ue_event_free_memory(struct ue_event *event)
 
 static void ue_event_free_rcu(struct rcu_head *rcu)
 {
+	ue_tally(UE_TALLY_EVENTS, -1);
 	ue_event_free_memory(container_of(rcu, struct ue_event, rcu));
 }
 
@@ -235,6 +237,7 @@ struct ue_event *ue_event_create(struct ue_format *format, const char *name,
 	}
 	event->format = format;
 	ue_event_init_call(event, system);
+	ue_tally(UE_TALLY_EVENTS, 1);
 	return event;
 }
 
@@ -321,6 +324,7 @@ void ue_event_abandon(struct ue_event *event)
 		ue_event_free(event);
 		return;
 	}
+	ue_tally(UE_TALLY_EVENTS, -1);
 	pr_warn("event %s is still referred to; its memory is not freed\n",
 		ue_event_name(event));
 	event->class.reg = trace_event_reg;

@@ -20,6 +20,7 @@
 #include "fork.h"
 #include "process.h"
 #include "registration.h"
+#include "tally.h"
 
 /* Forks that find memory when there is none. */
 #define UE_FORKS_RESERVED	64
@@ -95,6 +96,7 @@ static void ue_fork_task_work(struct callback_head *task_work)
 		ue_fork_settle(fork);
 	else
 		ue_share_drop(fork->share.set);
+	ue_tally(UE_TALLY_FORKS, -1);
 	mempool_free(fork, ue_fork_pool);
 }
 
@@ -118,6 +120,7 @@ static void ue_fork_probe(void *data, struct task_struct *parent,
 		mempool_free(fork, ue_fork_pool);
 		return;
 	}
+	ue_tally(UE_TALLY_FORKS, 1);
 	init_task_work(&fork->task_work, ue_fork_task_work);
 	/* The child has not run yet, and so can't have ended. */
 	WARN_ON_ONCE(task_work_add(child, &fork->task_work, TWA_RESUME));

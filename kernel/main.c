@@ -15,6 +15,7 @@
 #include "registry.h"
 #include "status_file.h"
 #include "sysctl.h"
+#include "tally.h"
 
 /* The doors come last, so that nobody is inside before all is ready. */
 static const struct ue_part {
@@ -40,6 +41,7 @@ static void ue_exit_parts(int nr)
 	 * waits for whoever has still a few instructions of it to go.
 	 */
 	synchronize_rcu_tasks();
+	ue_tally_check();
 }
 
 static int __init ue_init(void)

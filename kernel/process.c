@@ -20,6 +20,7 @@
 #include "catch_up.h"
 #include "enabler.h"
 #include "process.h"
+#include "tally.h"
 
 static const struct rhashtable_params ue_by_mm_params = {
 	.key_len = sizeof(struct mm_struct *),
@@ -46,8 +47,10 @@ struct ue_process *ue_process_find(struct mm_struct *mm)
 /* Who looks an address space up under RCU may be reading it still. */
 void ue_process_put(struct ue_process *process)
 {
-	if (refcount_dec_and_test(&process->references))
-		kfree_rcu(process, rcu);
+	if (!refcount_dec_and_test(&process->references))
+		return;
+	ue_tally(UE_TALLY_PROCESSES, -1);
+	kfree_rcu(process, rcu);
 }
 
 static void ue_set_put(struct ue_enabler_set *set)
@@ -117,6 +120,7 @@ static struct mmu_notifier *ue_alloc_notifier(struct mm_struct *mm)
 
 	if (!process)
 		return ERR_PTR(-ENOMEM);
+	ue_tally(UE_TALLY_PROCESSES, 1);
 	atomic_inc(&ue_nr_notifiers);
 	process->mm = mm;
 	refcount_set(&process->references, 1);
@@ -288,7 +292,8 @@ static int ue_process_copy_set(struct ue_process *process, gfp_t gfp)
 
 	if (err || !ue_process_take_copy(process, copy, &blank, nr)) {
 		ue_enablers_free(&blank);
-		kfree(copy);
+		if (copy)
+			ue_enabler_set_free(copy);
 	}
 	return err;
 }

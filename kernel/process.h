@@ -24,11 +24,14 @@ struct ue_enabler_set;
  * @clearing: bits whose registration has ended, and that are being cleared
  * @by_mm: its place in the table
  * @all: its place among all
- * @references: one of the notifier, one of @work while it is queued
- * @work: brings all bits up to date
+ * @references: one of the notifier, one while @behind
+ * @work: brings all bits up to date, where the workqueue does that
+ * @threadless: its place among those that are to get a thread for it
  * @lock: taken to change the set in place, which needs the only share of it,
  *	and to take another share of it
- * @behind: @work is to be done; changed with ue_enabler_mutex held
+ * @behind: it is to be brought up to date, or is just being; changed with
+ *	ue_enabler_mutex held
+ * @again: something has changed since that has begun
  * @expected: its place among those that are waited for, while @behind
  * @changes: counts writes to its bits that a fork under way may miss; changed
  *	with ue_enabler_mutex held
@@ -50,8 +53,10 @@ struct ue_process {
 	struct list_head all;
 	refcount_t references;
 	struct work_struct work;
+	struct list_head threadless;
 	spinlock_t lock;
 	bool behind;
+	bool again;
 	struct list_head expected;
 	unsigned long changes;
 	struct task_struct *forking;
@@ -80,6 +85,23 @@ struct ue_share {
  * Return: the record, or NULL.
  */
 struct ue_process *ue_process_find(struct mm_struct *mm);
+
+/**
+ * ue_process_changed() - something has been written, or is left to be
+ * @process: the address space
+ *
+ * A fork that copies the memory at this time may miss it.
+ *
+ * Context: ue_enabler_mutex held.
+ */
+static inline void ue_process_changed(struct ue_process *process)
+{
+	/*
+	 * Whoever reads the new count reads what was written before it. Pairs
+	 * with ue_invalidate_range_start().
+	 */
+	smp_store_release(&process->changes, process->changes + 1);
+}
 
 /**
  * ue_process_know() - make sure that an address space is known

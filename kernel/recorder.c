@@ -15,6 +15,7 @@
 #include "kernel_symbols.h"
 #include "payload.h"
 #include "recorder.h"
+#include "tally.h"
 
 struct ue_recorder {
 	struct list_head node;
@@ -40,6 +41,7 @@ int ue_recorder_add(struct ue_recorders *recorders,
 	recorder->file = file;
 	list_add_tail_rcu(&recorder->node, &recorders->list);
 	recorders->nr[kind]++;
+	ue_tally(UE_TALLY_RECORDERS, 1);
 	return 0;
 }
 
@@ -55,6 +57,7 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 			continue;
 		list_del_rcu(&recorder->node);
 		recorders->nr[kind]--;
+		ue_tally(UE_TALLY_RECORDERS, -1);
 		kfree_rcu(recorder, rcu);
 		return;
 	}

@@ -70,7 +70,8 @@ TEST_CASE("A program of 32 bits registers, follows the state, records and unregi
     Word word{0x80000000};
     DataFile file;
     const std::string event = unique_name("narrow");
-    const std::uint32_t index = file.index_of(&word, 3, event + " u32 number; __rel_loc char[] text");
+    const std::uint32_t index =
+        file.index_of(&word, 3, event + " u32 number; __rel_loc char[] text");
     CHECK(word == 0x80000000);
     CHECK(file.register_event(&word, 3, event) == fails(EADDRINUSE));
     {
