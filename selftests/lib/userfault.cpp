@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "userfault.hpp"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+namespace selftest {
+
+namespace {
+
+uffdio_range range_of(const Mapping& memory) {
+    return {reinterpret_cast<std::uintptr_t>(memory.at()), memory.size()};
+}
+
+template <typename Argument>
+void control(const Descriptor& file, unsigned long request, Argument argument, const char* what) {
+    if (ioctl(file.number(), request, &argument) != 0)
+        throw_errno(what);
+}
+
+void protect(const Descriptor& file, const Mapping& memory, std::uint64_t mode) {
+    control(file, UFFDIO_WRITEPROTECT, uffdio_writeprotect{range_of(memory), mode},
+            "UFFDIO_WRITEPROTECT");
+}
+
+} // namespace
+
+Userfault::Userfault(const Mapping& memory, Of kind)
+    : memory_(memory), kind_(kind),
+      file_(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK))) {
+    if (file_.number() < 0)
+        throw_errno("userfaultfd");
+    const bool missing = kind == Of::missing;
+    const std::uint64_t features = missing ? 0 : UFFD_FEATURE_PAGEFAULT_FLAG_WP;
+    control(file_, UFFDIO_API, uffdio_api{UFFD_API, features, 0}, "UFFDIO_API");
+    if (missing && madvise(memory.at(), memory.size(), MADV_DONTNEED) != 0)
+        throw_errno("MADV_DONTNEED");
+    const std::uint64_t mode = missing ? UFFDIO_REGISTER_MODE_MISSING : UFFDIO_REGISTER_MODE_WP;
+    control(file_, UFFDIO_REGISTER, uffdio_register{range_of(memory), mode, 0}, "UFFDIO_REGISTER");
+    if (!missing)
+        protect(file_, memory, UFFDIO_WRITEPROTECT_MODE_WP);
+}
+
+bool Userfault::is_waited_for(const Descriptor& file) {
+    pollfd waiting{file.number(), POLLIN, 0};
+    return poll(&waiting, 1, 0) == 1 && waiting.revents == POLLIN;
+}
+
+void Userfault::answer() {
+    if (kind_ == Of::missing)
+        control(file_, UFFDIO_ZEROPAGE, uffdio_zeropage{range_of(memory_), 0, 0},
+                "UFFDIO_ZEROPAGE");
+    else
+        protect(file_, memory_, 0);
+}
+
+} // namespace selftest

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "descriptor.hpp"
+#include "mapping.hpp"
+
+namespace selftest {
+
+/// Memory whose faults user space answers. Whoever touches it waits, in the kernel too, until
+/// answer() or until the last descriptor of it is closed.
+class Userfault {
+public:
+    enum class Of {
+        /// Pages that are not there. What the memory held is dropped.
+        missing,
+        /// Pages that are there, when they are written to. They must have been touched.
+        writing,
+    };
+
+    explicit Userfault(const Mapping& memory, Of kind = Of::missing);
+
+    /// Whether somebody waits.
+    bool is_waited_for() const { return is_waited_for(file_); }
+    /// The same, of the memory behind a descriptor that another process has passed.
+    static bool is_waited_for(const Descriptor& file);
+
+    /// Lets everybody go on: missing pages become zero, others writable.
+    void answer();
+
+    int descriptor() const { return file_.number(); }
+
+private:
+    const Mapping& memory_;
+    Of kind_;
+    Descriptor file_;
+};
+
+} // namespace selftest
