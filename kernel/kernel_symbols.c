@@ -83,7 +83,7 @@ struct ue_symbol {
 
 static const struct ue_symbol ue_symbols[] __initconst = {
 	{ "user_event_mm_dup", UE_SYMBOL_ABSENT,
-	  "user_events of its own" },
+	  "user_events of its own", NULL },
 	{ "event_mutex", UE_SYMBOL_REQUIRED,
 	  "creating events", ue_set_event_mutex },
 	{ "tracefs_create_file", UE_SYMBOL_REQUIRED,

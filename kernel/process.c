@@ -305,8 +305,11 @@ int ue_process_own_set(struct ue_process *process, gfp_t gfp)
 	for (;;) {
 		lockdep_assert_held(&ue_enabler_mutex);
 		spin_lock(&process->lock);
-		if (atomic_read(&process->set->shares) == 1)
+		if (atomic_read(&process->set->shares) == 1) {
+			/* From here on it is the caller's; sparse must be told. */
+			__release(&process->lock);
 			return 0;
+		}
 		spin_unlock(&process->lock);
 		err = ue_process_copy_set(process, gfp);
 		if (err)

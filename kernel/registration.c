@@ -222,6 +222,7 @@ static struct ue_event *ue_begin_clearing(struct ue_process *process,
 					       GFP_KERNEL_ACCOUNT);
 	if (err)
 		return ERR_PTR(err);
+	__acquire(&process->lock);
 
 	/* The set may be another by now, and may lack the pair. */
 	set = process->set;
@@ -313,6 +314,7 @@ static int ue_insert(struct ue_process *process, struct list_head *blank,
 
 	if (err)
 		return err;
+	__acquire(&process->lock);
 	if (ue_is_clearing(process, word->address, word->bit)) {
 		err = -EADDRINUSE;
 	} else {
