@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sets of enablers: every order of insertion and erasure, copies, and that
+ * each enabler is a user of its event for as long as it lives.
+ */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+#include "../enabler.h"
+#include "../tally.h"
+#include "event_stub.h"
+
+/* In their order: by address, then by bit. */
+static const struct ue_user_bit ue_test_words[] = {
+	{ .address = 0, .bit = 0, .size = 4 },
+	{ .address = 0x1000, .bit = 0, .size = 4 },
+	{ .address = 0x1000, .bit = 31, .size = 4 },
+	{ .address = 0x1000, .bit = 63, .size = 8 },
+	{ .address = 0x1004, .bit = 0, .size = 4 },
+	{ .address = ULONG_MAX - 7, .bit = 63, .size = 8 },
+};
+
+#define UE_TEST_WORDS	((int)ARRAY_SIZE(ue_test_words))
+#define UE_TEST_ORDERS	(6 * 5 * 4 * 3 * 2)
+
+static int ue_test_setup(struct kunit *test)
+{
+	test->priv = ue_stub_events(test, 2);
+	return 0;
+}
+
+/* Half of the words follow either event. */
+static struct ue_event *ue_test_event(struct kunit *test, int word)
+{
+	struct ue_event *events = test->priv;
+
+	return &events[word % 2];
+}
+
+static int ue_test_insert(struct kunit *test, struct ue_enabler_set *set,
+			  int word)
+{
+	struct ue_enabler *enabler;
+	LIST_HEAD(blank);
+	int err;
+
+	KUNIT_ASSERT_EQ(test, ue_enablers_create(&blank, 1, GFP_KERNEL), 0);
+	enabler = list_first_entry(&blank, struct ue_enabler, of_event);
+	list_del(&enabler->of_event);
+	err = ue_enabler_insert(set, enabler, &ue_test_words[word],
+				ue_test_event(test, word), word + 1);
+	if (err)
+		list_add(&enabler->of_event, &blank);
+	ue_enablers_free(&blank);
+	return err;
+}
+
+static void ue_test_erase(struct kunit *test, struct ue_enabler_set *set,
+			  int word)
+{
+	struct ue_enabler *enabler =
+		ue_enabler_find(set, ue_test_words[word].address,
+				ue_test_words[word].bit);
+	struct ue_event *event;
+
+	KUNIT_EXPECT_NOT_NULL(test, enabler);
+	if (!enabler)
+		return;
+	event = ue_enabler_erase(enabler);
+	KUNIT_EXPECT_PTR_EQ(test, event, ue_test_event(test, word));
+	ue_event_put(event);
+}
+
+/* @words: a bit for each word that the set should have, and no other. */
+static void ue_test_has(struct kunit *test, const struct ue_enabler_set *set,
+			unsigned int words)
+{
+	const struct ue_enabler *next = ue_enabler_after(set, 0, -1);
+
+	KUNIT_EXPECT_EQ(test, set->nr, hweight32(words));
+	for (int i = 0; i < UE_TEST_WORDS; i++) {
+		const struct ue_user_bit *word = &ue_test_words[i];
+		const struct ue_enabler *enabler =
+			ue_enabler_find(set, word->address, word->bit);
+
+		KUNIT_EXPECT_EQ(test, !!enabler, !!(words & BIT(i)));
+		if (!enabler)
+			continue;
+		KUNIT_EXPECT_PTR_EQ(test, enabler, next);
+		KUNIT_EXPECT_PTR_EQ(test, enabler->set, set);
+		KUNIT_EXPECT_PTR_EQ(test, enabler->event,
+				    ue_test_event(test, i));
+		KUNIT_EXPECT_EQ(test, enabler->id, i + 1);
+		KUNIT_EXPECT_EQ(test, enabler->word.size, word->size);
+		next = ue_enabler_after(set, word->address, word->bit);
+	}
+	KUNIT_EXPECT_NULL(test, next);
+}
+
+/* @copies: in how many sets all words are. */
+static void ue_test_users(struct kunit *test, int copies)
+{
+	struct ue_event *events = test->priv;
+
+	for (int i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, ue_stub_users(&events[i]),
+				copies * UE_TEST_WORDS / 2);
+		KUNIT_EXPECT_EQ(test, list_count_nodes(&events[i].enablers),
+				copies * UE_TEST_WORDS / 2);
+	}
+}
+
+static struct ue_enabler_set *ue_test_full_set(struct kunit *test)
+{
+	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, set);
+	for (int i = 0; i < UE_TEST_WORDS; i++)
+		KUNIT_ASSERT_EQ(test, ue_test_insert(test, set, i), 0);
+	return set;
+}
+
+static void ue_new_set_test(struct kunit *test)
+{
+	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, set);
+	KUNIT_EXPECT_EQ(test, atomic_read(&set->shares), 1);
+	KUNIT_EXPECT_TRUE(test, list_empty(&set->processes));
+	ue_test_has(test, set, 0);
+	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_set_free(set);
+	mutex_unlock(&ue_enabler_mutex);
+}
+
+/* Every order of insertion, and for each an order of erasure. */
+static void ue_every_order_test(struct kunit *test)
+{
+	int in[UE_TEST_WORDS], out[UE_TEST_WORDS];
+
+	mutex_lock(&ue_enabler_mutex);
+	for (int nr = 0; nr < UE_TEST_ORDERS; nr++) {
+		struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
+		unsigned int words = 0;
+
+		KUNIT_ASSERT_NOT_NULL(test, set);
+		ue_stub_order(nr, UE_TEST_WORDS, in);
+		/* 7 and 720 have no divisor in common: each order comes. */
+		ue_stub_order(nr * 7 % UE_TEST_ORDERS, UE_TEST_WORDS, out);
+		for (int i = 0; i < UE_TEST_WORDS; i++) {
+			KUNIT_ASSERT_EQ(test, ue_test_insert(test, set, in[i]),
+					0);
+			words |= BIT(in[i]);
+		}
+		ue_test_has(test, set, words);
+		for (int i = 0; i < UE_TEST_WORDS; i++) {
+			ue_test_erase(test, set, out[i]);
+			words &= ~BIT(out[i]);
+			ue_test_has(test, set, words);
+		}
+		ue_enabler_set_free(set);
+	}
+	mutex_unlock(&ue_enabler_mutex);
+	ue_test_users(test, 0);
+}
+
+/* A pair that is taken is refused, and nothing changes. */
+static void ue_taken_test(struct kunit *test)
+{
+	struct ue_enabler_set *set;
+
+	mutex_lock(&ue_enabler_mutex);
+	set = ue_test_full_set(test);
+	for (int i = 0; i < UE_TEST_WORDS; i++)
+		KUNIT_EXPECT_EQ(test, ue_test_insert(test, set, i),
+				-EADDRINUSE);
+	ue_test_has(test, set, BIT(UE_TEST_WORDS) - 1);
+	ue_test_users(test, 1);
+	ue_enabler_set_free(set);
+	mutex_unlock(&ue_enabler_mutex);
+	ue_test_users(test, 0);
+}
+
+/* What stands between two keys, before the first, behind the last. */
+static void ue_after_test(struct kunit *test)
+{
+	static const struct {
+		unsigned long address;
+		int bit;
+		int next;	/* word, UE_TEST_WORDS for none */
+	} rows[] = {
+		{ 0, -1, 0 }, { 0, 0, 1 }, { 0, 63, 1 }, { 0xfff, 63, 1 },
+		{ 0x1000, -1, 1 }, { 0x1000, 0, 2 }, { 0x1000, 30, 2 },
+		{ 0x1000, 31, 3 }, { 0x1000, 62, 3 }, { 0x1000, 63, 4 },
+		{ 0x1003, 0, 4 }, { 0x1004, 0, 5 }, { ULONG_MAX - 7, 62, 5 },
+		{ ULONG_MAX - 7, 63, UE_TEST_WORDS },
+		{ ULONG_MAX, 0, UE_TEST_WORDS },
+	};
+	struct ue_enabler_set *set;
+
+	mutex_lock(&ue_enabler_mutex);
+	set = ue_test_full_set(test);
+	for (int i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct ue_enabler *enabler =
+			ue_enabler_after(set, rows[i].address, rows[i].bit);
+
+		KUNIT_EXPECT_EQ_MSG(test, enabler ? enabler->id - 1 :
+						    UE_TEST_WORDS,
+				    rows[i].next, "row %d", i);
+	}
+	ue_enabler_set_free(set);
+	mutex_unlock(&ue_enabler_mutex);
+}
+
+/* A copy has all that the original has, and outlives it or goes before it. */
+static void ue_copy_test(struct kunit *test)
+{
+	for (int first = 0; first < 2; first++) {
+		struct ue_enabler_set *sets[2];
+		LIST_HEAD(blank);
+
+		mutex_lock(&ue_enabler_mutex);
+		sets[0] = ue_test_full_set(test);
+		sets[1] = ue_enabler_set_create(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, sets[1]);
+		KUNIT_ASSERT_EQ(test,
+				ue_enablers_create(&blank, UE_TEST_WORDS,
+						   GFP_KERNEL), 0);
+		ue_enabler_set_copy(sets[1], sets[0], &blank);
+		KUNIT_EXPECT_TRUE(test, list_empty(&blank));
+		ue_test_users(test, 2);
+
+		ue_enabler_set_free(sets[first]);
+		ue_test_users(test, 1);
+		ue_test_has(test, sets[!first], BIT(UE_TEST_WORDS) - 1);
+		ue_enabler_set_free(sets[!first]);
+		mutex_unlock(&ue_enabler_mutex);
+		ue_test_users(test, 0);
+	}
+}
+
+/* A change to either of two sets leaves the other as it is. */
+static void ue_copy_apart_test(struct kunit *test)
+{
+	struct ue_enabler_set *sets[2];
+	LIST_HEAD(blank);
+
+	mutex_lock(&ue_enabler_mutex);
+	sets[0] = ue_test_full_set(test);
+	sets[1] = ue_enabler_set_create(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, sets[1]);
+	KUNIT_ASSERT_EQ(test, ue_enablers_create(&blank, UE_TEST_WORDS,
+						 GFP_KERNEL), 0);
+	ue_enabler_set_copy(sets[1], sets[0], &blank);
+
+	ue_test_erase(test, sets[0], 2);
+	ue_test_erase(test, sets[1], 4);
+	ue_test_has(test, sets[0], 0x3b);
+	ue_test_has(test, sets[1], 0x2f);
+	ue_enabler_set_free(sets[0]);
+	ue_enabler_set_free(sets[1]);
+	mutex_unlock(&ue_enabler_mutex);
+	ue_test_users(test, 0);
+}
+
+static void ue_blank_test(struct kunit *test)
+{
+	for (unsigned int nr = 0; nr < 5; nr++) {
+		LIST_HEAD(blank);
+
+		KUNIT_ASSERT_EQ(test, ue_enablers_create(&blank, nr,
+							 GFP_KERNEL), 0);
+		KUNIT_EXPECT_EQ(test, list_count_nodes(&blank), nr);
+		ue_enablers_free(&blank);
+		KUNIT_EXPECT_TRUE(test, list_empty(&blank));
+	}
+}
+
+static void ue_test_teardown(struct kunit *test)
+{
+	ue_tally_check();
+}
+
+static struct kunit_case ue_enabler_cases[] = {
+	KUNIT_CASE(ue_new_set_test),
+	KUNIT_CASE(ue_every_order_test),
+	KUNIT_CASE(ue_taken_test),
+	KUNIT_CASE(ue_after_test),
+	KUNIT_CASE(ue_copy_test),
+	KUNIT_CASE(ue_copy_apart_test),
+	KUNIT_CASE(ue_blank_test),
+	{ }
+};
+
+static struct kunit_suite ue_enabler_suite = {
+	.name = "user_events_enabler",
+	.init = ue_test_setup,
+	.exit = ue_test_teardown,
+	.test_cases = ue_enabler_cases,
+};
+
+kunit_test_suite(ue_enabler_suite);

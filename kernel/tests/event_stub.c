@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Events that only count their users.
+ */
+#include <linux/bug.h>
+#include <linux/module.h>
+
+#include "../enabler.h"
+#include "event_stub.h"
+
+static DEFINE_MUTEX(ue_stub_event_mutex);
+struct mutex *ue_event_mutex = &ue_stub_event_mutex;
+
+struct ue_event *ue_stub_events(struct kunit *test, int nr)
+{
+	struct ue_event *events = kunit_kcalloc(test, nr, sizeof(*events),
+						GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, events);
+	for (int i = 0; i < nr; i++) {
+		events[i].serial = i;
+		INIT_LIST_HEAD(&events[i].enablers);
+		INIT_LIST_HEAD(&events[i].recorders.list);
+		INIT_LIST_HEAD(&events[i].dynamic.list);
+	}
+	return events;
+}
+
+/*
+ * A list with something in it is all that makes an event enabled: here that is
+ * a node of which nothing else is made.
+ */
+void ue_stub_enable(struct ue_event *event, bool enable)
+{
+	lockdep_assert_held(ue_event_mutex);
+	list_del_init(&event->dynamic.list);
+	if (enable)
+		list_add(&event->dynamic.list, &event->recorders.list);
+}
+
+void ue_event_put(struct ue_event *event)
+{
+	WARN_ON_ONCE(atomic_dec_return(&event->users) < 0);
+}
+
+void ue_event_put_later(struct ue_event *event)
+{
+	ue_event_put(event);
+}
+
+void ue_stub_order(int nr, int count, int *order)
+{
+	for (int i = 0; i < count; i++)
+		order[i] = i;
+	/* Each digit of @nr, in a base that counts down, chooses the next. */
+	for (int i = 0; i < count; i++) {
+		int chosen = i + nr % (count - i);
+		int one = order[chosen];
+
+		nr /= count - i;
+		order[chosen] = order[i];
+		order[i] = one;
+	}
+}
+
+MODULE_DESCRIPTION("user_events: unit tests");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The command format: every type, every boundary, every refusal; the canonical
+ * text, and which formats are equal.
+ */
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../format.h"
+
+/* What a payload may have at most; see format.c. */
+#define UE_TEST_PAYLOAD_MAX	(INT_MAX - 64)
+
+KUNIT_DEFINE_ACTION_WRAPPER(ue_test_free, kfree, const void *);
+
+/* Parses, and frees with the test. */
+static int ue_test_parse(struct kunit *test, const char *command,
+			 struct ue_format **format)
+{
+	int err;
+
+	*format = NULL;
+	err = ue_format_parse(command, format);
+	if (!err)
+		kunit_add_action_or_reset(test, ue_test_free, *format);
+	return err;
+}
+
+static char *ue_test_text(struct kunit *test, const struct ue_format *format,
+			  char *(*make)(const struct ue_format *format))
+{
+	char *text = make(format);
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	kunit_add_action_or_reset(test, ue_test_free, text);
+	return text;
+}
+
+static __printf(2, 3) char *ue_test_printf(struct kunit *test, const char *fmt,
+					   ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, fmt);
+	text = kvasprintf(GFP_KERNEL, fmt, arguments);
+	va_end(arguments);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	kunit_add_action_or_reset(test, ue_test_free, text);
+	return text;
+}
+
+/* Types */
+
+static const struct ue_test_type {
+	const char *type;	/* as a command has it, and as it is kept */
+	u32 size;
+	u8 kind;
+	const char *print;
+	const char *argument;	/* in the print format */
+	u16 length;
+	u8 place;
+	const char *size_text;	/* behind the field's name */
+} ue_test_types[] = {
+	{ "s64", 8, UE_KIND_SIGNED, "%lld", "REC->f" },
+	{ "u64", 8, UE_KIND_UNSIGNED, "%llu", "REC->f" },
+	{ "s32", 4, UE_KIND_SIGNED, "%d", "REC->f" },
+	{ "u32", 4, UE_KIND_UNSIGNED, "%u", "REC->f" },
+	{ "int", 4, UE_KIND_SIGNED, "%d", "REC->f" },
+	{ "unsigned int", 4, UE_KIND_UNSIGNED, "%u", "REC->f" },
+	{ "s16", 2, UE_KIND_SIGNED, "%d", "REC->f" },
+	{ "u16", 2, UE_KIND_UNSIGNED, "%u", "REC->f" },
+	{ "short", 2, UE_KIND_SIGNED, "%d", "REC->f" },
+	{ "unsigned short", 2, UE_KIND_UNSIGNED, "%u", "REC->f" },
+	{ "s8", 1, UE_KIND_SIGNED, "%d", "REC->f" },
+	{ "u8", 1, UE_KIND_UNSIGNED, "%u", "REC->f" },
+	{ "char", 1, UE_KIND_SIGNED, "%d", "REC->f" },
+	{ "unsigned char", 1, UE_KIND_UNSIGNED, "%u", "REC->f" },
+	{ "char[1]", 1, UE_KIND_STRING, "%s", "REC->f", 1 },
+	{ "char[0x10]", 16, UE_KIND_STRING, "%s", "REC->f", 16 },
+	{ "char[010]", 8, UE_KIND_STRING, "%s", "REC->f", 8 },
+	{ "char[1024]", 1024, UE_KIND_STRING, "%s", "REC->f", 1024 },
+	{ "unsigned char[16]", 16, UE_KIND_BYTES, "%s", "REC->f", 16 },
+	{ "__data_loc char[]", 4, UE_KIND_STRING, "%s", "__get_str(f)", 0,
+	  UE_PLACE_DATA_LOC },
+	{ "__data_loc unsigned char[]", 4, UE_KIND_STRING, "%s",
+	  "__get_str(f)", 0, UE_PLACE_DATA_LOC },
+	{ "__data_loc u8[]", 4, UE_KIND_BYTES, "%llu", "REC->f", 0,
+	  UE_PLACE_DATA_LOC },
+	{ "__data_loc nonsense", 4, UE_KIND_BYTES, "%llu", "REC->f", 0,
+	  UE_PLACE_DATA_LOC },
+	{ "__rel_loc char[]", 4, UE_KIND_STRING, "%s", "__get_rel_str(f)", 0,
+	  UE_PLACE_REL_LOC },
+	{ "__rel_loc unsigned char[]", 4, UE_KIND_STRING, "%s",
+	  "__get_rel_str(f)", 0, UE_PLACE_REL_LOC },
+	{ "__rel_loc u32[]", 4, UE_KIND_BYTES, "%llu", "REC->f", 0,
+	  UE_PLACE_REL_LOC },
+	{ "struct s", 1, UE_KIND_BYTES, "%llu", "REC->f", 0, UE_PLACE_HERE,
+	  " 1" },
+	{ "struct timespec64", 16, UE_KIND_BYTES, "%llu", "REC->f", 0,
+	  UE_PLACE_HERE, " 16" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ue_test_type, ue_test_types, type);
+
+static void ue_type_test(struct kunit *test)
+{
+	const struct ue_test_type *type = test->param_value;
+	const char *size_text = type->size_text ?: "";
+	const struct ue_field *field;
+	struct ue_format *format;
+	char *command, *print;
+
+	command = ue_test_printf(test, "e %s f%s", type->type, size_text);
+	KUNIT_ASSERT_EQ(test, ue_test_parse(test, command, &format), 0);
+	KUNIT_EXPECT_STREQ(test, format->name, "e");
+	KUNIT_ASSERT_EQ(test, format->nr_fields, 1);
+	KUNIT_EXPECT_EQ(test, format->size, type->size);
+	KUNIT_EXPECT_EQ(test, format->nr_locations,
+			type->place != UE_PLACE_HERE);
+
+	field = &format->fields[0];
+	KUNIT_EXPECT_STREQ(test, field->type, type->type);
+	KUNIT_EXPECT_STREQ(test, field->name, "f");
+	KUNIT_EXPECT_STREQ(test, field->print, type->print);
+	KUNIT_EXPECT_EQ(test, field->offset, 0);
+	KUNIT_EXPECT_EQ(test, field->size, type->size);
+	KUNIT_EXPECT_EQ(test, field->length, type->length);
+	KUNIT_EXPECT_EQ(test, field->place, type->place);
+	KUNIT_EXPECT_EQ(test, field->kind, type->kind);
+	KUNIT_EXPECT_EQ(test, field->is_signed, type->type[0] != 'u');
+
+	print = ue_test_printf(test, "\"f=%s\", %s", type->print,
+			       type->argument);
+	KUNIT_EXPECT_STREQ(test, ue_test_text(test, format,
+					      ue_format_print_fmt), print);
+	KUNIT_EXPECT_STREQ(test, ue_test_text(test, format, ue_format_text),
+			   command);
+}
+
+/* Each type in front of, and behind, this one. */
+static void ue_packed_test(struct kunit *test)
+{
+	const struct ue_test_type *a = test->param_value, *b;
+
+	for (int i = 0; i < ARRAY_SIZE(ue_test_types); i++) {
+		struct ue_format *format;
+		char *command;
+
+		b = &ue_test_types[i];
+		command = kasprintf(GFP_KERNEL, "e %s f%s; %s g%s; %s h%s",
+				    a->type, a->size_text ?: "",
+				    b->type, b->size_text ?: "",
+				    a->type, a->size_text ?: "");
+		KUNIT_ASSERT_NOT_NULL(test, command);
+		KUNIT_ASSERT_EQ_MSG(test, ue_format_parse(command, &format), 0,
+				    "%s", command);
+		KUNIT_EXPECT_EQ(test, format->nr_fields, 3);
+		KUNIT_EXPECT_EQ(test, format->fields[0].offset, 0);
+		KUNIT_EXPECT_EQ(test, format->fields[1].offset, a->size);
+		KUNIT_EXPECT_EQ(test, format->fields[2].offset,
+				a->size + b->size);
+		KUNIT_EXPECT_EQ(test, format->size, 2 * a->size + b->size);
+		KUNIT_EXPECT_EQ(test, format->nr_locations,
+				2 * (a->place != UE_PLACE_HERE) +
+				(b->place != UE_PLACE_HERE));
+		kfree(format);
+		kfree(command);
+	}
+}
+
+/* Refusals */
+
+static const struct ue_test_refused {
+	const char *what;
+	const char *command;
+} ue_test_refused[] = {
+	{ "nothing", "" },
+	{ "a space", " " },
+	{ "a space before the name", " e u32 a" },
+	{ "a tab before the name", "\te" },
+	{ "no name", " u32 a" },
+	{ "a dot", ". u32 a" },
+	{ "two dots", ".." },
+	{ "a name taken: enable", "enable" },
+	{ "a name taken: filter", "filter u32 a" },
+	{ "a path", "a/b" },
+	{ "a path at the end", "a/" },
+	{ "text flags", "e:flag u32 a" },
+	{ "empty text flags", "e: u32 a" },
+	{ "a field without a name", "e u32" },
+	{ "a field without a name, second", "e u32 a; u32" },
+	{ "unsigned alone", "e unsigned" },
+	{ "unsigned without a name", "e unsigned int" },
+	{ "unsigned long", "e unsigned long a" },
+	{ "unsigned u32", "e unsigned u32 a" },
+	{ "unsigned s8", "e unsigned s8 a" },
+	{ "signed int", "e signed int a" },
+	{ "long", "e long a" },
+	{ "bool", "e bool a" },
+	{ "float", "e float a" },
+	{ "double", "e double a" },
+	{ "void", "e void a" },
+	{ "capital letters", "e U32 a" },
+	{ "a pointer", "e char* a" },
+	{ "a pointer, apart", "e char * a" },
+	{ "const", "e const char a" },
+	{ "an array of u32", "e u32[4] a" },
+	{ "an array of s8", "e s8[4] a" },
+	{ "an array behind the name", "e char a[4] b" },
+	{ "an array without a number", "e char[] a" },
+	{ "an array of 0", "e char[0] a" },
+	{ "an array of 0x0", "e char[0x0] a" },
+	{ "an array of 1025", "e char[1025] a" },
+	{ "an array of -1", "e char[-1] a" },
+	{ "an array of 4294967297", "e char[4294967297] a" },
+	{ "an array of 7 digits", "e char[0000001] a" },
+	{ "an array of a word", "e char[x] a" },
+	{ "an array of 1x", "e char[1x] a" },
+	{ "an array of 08", "e char[08] a" },
+	{ "an array with a space", "e char[ 4] a" },
+	{ "an array without an end", "e char[4 a" },
+	{ "an array of 0, unsigned", "e unsigned char[0] a" },
+	{ "an array of 1025, unsigned", "e unsigned char[1025] a" },
+	{ "an array of shorts", "e unsigned short[2] a" },
+	{ "a location alone", "e __data_loc" },
+	{ "a location without a name", "e __data_loc char[]" },
+	{ "a location, unsigned, without a name",
+	  "e __rel_loc unsigned char[]" },
+	{ "a location with a size", "e __rel_loc char[] a 4" },
+	{ "a location, unsigned, with a size",
+	  "e __rel_loc unsigned char[] a 4" },
+	{ "a location of a location", "e __data_loc __rel_loc a" },
+	{ "a location of cpumask_t", "e __data_loc cpumask_t a" },
+	{ "a struct alone", "e struct" },
+	{ "a struct without a name", "e struct s" },
+	{ "a struct without a size", "e struct s a" },
+	{ "a struct of size 0", "e struct s a 0" },
+	{ "a struct of size -1", "e struct s a -1" },
+	{ "a struct of size 0x10", "e struct s a 0x10" },
+	{ "a struct of size 4294967296", "e struct s a 4294967296" },
+	{ "a struct of size x", "e struct s a x" },
+	{ "a struct with more", "e struct s a 4 b" },
+	{ "a struct named as a location", "e struct __data_loc a 4" },
+	{ "a struct named with a location", "e struct x__rel_loc[] a 4" },
+	{ "a struct named with cpumask_t", "e struct cpumask_t a 4" },
+	{ "a size on a u32", "e u32 a 4" },
+	{ "a size on an unsigned int", "e unsigned int a 4" },
+	{ "a size on an array", "e char[4] a 4" },
+	{ "5 words", "e unsigned int a b c" },
+	{ "9 words", "e a b c d e f g h i" },
+	{ "a refused field behind a good one", "e u32 a; long b" },
+	{ "a refused field before a good one", "e long b; u32 a" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ue_test_refused, ue_test_refused, what);
+
+static void ue_refused_test(struct kunit *test)
+{
+	const struct ue_test_refused *refused = test->param_value;
+	struct ue_format *format;
+
+	KUNIT_EXPECT_EQ(test, ue_test_parse(test, refused->command, &format),
+			-EINVAL);
+	KUNIT_EXPECT_NULL(test, format);
+}
+
+/* Boundaries */
+
+static void ue_array_length_test(struct kunit *test)
+{
+	static const char * const notations[] = { "%u", "0x%x", "0X%X", "0%o" };
+
+	for (u32 length = 0; length <= 1030; length++) {
+		/* Long ones are much the same up to the last. */
+		if (length == 70)
+			length = 1000;
+		for (int i = 0; i < ARRAY_SIZE(notations); i++) {
+			char number[16], command[32];
+			struct ue_format *format;
+			int err;
+
+			snprintf(number, sizeof(number), notations[i], length);
+			snprintf(command, sizeof(command), "e char[%s] f",
+				 number);
+			err = ue_format_parse(command, &format);
+			if (!length || length > 1024) {
+				KUNIT_EXPECT_EQ_MSG(test, err, -EINVAL, "%s",
+						    command);
+				continue;
+			}
+			KUNIT_ASSERT_EQ_MSG(test, err, 0, "%s", command);
+			KUNIT_EXPECT_EQ(test, format->size, length);
+			KUNIT_EXPECT_EQ(test, format->fields[0].length, length);
+			kfree(format);
+		}
+	}
+}
+
+static const struct ue_test_sizes {
+	const char *what;
+	u32 a;
+	u32 b;
+	bool fits;
+} ue_test_sizes[] = {
+	{ "the largest, and none", UE_TEST_PAYLOAD_MAX, 0, true },
+	{ "one more", UE_TEST_PAYLOAD_MAX + 1, 0, false },
+	{ "INT_MAX", INT_MAX, 0, false },
+	{ "UINT_MAX", UINT_MAX, 0, false },
+	{ "the largest in two", UE_TEST_PAYLOAD_MAX - 1, 1, true },
+	{ "one more in two", UE_TEST_PAYLOAD_MAX, 1, false },
+	{ "one more in two, turned", 1, UE_TEST_PAYLOAD_MAX, false },
+	{ "a sum over UINT_MAX", 1, UINT_MAX, false },
+	{ "a sum over INT_MAX", UE_TEST_PAYLOAD_MAX, UE_TEST_PAYLOAD_MAX,
+	  false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ue_test_sizes, ue_test_sizes, what);
+
+static void ue_struct_size_test(struct kunit *test)
+{
+	const struct ue_test_sizes *sizes = test->param_value;
+	struct ue_format *format;
+	char *command;
+
+	command = ue_test_printf(test, "e struct s a %u", sizes->a);
+	if (sizes->b)
+		command = ue_test_printf(test, "%s;struct s b %u", command,
+					 sizes->b);
+	KUNIT_ASSERT_EQ(test, ue_test_parse(test, command, &format),
+			sizes->fits ? 0 : -EINVAL);
+	if (sizes->fits)
+		KUNIT_EXPECT_EQ(test, format->size, sizes->a + sizes->b);
+}
+
+/* As many fields, and as long a name, as a command can have. */
+static void ue_longest_command_test(struct kunit *test)
+{
+	static const char field[] = ";u8 a";
+	char command[UE_COMMAND_MAX + 1] = "e ";
+	int nr = (UE_COMMAND_MAX - 2) / strlen(field);
+	struct ue_format *format;
+
+	for (int i = 0; i < nr; i++)
+		strlcat(command, field, sizeof(command));
+	KUNIT_ASSERT_EQ(test, ue_test_parse(test, command, &format), 0);
+	KUNIT_EXPECT_EQ(test, format->nr_fields, nr);
+	KUNIT_EXPECT_EQ(test, format->size, nr);
+	KUNIT_EXPECT_EQ(test, format->fields[nr - 1].offset, nr - 1);
+
+	memset(command, 'n', UE_COMMAND_MAX);
+	command[UE_COMMAND_MAX] = '\0';
+	KUNIT_ASSERT_EQ(test, ue_test_parse(test, command, &format), 0);
+	KUNIT_EXPECT_STREQ(test, format->name, command);
+	KUNIT_EXPECT_EQ(test, format->nr_fields, 0);
+}
+
+/* Every byte in the middle of a name, of the event and of a field. */
+static void ue_every_byte_test(struct kunit *test)
+{
+	for (int byte = 1; byte <= 255; byte++) {
+		bool space = byte == ' ' || (byte >= '\t' && byte <= '\r');
+		bool control = byte < ' ' || byte == 0x7f;
+		char event[] = "a?b u8 f", field[] = "e u8 a?b";
+		struct ue_format *format;
+		int err;
+
+		/* The name ends there, and what follows is no field. */
+		event[1] = byte;
+		err = ue_test_parse(test, event, &format);
+		KUNIT_EXPECT_EQ_MSG(test, err,
+				    space || control || byte == '/' ||
+				    byte == ':' ? -EINVAL : 0, "byte %d", byte);
+
+		field[6] = byte;
+		err = ue_test_parse(test, field, &format);
+		if (space || byte == ';') {
+			KUNIT_EXPECT_EQ_MSG(test, err, -EINVAL, "byte %d",
+					    byte);
+			continue;
+		}
+		KUNIT_ASSERT_EQ_MSG(test, err, 0, "byte %d", byte);
+		KUNIT_EXPECT_STREQ(test, format->fields[0].name, field + 5);
+	}
+}
+
+static const char * const ue_test_names[] = {
+	"a", "9", "-", "...", ".a", "enabled", "Enable", "filters", "format",
+	"e-v.e_n,t", "caf\xc3\xa9", "\xa0", "a;b", "%s", "\"", "\\", "#",
+};
+
+static void ue_name_test(struct kunit *test)
+{
+	for (int i = 0; i < ARRAY_SIZE(ue_test_names); i++) {
+		struct ue_format *format;
+
+		KUNIT_ASSERT_EQ_MSG(test, ue_test_parse(test, ue_test_names[i],
+							&format), 0,
+				    "%s", ue_test_names[i]);
+		KUNIT_EXPECT_STREQ(test, format->name, ue_test_names[i]);
+	}
+}
+
+/* Spellings, and the canonical text that all of a row have */
+
+#define UE_TEST_SPELLINGS	8
+
+static const struct ue_test_group {
+	const char *canonical;
+	const char *spellings[UE_TEST_SPELLINGS];
+} ue_test_groups[] = {
+	{ "e", { "e", "e ", "e\t", "e ;", "e ;;", "e  ; ;\n", "e\r;\v;\f" } },
+	{ "e u32 a", {
+		"e u32 a", "e  u32  a", "e\tu32\ta", "e u32 a;", "e ;u32 a",
+		"e u32 a ; ", "e ;; u32\na\v;;", "e\fu32\ra" } },
+	{ "e u32 a; u32 b", {
+		"e u32 a;u32 b", "e u32 a; u32 b", "e u32  a ;u32 b;",
+		"e u32 a;;u32 b", "e u32 a\t;\tu32\tb\t" } },
+	{ "e u32 b; u32 a", { "e u32 b;u32 a" } },
+	{ "e u32 a; u32 b; u32 c", { "e u32 a;u32 b;u32 c" } },
+	{ "e int a", { "e int a" } },
+	{ "e s32 a", { "e s32 a" } },
+	{ "e unsigned int a", {
+		"e unsigned int a", "e unsigned  int a", "e unsigned\tint\ta" } },
+	{ "e char[16] a", { "e char[16] a" } },
+	{ "e char[0x10] a", { "e char[0x10] a" } },
+	{ "e unsigned char[16] a", { "e unsigned \t char[16] a;" } },
+	{ "e __rel_loc char[] a", {
+		"e __rel_loc char[] a", "e __rel_loc\nchar[]\na" } },
+	{ "e __data_loc char[] a", { "e __data_loc  char[]  a" } },
+	{ "e __data_loc unsigned char[] a", {
+		"e __data_loc unsigned char[] a",
+		"e __data_loc  unsigned  char[]  a" } },
+	{ "e struct s a 16", {
+		"e struct s a 16", "e struct s a 016", "e struct s a +16",
+		"e struct  s  a  16 ;" } },
+	{ "e struct s a 17", { "e struct s a 17" } },
+	{ "e struct t a 16", { "e struct t a 16" } },
+};
+
+static const char *ue_test_spelling(int group, int i)
+{
+	return i < UE_TEST_SPELLINGS ? ue_test_groups[group].spellings[i] :
+				       NULL;
+}
+
+static void ue_canonical_text_test(struct kunit *test)
+{
+	for (int i = 0; i < ARRAY_SIZE(ue_test_groups); i++) {
+		const char *canonical = ue_test_groups[i].canonical, *spelling;
+
+		for (int j = 0; (spelling = ue_test_spelling(i, j)); j++) {
+			struct ue_format *format, *again;
+			char *text;
+
+			KUNIT_ASSERT_EQ_MSG(test,
+					    ue_test_parse(test, spelling,
+							  &format), 0,
+					    "%s", spelling);
+			text = ue_test_text(test, format, ue_format_text);
+			KUNIT_EXPECT_STREQ(test, text, canonical);
+			KUNIT_ASSERT_EQ(test, ue_test_parse(test, text, &again),
+					0);
+			KUNIT_EXPECT_TRUE(test, ue_format_equal(format, again));
+			KUNIT_EXPECT_EQ(test, format->size, again->size);
+		}
+	}
+}
+
+/* Equal in a row, different in two, and in both directions. */
+static void ue_equal_test(struct kunit *test)
+{
+	for (int i = 0; i < ARRAY_SIZE(ue_test_groups) * UE_TEST_SPELLINGS; i++) {
+		const char *one = ue_test_spelling(i / UE_TEST_SPELLINGS,
+						   i % UE_TEST_SPELLINGS);
+		struct ue_format *a, *b;
+
+		if (!one)
+			continue;
+		KUNIT_ASSERT_EQ(test, ue_format_parse(one, &a), 0);
+		for (int j = 0; j < ARRAY_SIZE(ue_test_groups); j++) {
+			const char *other = ue_test_groups[j].canonical;
+			bool equal = i / UE_TEST_SPELLINGS == j;
+
+			KUNIT_ASSERT_EQ(test, ue_format_parse(other, &b), 0);
+			KUNIT_EXPECT_EQ_MSG(test, ue_format_equal(a, b), equal,
+					    "%s, %s", one, other);
+			KUNIT_EXPECT_EQ_MSG(test, ue_format_equal(b, a), equal,
+					    "%s, %s", other, one);
+			kfree(b);
+		}
+		kfree(a);
+	}
+}
+
+/* The name is not compared. */
+static void ue_equal_other_name_test(struct kunit *test)
+{
+	struct ue_format *a, *b;
+
+	KUNIT_ASSERT_EQ(test, ue_test_parse(test, "one u32 a", &a), 0);
+	KUNIT_ASSERT_EQ(test, ue_test_parse(test, "two u32 a", &b), 0);
+	KUNIT_EXPECT_TRUE(test, ue_format_equal(a, b));
+}
+
+static void ue_print_fmt_test(struct kunit *test)
+{
+	struct ue_format *format;
+
+	KUNIT_ASSERT_EQ(test, ue_test_parse(test, "e", &format), 0);
+	KUNIT_EXPECT_STREQ(test, ue_test_text(test, format,
+					      ue_format_print_fmt), "\"\"");
+	KUNIT_ASSERT_EQ(test,
+			ue_test_parse(test,
+				      "e u32 a; __rel_loc char[] b; s64 c",
+				      &format), 0);
+	KUNIT_EXPECT_STREQ(test,
+			   ue_test_text(test, format, ue_format_print_fmt),
+			   "\"a=%u b=%s c=%lld\", REC->a, __get_rel_str(b), REC->c");
+}
+
+static const struct ue_test_command {
+	const char *command;
+	const char *name;
+	bool has_flags;
+} ue_test_commands[] = {
+	{ "", "" },
+	{ " u32 a", "" },
+	{ "e", "e" },
+	{ "e u32 a", "e" },
+	{ "e\tu32 a", "e" },
+	{ "e u32 a:b", "e" },
+	{ "e :b", "e" },
+	{ "e:b", "e:b", true },
+	{ "e: u32 a", "e:", true },
+	{ ":", ":", true },
+	{ "e;u32 a", "e;u32" },
+};
+
+static void ue_command_name_test(struct kunit *test)
+{
+	for (int i = 0; i < ARRAY_SIZE(ue_test_commands); i++) {
+		const struct ue_test_command *one = &ue_test_commands[i];
+		char *name = ue_command_name(one->command);
+
+		KUNIT_ASSERT_NOT_NULL(test, name);
+		KUNIT_EXPECT_STREQ(test, name, one->name);
+		KUNIT_EXPECT_EQ(test, ue_command_has_flags(one->command),
+				one->has_flags);
+		kfree(name);
+	}
+}
+
+static struct kunit_case ue_format_cases[] = {
+	KUNIT_CASE_PARAM(ue_type_test, ue_test_type_gen_params),
+	KUNIT_CASE_PARAM(ue_packed_test, ue_test_type_gen_params),
+	KUNIT_CASE_PARAM(ue_refused_test, ue_test_refused_gen_params),
+	KUNIT_CASE(ue_array_length_test),
+	KUNIT_CASE_PARAM(ue_struct_size_test, ue_test_sizes_gen_params),
+	KUNIT_CASE(ue_longest_command_test),
+	KUNIT_CASE(ue_every_byte_test),
+	KUNIT_CASE(ue_name_test),
+	KUNIT_CASE(ue_canonical_text_test),
+	KUNIT_CASE(ue_equal_test),
+	KUNIT_CASE(ue_equal_other_name_test),
+	KUNIT_CASE(ue_print_fmt_test),
+	KUNIT_CASE(ue_command_name_test),
+	{ }
+};
+
+static struct kunit_suite ue_format_suite = {
+	.name = "user_events_format",
+	.test_cases = ue_format_cases,
+};
+
+kunit_test_suite(ue_format_suite);

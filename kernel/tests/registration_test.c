@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Registrations of address spaces that fork and exit while events are enabled
+ * and disabled: every order of these, and the bits, the sets that are shared
+ * and copied, and the users of events after each step.
+ *
+ * The address spaces are true ones, which this thread takes turns in; a fork is
+ * done as fork.c does it, in two steps, so that the others can come between.
+ */
+#include <kunit/test.h>
+#include <linux/kthread.h>
+#include <linux/mman.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/prandom.h>
+#include <linux/sched/mm.h>
+#include <linux/uaccess.h>
+
+#include "../enabler.h"
+#include "../process.h"
+#include "../registration.h"
+#include "../tally.h"
+#include "event_stub.h"
+
+#define UE_TEST_PROCESSES	3
+#define UE_TEST_BITS		2
+
+#define UE_TEST_ADDRESS		0x10000000UL
+
+/* A neighbour of the bits, which nothing may change. */
+#define UE_TEST_NEIGHBOUR	0x80000000U
+
+/* One word: each bit follows an event of its own. */
+static const struct ue_user_bit ue_test_words[UE_TEST_BITS] = {
+	{ .address = UE_TEST_ADDRESS, .bit = 0, .size = 4 },
+	{ .address = UE_TEST_ADDRESS, .bit = 5, .size = 4 },
+};
+
+enum ue_test_life {
+	UE_TEST_ABSENT,
+	UE_TEST_FORKED,		/* has not run yet */
+	UE_TEST_ALIVE,
+};
+
+struct ue_test_process {
+	enum ue_test_life life;
+	struct mm_struct *mm;
+	struct ue_share share;
+	/* What is expected: */
+	bool shared;
+	unsigned int registered;	/* a bit for each of ue_test_words */
+	int set;			/* who has the same number shares it */
+};
+
+struct ue_test_world {
+	struct ue_test_process processes[UE_TEST_PROCESSES];
+	struct ue_event *events;
+	unsigned int enabled;
+	int last_set;
+	int module_users;
+};
+
+/* The world and its processes */
+
+static u32 __user *ue_test_memory(void)
+{
+	return (u32 __user *)UE_TEST_ADDRESS;
+}
+
+/* No assertion may end the test between these two. */
+static void ue_test_enter(struct ue_test_process *process)
+{
+	kthread_use_mm(process->mm);
+}
+
+static void ue_test_leave(struct ue_test_process *process)
+{
+	kthread_unuse_mm(process->mm);
+}
+
+static u32 ue_test_read(struct ue_test_process *process)
+{
+	u32 value = 0;
+
+	ue_test_enter(process);
+	if (get_user(value, ue_test_memory()))
+		value = ~0;
+	ue_test_leave(process);
+	return value;
+}
+
+static void ue_test_begin(struct kunit *test, struct ue_test_process *process,
+			  u32 value)
+{
+	unsigned long address;
+	int err;
+
+	process->mm = mm_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, process->mm);
+	ue_test_enter(process);
+	address = vm_mmap(NULL, UE_TEST_ADDRESS, PAGE_SIZE,
+			  PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0);
+	err = put_user(value, ue_test_memory());
+	ue_test_leave(process);
+	KUNIT_ASSERT_EQ(test, address, UE_TEST_ADDRESS);
+	KUNIT_ASSERT_EQ(test, err, 0);
+}
+
+static void ue_test_create_world(struct kunit *test,
+				 struct ue_test_world *world)
+{
+	struct ue_test_process *first = &world->processes[0];
+
+	*world = (struct ue_test_world){
+		.events = test->priv,
+		.module_users = module_refcount(THIS_MODULE),
+	};
+	ue_test_begin(test, first, UE_TEST_NEIGHBOUR);
+	first->life = UE_TEST_ALIVE;
+}
+
+/* What can happen, whether it can happen now, and how it is done */
+
+/* Who changes a set that others have too gets one of its own. */
+static void ue_test_own_set(struct ue_test_world *world,
+			    struct ue_test_process *process)
+{
+	bool shared = !process->set;
+
+	for (int i = 0; i < UE_TEST_PROCESSES; i++) {
+		struct ue_test_process *other = &world->processes[i];
+
+		shared |= other != process && other->set == process->set;
+	}
+	if (shared)
+		process->set = ++world->last_set;
+}
+
+static bool ue_test_alive(struct ue_test_world *world, int process)
+{
+	return world->processes[process].life == UE_TEST_ALIVE;
+}
+
+static bool ue_can_register(struct ue_test_world *world, int process, int bit)
+{
+	return ue_test_alive(world, process) &&
+	       !(world->processes[process].registered & BIT(bit));
+}
+
+static void ue_do_register(struct kunit *test, struct ue_test_world *world,
+			   int nr, int bit)
+{
+	struct ue_test_process *process = &world->processes[nr];
+	u64 id;
+	int err;
+
+	ue_test_own_set(world, process);
+	process->registered |= BIT(bit);
+	ue_test_enter(process);
+	err = ue_register(&world->events[bit], &ue_test_words[bit], &id);
+	ue_test_leave(process);
+	KUNIT_EXPECT_EQ(test, err, 0);
+}
+
+static bool ue_can_unregister(struct ue_test_world *world, int process,
+			      int bit)
+{
+	return ue_test_alive(world, process) &&
+	       world->processes[process].registered & BIT(bit);
+}
+
+static void ue_do_unregister(struct kunit *test, struct ue_test_world *world,
+			     int nr, int bit)
+{
+	struct ue_test_process *process = &world->processes[nr];
+	int err;
+
+	ue_test_own_set(world, process);
+	process->registered &= ~BIT(bit);
+	ue_test_enter(process);
+	err = ue_unregister(ue_test_words[bit].address,
+			    ue_test_words[bit].bit);
+	ue_test_leave(process);
+	KUNIT_EXPECT_EQ(test, err, 0);
+}
+
+static int ue_test_child(struct ue_test_world *world)
+{
+	int nr = 0;
+
+	while (nr < UE_TEST_PROCESSES &&
+	       world->processes[nr].life != UE_TEST_ABSENT)
+		nr++;
+	return nr;
+}
+
+static bool ue_can_fork(struct ue_test_world *world, int process, int unused)
+{
+	return ue_test_alive(world, process) &&
+	       ue_test_child(world) < UE_TEST_PROCESSES;
+}
+
+static void ue_do_fork(struct kunit *test, struct ue_test_world *world,
+		       int nr, int unused)
+{
+	struct ue_test_process *parent = &world->processes[nr];
+	struct ue_test_process *child =
+		&world->processes[ue_test_child(world)];
+
+	ue_test_begin(test, child, ue_test_read(parent));
+	child->life = UE_TEST_FORKED;
+	child->registered = parent->registered;
+	child->set = parent->registered ? parent->set : 0;
+
+	ue_test_enter(parent);
+	child->shared = ue_process_share(&child->share);
+	ue_test_leave(parent);
+	KUNIT_EXPECT_EQ(test, child->shared, !!child->registered);
+}
+
+static bool ue_can_run(struct ue_test_world *world, int process, int unused)
+{
+	return world->processes[process].life == UE_TEST_FORKED;
+}
+
+static void ue_do_run(struct kunit *test, struct ue_test_world *world, int nr,
+		      int unused)
+{
+	struct ue_test_process *child = &world->processes[nr];
+	struct ue_process *process;
+	int err;
+
+	child->life = UE_TEST_ALIVE;
+	if (!child->shared)
+		return;
+	ue_test_enter(child);
+	err = ue_process_know(child->mm, child->share.set);
+	mutex_lock(&ue_enabler_mutex);
+	process = ue_process_find(child->mm);
+	mutex_unlock(&ue_enabler_mutex);
+	if (process)
+		ue_registrations_settle(process);
+	ue_test_leave(child);
+	KUNIT_EXPECT_EQ(test, err, 0);
+}
+
+static bool ue_can_exit(struct ue_test_world *world, int process, int unused)
+{
+	return world->processes[process].life != UE_TEST_ABSENT;
+}
+
+/* A child can be killed before it has run: fork.c then drops its share. */
+static void ue_do_exit(struct kunit *test, struct ue_test_world *world, int nr,
+		       int unused)
+{
+	struct ue_test_process *process = &world->processes[nr];
+
+	if (process->life == UE_TEST_FORKED && process->shared)
+		ue_share_drop(process->share.set);
+	mmput(process->mm);
+	*process = (struct ue_test_process){ };
+}
+
+static bool ue_can_toggle(struct ue_test_world *world, int event, int unused)
+{
+	return event < UE_TEST_BITS;
+}
+
+static void ue_do_toggle(struct kunit *test, struct ue_test_world *world,
+			 int nr, int unused)
+{
+	struct ue_event *event = &world->events[nr];
+
+	world->enabled ^= BIT(nr);
+	mutex_lock(ue_event_mutex);
+	ue_stub_enable(event, world->enabled & BIT(nr));
+	ue_registrations_update(event);
+	mutex_unlock(ue_event_mutex);
+}
+
+struct ue_test_step {
+	const char *name;
+	int nr_bits;
+	bool (*can)(struct ue_test_world *world, int nr, int bit);
+	void (*run)(struct kunit *test, struct ue_test_world *world, int nr,
+		    int bit);
+};
+
+static const struct ue_test_step ue_test_steps[] = {
+	{ "register", UE_TEST_BITS, ue_can_register, ue_do_register },
+	{ "unregister", UE_TEST_BITS, ue_can_unregister, ue_do_unregister },
+	{ "fork", 1, ue_can_fork, ue_do_fork },
+	{ "run", 1, ue_can_run, ue_do_run },
+	{ "exit", 1, ue_can_exit, ue_do_exit },
+	{ "toggle", 1, ue_can_toggle, ue_do_toggle },
+};
+
+/* One number for each: what, by whom, with which bit. */
+#define UE_TEST_CHOICES \
+	((int)ARRAY_SIZE(ue_test_steps) * UE_TEST_PROCESSES * UE_TEST_BITS)
+
+static const struct ue_test_step *ue_test_step_of(int choice)
+{
+	return &ue_test_steps[choice / UE_TEST_BITS / UE_TEST_PROCESSES];
+}
+
+/* Return: false, with nothing done, when it can't be done now. */
+static bool ue_test_step(struct kunit *test, struct ue_test_world *world,
+			 int choice)
+{
+	const struct ue_test_step *step = ue_test_step_of(choice);
+	int nr = choice / UE_TEST_BITS % UE_TEST_PROCESSES;
+	int bit = choice % UE_TEST_BITS;
+
+	if (bit >= step->nr_bits || !step->can(world, nr, bit))
+		return false;
+	step->run(test, world, nr, bit);
+	return true;
+}
+
+/* What has to hold after each step */
+
+static u32 ue_test_expected_bits(const struct ue_test_world *world,
+				 const struct ue_test_process *process)
+{
+	u32 value = UE_TEST_NEIGHBOUR;
+
+	for (int bit = 0; bit < UE_TEST_BITS; bit++)
+		if (process->registered & world->enabled & BIT(bit))
+			value |= BIT(ue_test_words[bit].bit);
+	return value;
+}
+
+static bool ue_test_is_as_expected(const struct ue_test_world *world,
+				   struct ue_test_process *process)
+{
+	bool good = true;
+
+	if (process->life != UE_TEST_ALIVE)
+		return true;
+	if (ue_test_read(process) != ue_test_expected_bits(world, process))
+		good = false;
+	ue_test_enter(process);
+	for (int bit = 0; bit < UE_TEST_BITS; bit++)
+		if (ue_registered(ue_test_words[bit].address,
+				  ue_test_words[bit].bit) !=
+		    !!(process->registered & BIT(bit)))
+			good = false;
+	ue_test_leave(process);
+	return good;
+}
+
+/* The first of those that share a set. */
+static bool ue_test_is_first(const struct ue_test_world *world, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		if (world->processes[i].set == world->processes[nr].set)
+			return false;
+	return true;
+}
+
+static bool ue_test_counts_are_right(const struct ue_test_world *world)
+{
+	int sets = 0, users[UE_TEST_BITS] = { };
+
+	for (int i = 0; i < UE_TEST_PROCESSES; i++) {
+		const struct ue_test_process *process = &world->processes[i];
+
+		if (!process->registered || !ue_test_is_first(world, i))
+			continue;
+		sets++;
+		for (int bit = 0; bit < UE_TEST_BITS; bit++)
+			users[bit] += !!(process->registered & BIT(bit));
+	}
+	for (int bit = 0; bit < UE_TEST_BITS; bit++)
+		if (ue_stub_users(&world->events[bit]) != users[bit])
+			return false;
+	return module_refcount(THIS_MODULE) == world->module_users + sets;
+}
+
+static bool ue_test_holds(struct ue_test_world *world)
+{
+	for (int i = 0; i < UE_TEST_PROCESSES; i++)
+		if (!ue_test_is_as_expected(world, &world->processes[i]))
+			return false;
+	return ue_test_counts_are_right(world);
+}
+
+static void ue_test_end_world(struct kunit *test, struct ue_test_world *world)
+{
+	for (int i = 0; i < UE_TEST_PROCESSES; i++)
+		if (ue_can_exit(world, i, 0))
+			ue_do_exit(test, world, i, 0);
+	for (int i = 0; i < UE_TEST_BITS; i++)
+		if (world->enabled & BIT(i))
+			ue_do_toggle(test, world, i, 0);
+	KUNIT_EXPECT_TRUE(test, ue_test_counts_are_right(world));
+}
+
+/* Sequences of steps */
+
+static const char *ue_test_history(const int *choices, int nr)
+{
+	static char text[2048];
+	int length = 0;
+
+	for (int i = 0; i < nr; i++)
+		length += scnprintf(text + length, sizeof(text) - length,
+				    "%s %d,%d; ",
+				    ue_test_step_of(choices[i])->name,
+				    choices[i] / UE_TEST_BITS %
+				    UE_TEST_PROCESSES,
+				    choices[i] % UE_TEST_BITS);
+	return text;
+}
+
+#define UE_TEST_DEPTH_MAX	3
+
+/* Both bits registered, and a child that has them too. */
+static const int ue_test_prologue[] = {
+	0, 1, 2 * UE_TEST_PROCESSES * UE_TEST_BITS,
+	(3 * UE_TEST_PROCESSES + 1) * UE_TEST_BITS,
+};
+
+/* Each row costs the exit of hundreds of address spaces: a depth to match. */
+static const struct ue_test_start {
+	const char *what;
+	int prologue;
+	int depth;
+} ue_test_starts[] = {
+	{ "from nothing", 0, 3 },
+	{ "from both bits registered", 2, 2 },
+	{ "from a child that has not run", 3, 2 },
+	{ "from a child that has run", 4, 2 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ue_test_start, ue_test_starts, what);
+
+/*
+ * Runs the prologue's first steps, then those of @choices; one that can't be
+ * done is replaced by the next that can. Return: how many were done, fewer than
+ * all where none was left.
+ */
+static int ue_test_sequence(struct kunit *test,
+			    const struct ue_test_start *start, int *choices)
+{
+	struct ue_test_world world;
+	int done;
+
+	ue_test_create_world(test, &world);
+	for (int i = 0; i < start->prologue; i++)
+		KUNIT_EXPECT_TRUE(test, ue_test_step(test, &world,
+						     ue_test_prologue[i]));
+	for (done = 0; done < start->depth; done++) {
+		while (choices[done] < UE_TEST_CHOICES &&
+		       !ue_test_step(test, &world, choices[done]))
+			choices[done]++;
+		if (choices[done] == UE_TEST_CHOICES)
+			break;
+		KUNIT_EXPECT_TRUE_MSG(test, ue_test_holds(&world),
+				      "%s: %s", start->what,
+				      ue_test_history(choices, done + 1));
+	}
+	ue_test_end_world(test, &world);
+	return done;
+}
+
+/* All sequences, from nothing and from the steps of the prologue. */
+static void ue_every_sequence_test(struct kunit *test)
+{
+	const struct ue_test_start *start = test->param_value;
+	int choices[UE_TEST_DEPTH_MAX] = { };
+	int sequences = 0, done;
+
+	while ((done = ue_test_sequence(test, start, choices))) {
+		sequences += done == start->depth;
+		/* The next: another last step, and what follows from it. */
+		choices[done - 1]++;
+		for (int i = done; i < start->depth; i++)
+			choices[i] = 0;
+		cond_resched();
+	}
+	kunit_info(test, "%d sequences of %d steps", sequences, start->depth);
+	KUNIT_EXPECT_GT(test, sequences, 0);
+}
+
+/* Would this step leave nobody alive, who could do more? */
+static bool ue_test_is_last_exit(struct ue_test_world *world, int choice)
+{
+	int nr = choice / UE_TEST_BITS % UE_TEST_PROCESSES;
+
+	if (ue_test_step_of(choice)->run != ue_do_exit)
+		return false;
+	for (int i = 0; i < UE_TEST_PROCESSES; i++)
+		if (i != nr && ue_test_alive(world, i))
+			return false;
+	return true;
+}
+
+/* And long ones, the same each time. */
+static void ue_long_sequences_test(struct kunit *test)
+{
+	struct rnd_state random;
+	int choices[64];
+
+	prandom_seed_state(&random, 1);
+	for (int walk = 0; walk < 60; walk++) {
+		struct ue_test_world world;
+		int nr = 0;
+
+		ue_test_create_world(test, &world);
+		while (nr < ARRAY_SIZE(choices)) {
+			choices[nr] = prandom_u32_state(&random) %
+				UE_TEST_CHOICES;
+			if (ue_test_is_last_exit(&world, choices[nr]) ||
+			    !ue_test_step(test, &world, choices[nr]))
+				continue;
+			nr++;
+			KUNIT_EXPECT_TRUE_MSG(test, ue_test_holds(&world), "%s",
+					      ue_test_history(choices, nr));
+		}
+		ue_test_end_world(test, &world);
+		cond_resched();
+	}
+}
+
+/* Errors */
+
+static void ue_errors_test(struct kunit *test)
+{
+	const struct ue_user_bit *word = &ue_test_words[0];
+	const struct ue_user_bit elsewhere = {
+		.address = UE_TEST_ADDRESS + PAGE_SIZE, .size = 4
+	};
+	struct ue_test_world world;
+	struct ue_test_process *process = &world.processes[0];
+	struct ue_event *event;
+	int errors[5];
+	u64 id;
+
+	ue_test_create_world(test, &world);
+	event = &world.events[0];
+	ue_test_enter(process);
+	errors[0] = ue_unregister(word->address, word->bit);
+	errors[1] = ue_register(event, word, &id);
+	errors[2] = ue_register(event, word, &id);
+	errors[3] = ue_register(event, &elsewhere, &id);
+	errors[4] = ue_unregister(elsewhere.address, elsewhere.bit);
+	ue_test_leave(process);
+	process->registered = BIT(0);
+	process->set = 1;
+
+	KUNIT_EXPECT_EQ(test, errors[0], -ENOENT);
+	KUNIT_EXPECT_EQ(test, errors[1], 0);
+	KUNIT_EXPECT_EQ(test, errors[2], -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, errors[3], -EFAULT);
+	KUNIT_EXPECT_EQ(test, errors[4], -ENOENT);
+	KUNIT_EXPECT_TRUE(test, ue_test_holds(&world));
+	ue_test_end_world(test, &world);
+}
+
+/* A registration that is taken back is that one, and not another since. */
+static void ue_undo_test(struct kunit *test)
+{
+	const struct ue_user_bit *word = &ue_test_words[0];
+	struct ue_test_world world;
+	struct ue_test_process *process = &world.processes[0];
+	struct ue_event *event;
+	bool before, other, own;
+	u64 first, second;
+
+	ue_test_create_world(test, &world);
+	event = &world.events[0];
+	ue_test_enter(process);
+	ue_register(event, word, &first);
+	before = ue_registered(word->address, word->bit);
+	ue_unregister(word->address, word->bit);
+	ue_register(event, word, &second);
+	ue_register_undo(word, first);
+	other = ue_registered(word->address, word->bit);
+	ue_register_undo(word, second);
+	own = ue_registered(word->address, word->bit);
+	ue_test_leave(process);
+
+	KUNIT_EXPECT_TRUE(test, before);
+	KUNIT_EXPECT_NE(test, first, second);
+	KUNIT_EXPECT_TRUE(test, other);
+	KUNIT_EXPECT_FALSE(test, own);
+	KUNIT_EXPECT_TRUE(test, ue_test_holds(&world));
+	ue_test_end_world(test, &world);
+}
+
+static int ue_test_setup(struct kunit *test)
+{
+	test->priv = ue_stub_events(test, UE_TEST_BITS);
+	return ue_registrations_init();
+}
+
+static void ue_test_teardown(struct kunit *test)
+{
+	ue_registrations_exit();
+	ue_tally_check();
+}
+
+static struct kunit_case ue_registration_cases[] = {
+	KUNIT_CASE_PARAM(ue_every_sequence_test, ue_test_start_gen_params),
+	KUNIT_CASE(ue_long_sequences_test),
+	KUNIT_CASE(ue_errors_test),
+	KUNIT_CASE(ue_undo_test),
+	{ }
+};
+
+static struct kunit_suite ue_registration_suite = {
+	.name = "user_events_registration",
+	.init = ue_test_setup,
+	.exit = ue_test_teardown,
+	.test_cases = ue_registration_cases,
+};
+
+kunit_test_suite(ue_registration_suite);
