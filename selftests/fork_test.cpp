@@ -10,18 +10,21 @@
 
 #include <csignal>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <thread>
 
 using namespace selftest;
 
 namespace {
 
-enum class Request : char { read, unregister, end };
+enum class Request : char { read, unregister, register_again, end };
 
-/// A child that answers for its copy of a word, and unregisters bit 0 of that when asked to.
+/// A child that answers for its copy of a word, and registers and unregisters bit 0 of that when
+/// asked to.
 class Forked {
 public:
-    Forked(Word& word, DataFile& file)
+    Forked(Word& word, DataFile& file, const std::string& command = {})
         : child_([&](Channel& channel) {
               while (true)
                   switch (channel.receive<Request>()) {
@@ -30,6 +33,9 @@ public:
                       break;
                   case Request::unregister:
                       channel.send(file.unregister(&word, 0).error());
+                      break;
+                  case Request::register_again:
+                      channel.send(file.register_event(&word, 0, command).error());
                       break;
                   case Request::end:
                       // No destructors: what is left is the kernel's to clean up.
@@ -40,6 +46,7 @@ public:
 
     std::uint32_t word() { return ask<std::uint32_t>(Request::read); }
     int unregister() { return ask<int>(Request::unregister); }
+    int register_again() { return ask<int>(Request::register_again); }
     int end() {
         child_.channel().send(Request::end);
         return child_.wait();
@@ -137,6 +144,249 @@ TEST_CASE("Parent and child unregister for themselves") {
         CHECK(child.word() == 0);
         CHECK(child.end() == 0);
     }
+}
+
+TEST_CASE("What a child has inherited is taken in it, until it unregisters that") {
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("taken"));
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    Forked child(word, file, event.name());
+    CHECK(child.register_again() == EADDRINUSE);
+    REQUIRE(file.unregister(&word, 0) == succeeds());
+    CHECK(child.register_again() == EADDRINUSE);
+    CHECK(child.unregister() == 0);
+    CHECK(child.register_again() == 0);
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    {
+        const Enabled enabled{event};
+        CHECK(word == 1);
+        CHECK(child.word() == 1);
+        CHECK(child.unregister() == 0);
+        CHECK(child.word() == 0);
+        CHECK(word == 1);
+    }
+    CHECK(child.end() == 0);
+}
+
+TEST_CASE("Memory that a child gets wiped follows from the next change on") {
+    Mapping memory(1);
+    Word& word = *memory.at<Word>();
+    DataFile file;
+    const Event event(unique_name("not_copied"));
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    REQUIRE(madvise(memory.at(), page_size, MADV_WIPEONFORK) == 0);
+    REQUIRE(event.enable() == succeeds(1));
+    REQUIRE(word == 1);
+    Forked child(word, file);
+    // The parent has asked for that.
+    child.word();
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(child.word() == 0);
+    REQUIRE(event.enable() == succeeds(1));
+    CHECK(child.word() == 1);
+    CHECK(child.unregister() == 0);
+    CHECK(child.word() == 0);
+    CHECK(word == 1);
+    CHECK(child.end() == 0);
+    REQUIRE(event.disable() == succeeds(1));
+}
+
+TEST_CASE("Memory that a child does not get is passed over") {
+    Mapping memory(1);
+    DataFile file;
+    Word other{0};
+    const Event event(unique_name("not_there"));
+    REQUIRE(file.register_event(memory.at(), 0, event.name()) == succeeds());
+    REQUIRE(file.register_event(&other, 0, event.name()) == succeeds());
+    REQUIRE(madvise(memory.at(), page_size, MADV_DONTFORK) == 0);
+    const bool mapped_anew = GENERATE(false, true);
+    CAPTURE(mapped_anew);
+    Child child([&](Channel& channel) {
+        if (mapped_anew &&
+            mmap(memory.at(), page_size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != memory.at())
+            throw_errno("mmap");
+        channel.send('r');
+        channel.receive<char>();
+        channel.send(other.load());
+        channel.send(mapped_anew ? memory.at<Word>()->load() : 0u);
+        channel.send(file.unregister(memory.at(), 0).error());
+        channel.send(file.unregister(memory.at(), 0).error());
+        return 0;
+    });
+    REQUIRE(child.channel().receive<char>() == 'r');
+    const Enabled enabled{event};
+    CHECK(*memory.at<Word>() == 1);
+    child.channel().send('g');
+    CHECK(child.channel().receive<std::uint32_t>() == 1);
+    CHECK(child.channel().receive<std::uint32_t>() == (mapped_anew ? 1 : 0));
+    CHECK(child.channel().receive<int>() == (mapped_anew ? 0 : EFAULT));
+    CHECK(child.channel().receive<int>() == ENOENT);
+    CHECK(child.wait() == 0);
+}
+
+TEST_CASE("A child that is killed or ends before it has run leaves nothing behind") {
+    constexpr unsigned rounds = 100;
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("at_birth"));
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    auto& have_run = *shared.at<std::atomic<unsigned>>();
+    unsigned reaped = 0;
+    for (unsigned round = 0; round < rounds; round++) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            have_run++;
+            _exit(0);
+        }
+        kill(pid, SIGKILL);
+        reaped += waitpid(pid, nullptr, 0) == pid;
+    }
+    CHECK(reaped == rounds);
+    // Some were killed before their first instruction.
+    CHECK(have_run < rounds);
+    {
+        const Enabled enabled{event};
+        CHECK(word == 1);
+    }
+    REQUIRE(file.unregister(&word, 0) == succeeds());
+    file.close();
+    CHECK(event.goes());
+}
+
+TEST_CASE("Children have what their parent had, while its threads register and the event changes") {
+    constexpr unsigned rounds = 50, threads = 3;
+    const Event event(unique_name("threads"));
+    // A page each, so that faults of one are none of another's.
+    Mapping memory(threads + 1);
+    const auto word = [&](unsigned i) -> Word& { return *memory.at<Word>(i * page_size); };
+    DataFile file;
+    REQUIRE(file.register_event(&word(threads), 0, event.name()) == succeeds());
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> registered{0}, refused{0}, changes{0}, wrong{0}, late{0};
+    std::vector<std::jthread> running;
+    for (unsigned i = 0; i < threads; i++)
+        running.emplace_back([&, i] {
+            DataFile own;
+            while (!stop) {
+                refused += !own.register_event(&word(i), i, event.name()).ok();
+                registered++;
+                refused += !own.unregister(&word(i), i).ok() || word(i) != 0;
+            }
+        });
+    // The forks hinder changes, and on a slow machine for longer than is waited for.
+    const auto change = [&](Outcome (Event::*to)() const, std::uint32_t expected) {
+        const auto start = std::chrono::steady_clock::now();
+        (event.*to)();
+        const bool is_right = word(threads) == expected;
+        const auto spent = std::chrono::steady_clock::now() - start;
+        wrong += !is_right && spent < std::chrono::milliseconds(150);
+        late += !is_right && !eventually([&] { return word(threads) == expected; });
+        changes++;
+    };
+    running.emplace_back([&] {
+        while (!stop) {
+            change(&Event::enable, 1);
+            change(&Event::disable, 0);
+        }
+    });
+
+    struct Seen {
+        unsigned inherited = 0, not_inherited = 0, wrong = 0;
+    } seen;
+    unsigned changed_meanwhile = 0;
+    for (unsigned round = 0; round < rounds; round++) {
+        const unsigned before = changes;
+        Child child([&](Channel& channel) -> int {
+            Seen mine;
+            DataFile own;
+            for (unsigned i = 0; i < threads; i++) {
+                const Outcome outcome = own.unregister(&word(i), i);
+                mine.inherited += outcome == succeeds();
+                mine.not_inherited += outcome == fails(ENOENT);
+                // Whichever it was, the pair is free now, and the bit clear.
+                mine.wrong += outcome.ok() && word(i) != 0;
+                mine.wrong += !own.register_event(&word(i), i, event.name()).ok();
+            }
+            mine.wrong += !own.unregister(&word(threads), 0).ok() || word(threads) != 0;
+            channel.send(mine);
+            _exit(0);
+        });
+        const Seen its = child.channel().receive<Seen>();
+        seen.inherited += its.inherited;
+        seen.not_inherited += its.not_inherited;
+        seen.wrong += its.wrong;
+        REQUIRE(child.wait() == 0);
+        changed_meanwhile += changes != before;
+    }
+    stop = true;
+    running.clear();
+    CHECK(refused == 0);
+    CHECK(wrong == 0);
+    CHECK(late == 0);
+    CHECK(seen.wrong == 0);
+    CHECK(seen.inherited + seen.not_inherited == rounds * threads);
+    // Forks came between REG and UNREG and outside of them, and changes while children were there.
+    CHECK(seen.inherited > 0);
+    CHECK(seen.not_inherited > 0);
+    CHECK(changed_meanwhile > 0);
+    CHECK(registered > rounds);
+}
+
+TEST_CASE("The bits of a child are right at once, however the event changes while it is made") {
+    constexpr unsigned rounds = 150;
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("while_made"));
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    struct Counts {
+        std::atomic<bool> stop;
+        /// Odd while a change is under way; half of it is the number of changes.
+        std::atomic<unsigned> steps;
+        std::atomic<unsigned> born_set, born_clear, wrong;
+    };
+    auto& counts = *shared.at<Counts>();
+    std::jthread changing([&] {
+        while (!counts.stop) {
+            counts.steps++;
+            if (counts.steps / 2 % 2 == 0)
+                event.enable();
+            else
+                event.disable();
+            counts.steps++;
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+        event.disable();
+    });
+    unsigned during_a_change = 0, reaped = 0;
+    for (unsigned round = 0; round < rounds; round++) {
+        const unsigned before = counts.steps;
+        const pid_t pid = fork();
+        if (pid == 0) {
+            // Where no change is under way, the bit is the state; it is one before and after.
+            const unsigned first = counts.steps;
+            const std::uint32_t value = word;
+            const unsigned second = counts.steps;
+            if (first == second && first % 2 == 0) {
+                const bool enabled = first / 2 % 2 == 1;
+                counts.wrong += value != enabled;
+                (enabled ? counts.born_set : counts.born_clear)++;
+            }
+            _exit(0);
+        }
+        during_a_change += counts.steps != before || before % 2 == 1;
+        reaped += waitpid(pid, nullptr, 0) == pid;
+    }
+    counts.stop = true;
+    changing.join();
+    CHECK(reaped == rounds);
+    CHECK(counts.wrong == 0);
+    CHECK(counts.born_set > 0);
+    CHECK(counts.born_clear > 0);
+    CHECK(during_a_change > 0);
 }
 
 TEST_CASE("What is registered after the fork is not the other's") {
