@@ -62,7 +62,7 @@ selftests: ## build the tests, without running them
 
 tests := $(patsubst selftests/%.cpp,build/selftests/%,$(wildcard selftests/*.cpp)) \
 	$(patsubst selftests/32/%.cpp,build/selftests/%,$(wildcard selftests/32/*_test.cpp))
-# What tools_test runs.
+# What the tools_*test run.
 tools := /usr/bin/trace-cmd /usr/bin/perf /usr/bin/bpftrace
 
 # modules-6.1, modules-6.12: the module for a kernel of Debian's, in build/.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "every_type.hpp"
+
+namespace selftest {
+
+EveryType::EveryType()
+    : event(unique_name("every")),
+      index(file.index_of(
+          &word, 0,
+          event.name() +
+              " s64 a; u64 b; s32 c; u32 d; int e; unsigned int f; s16 g; u16 h; short i;"
+              " unsigned short j; s8 k; u8 l; char[8] m; __rel_loc char[] n;"
+              " __data_loc char[] o; char p; unsigned char q; unsigned char[4] r;"
+              " struct eight s 8; struct five t 5; __rel_loc u8[] u; __data_loc u32[] v")) {}
+
+std::string EveryType::record(std::int32_t number) {
+    const std::string near = "near " + std::to_string(number);
+    const auto size = static_cast<std::uint32_t>(near.size() + 1);
+    // What the fields take; n ends at 54 and u at 81.
+    constexpr std::uint32_t fixed = 85, common = 8;
+    const Payload payload = Payload()
+                                .add<std::int64_t>(-5000000000 - number)
+                                .add<std::uint64_t>(18000000000000000000u)
+                                .add<std::int32_t>(number)
+                                .add<std::uint32_t>(4000000000)
+                                .add<std::int32_t>(-number)
+                                .add<std::uint32_t>(3000000000)
+                                .add<std::int16_t>(-30000)
+                                .add<std::uint16_t>(60000)
+                                .add<std::int16_t>(2)
+                                .add<std::uint16_t>(65535)
+                                .add<std::int8_t>(-100)
+                                .add<std::uint8_t>(200)
+                                .add_characters({"array\0\0\0", 8})
+                                .add<std::uint32_t>(DYN_LOC(fixed - 54, size))
+                                .add<std::uint32_t>(DYN_LOC(common + fixed + size, 4))
+                                .add('A')
+                                .add<unsigned char>(201)
+                                .add_characters({"raw\0", 4})
+                                .add<std::uint64_t>(12345678901)
+                                .add_characters("five5")
+                                .add<std::uint32_t>(DYN_LOC(fixed - 81 + size + 4, 3))
+                                .add<std::uint32_t>(DYN_LOC(common + fixed + size + 7, 8))
+                                .add_string(near)
+                                .add_string("far")
+                                .add_characters("abc")
+                                .add<std::uint32_t>(1)
+                                .add<std::uint32_t>(2);
+    expect(file.record(index, payload), "write");
+    const std::string text = std::to_string(number);
+    return "a=" + std::to_string(-5000000000 - number) + " b=18000000000000000000 c=" + text +
+           " d=4000000000 e=" + std::to_string(-number) +
+           " f=3000000000 g=35536 h=60000 i=2 j=65535 k=156 l=200 m=array n=" + near +
+           " o=far p=65 q=201 r=raw s=12345678901 t=0 u=196623 v=524395";
+}
+
+std::vector<std::string> write_records(EveryType& every, std::int32_t above) {
+    std::vector<std::string> expected;
+    for (std::int32_t number = 1; number <= records; number++) {
+        const std::string printed = every.record(number);
+        if (number > above)
+            expected.push_back(printed);
+    }
+    return expected;
+}
+
+} // namespace selftest
