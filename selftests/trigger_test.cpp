@@ -388,6 +388,114 @@ TEST_CASE("onmax keeps the fields of the largest") {
     CHECK(squeezed.find("max:50number:1") != std::string::npos);
 }
 
+TEST_CASE("onmax takes a snapshot, and onchange saves fields and runs") {
+    Registered registered(" u32 group; s64 value; u32 number");
+    Instance instance;
+    REQUIRE(instance.enable(registered.event) == succeeds());
+    const auto record = [&](std::int64_t value, std::uint32_t number) {
+        CHECK(registered.record(Payload().add(1u).add(value).add(number)) == succeeds(20));
+    };
+    const auto snapshot_has = [&](std::uint32_t number) {
+        return read_text(instance.path("snapshot")).find(" number=" + std::to_string(number)) !=
+               std::string::npos;
+    };
+    SECTION("onmax") {
+        const Trigger trigger(instance, registered.event,
+                              "hist:keys=group:v=value:onmax($v).snapshot()");
+        record(5, 101);
+        record(5000000000, 102);
+        CHECK(snapshot_has(102));
+        record(4999999999, 103);
+        record(7, 104);
+        CHECK_FALSE(snapshot_has(103));
+        record(5000000001, 105);
+        CHECK(snapshot_has(105));
+    }
+    SECTION("onchange, a snapshot") {
+        const Trigger trigger(instance, registered.event,
+                              "hist:keys=group:v=value:onchange($v).snapshot()");
+        record(5, 101);
+        record(6, 102);
+        CHECK(snapshot_has(102));
+        record(6, 103);
+        record(6, 104);
+        CHECK_FALSE(snapshot_has(104));
+        record(5, 105);
+        CHECK(snapshot_has(105));
+    }
+    SECTION("onchange, a synthetic event") {
+        const std::string changed = unique_name("changed");
+        const Definition definition("synthetic_events", changed + " s64 value; u32 number",
+                                    "!" + changed);
+        const Event synthetic(changed, "synthetic");
+        {
+            const Trigger trigger(instance, registered.event,
+                                  "hist:keys=group:v=value:onchange($v)." + changed +
+                                      "($v,number)");
+            REQUIRE(instance.enable(synthetic) == succeeds());
+            record(1, 101);
+            record(-5, 102);
+            record(-5, 103);
+            record(6, 104);
+            const auto lines = instance.trace(synthetic);
+            REQUIRE(lines.size() >= 2);
+            CHECK(lines[lines.size() - 2].ends_with(" value=-5 number=102"));
+            CHECK(lines.back().ends_with(" value=6 number=104"));
+            REQUIRE(instance.disable(synthetic) == succeeds());
+        }
+    }
+    REQUIRE(instance.disable(registered.event) == succeeds());
+    CHECK(registered.word == 0);
+}
+
+TEST_CASE("enable_hist and disable_hist switch another user event's histogram") {
+    Registered starter(" u32 a", "starts"), stopper(" u32 a", "stops"), counted(" u32 b", "counts");
+    Instance instance;
+    const auto count = [&] {
+        CHECK(counted.record(Payload().add(1u)) == succeeds(8));
+        const Entries entries = histogram(instance, counted.event);
+        return entries.empty() ? "" : entries.at(0);
+    };
+    const Trigger hist(instance, counted.event, "hist:keys=b:pause");
+    const Trigger on(instance, starter.event, "enable_hist:" + counted.full_name() + " if a == 1");
+    const Trigger off(instance, stopper.event, "disable_hist:" + counted.full_name() + ":1");
+    for (const Registered* event : {&starter, &stopper, &counted})
+        CHECK(event->word == 1);
+    CHECK(count() == "");
+    CHECK(starter.record(Payload().add(2u)) == succeeds(8));
+    CHECK(count() == "");
+    CHECK(starter.record(Payload().add(1u)) == succeeds(8));
+    CHECK(count() == "{ b: 1 } hitcount: 1");
+    CHECK(count() == "{ b: 1 } hitcount: 2");
+    CHECK(stopper.record(Payload().add(1u)) == succeeds(8));
+    CHECK(count() == "{ b: 1 } hitcount: 2");
+    // Its count is used up.
+    CHECK(starter.record(Payload().add(1u)) == succeeds(8));
+    CHECK(stopper.record(Payload().add(1u)) == succeeds(8));
+    CHECK(count() == "{ b: 1 } hitcount: 3");
+}
+
+TEST_CASE("The file trigger lists what is set, and each can be taken away") {
+    Registered registered(" u32 a; u32 b");
+    Instance instance;
+    const std::string file = path_in(instance, registered.event, "trigger");
+    CHECK(read_text(file).find(registered.event.name()) == std::string::npos);
+    {
+        const Trigger off(instance, registered.event, "traceoff:5 if a == 1");
+        const Trigger stack(instance, registered.event, "stacktrace:2");
+        const Trigger hist(instance, registered.event, "hist:keys=b if a == 2");
+        const std::string listed = read_text(file);
+        CAPTURE(listed);
+        CHECK(has_line(listed, "traceoff:count=5 if a == 1"));
+        CHECK(has_line(listed, "stacktrace:count=2"));
+        CHECK(listed.find("hist:keys=b:vals=hitcount:sort=hitcount:size=2048 if a == 2 [active]") !=
+              std::string::npos);
+        CHECK(registered.word == 1);
+    }
+    CHECK(read_text(file).find("a == 1") == std::string::npos);
+    CHECK(registered.word == 0);
+}
+
 // Of a string behind __rel_loc, 6.1 and 6.12 take the offset from where the location begins, not
 // from its end: that field is left out.
 TEST_CASE("An event probe on a user event sets its bit and sees its fields") {
