@@ -62,6 +62,12 @@ PerfSample parse_sample(const Bytes& bytes, std::uint64_t sample_type) {
     return sample;
 }
 
+std::uint64_t lost_in(const Bytes& bytes) {
+    Reader reader(bytes);
+    reader.take<std::uint64_t>(); // the id
+    return reader.take<std::uint64_t>();
+}
+
 } // namespace
 
 perf_event_attr perf_attributes(const Event& event) {
@@ -112,7 +118,7 @@ Outcome PerfEvent::disable() {
     return Outcome::of(ioctl(file_.number(), PERF_EVENT_IOC_DISABLE, 0));
 }
 
-std::vector<PerfSample> PerfEvent::samples() {
+std::vector<PerfSample> PerfEvent::samples(std::uint64_t* lost) {
     auto* control = ring_.value().at<perf_event_mmap_page>();
     const std::size_t size = data_pages * page_size;
     const std::byte* data = ring_->at(page_size);
@@ -129,8 +135,10 @@ std::vector<PerfSample> PerfEvent::samples() {
         perf_event_header header;
         const Bytes start = copy(tail, sizeof(header));
         std::memcpy(&header, start.data(), sizeof(header));
-        if (header.type == PERF_RECORD_LOST)
+        if (header.type == PERF_RECORD_LOST && !lost)
             throw std::runtime_error("perf lost samples");
+        if (header.type == PERF_RECORD_LOST)
+            *lost += lost_in(copy(tail + sizeof(header), header.size - sizeof(header)));
         if (header.type == PERF_RECORD_SAMPLE)
             samples.push_back(parse_sample(
                 copy(tail + sizeof(header), header.size - sizeof(header)), sample_type_));

@@ -47,9 +47,9 @@ public:
     Outcome enable();
     Outcome disable();
 
-    /// The samples there are. They are taken out. Throws std::runtime_error where perf says that it
-    /// lost some.
-    std::vector<PerfSample> samples();
+    /// The samples there are. They are taken out. Adds to `lost` how many perf says that it lost,
+    /// or throws std::runtime_error.
+    std::vector<PerfSample> samples(std::uint64_t* lost = nullptr);
 
     int descriptor() const { return file_.number(); }
     /// Closes it, as the program's end would do.
