@@ -24,6 +24,8 @@ static int ue_test_claim(struct ue_index_table *table, struct ue_event *event,
 
 	do {
 		*index = ue_index_peek(table, event);
+		/* Let others come between. */
+		schedule();
 		err = ue_index_claim(table, event, *index);
 	} while (err == -EAGAIN);
 	return err;
