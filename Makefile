@@ -85,7 +85,7 @@ fuzz: ## feed the command parser with all there is, FUZZ_SECONDS=60
 .PHONY: clean
 clean: ## remove what was built; the cache of kernels (~/.cache/user_events) stays
 	rm -rf build
-	rm -f user_events.ko user_events.o user_events.mod* .*.cmd \
+	rm -f user_events*.ko user_events*.o user_events*.mod* .*.cmd \
 		Module.symvers modules.order
 	find kernel -name '*.o' -delete -o -name '.*.cmd' -delete
 
