@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/ring_buffer.h>
 #include <linux/sysctl.h>
+#include <linux/uio.h>
 #include <linux/version.h>
 #include <asm/local.h>
 
@@ -39,6 +40,25 @@ static inline bool ue_pin_page_nofault(struct mm_struct *mm,
 				     NULL) == 1;
 #else
 	return pin_user_pages_remote(mm, address, 1, flags, page, NULL) == 1;
+#endif
+}
+
+/**
+ * ue_iter_iovec() - the parts of the program's memory that a writev() names
+ * @iter: as the file's write_iter() got it
+ *
+ * Return: the first of @iter->nr_segs parts, none of them begun; NULL where it
+ * is not made of such.
+ */
+static inline const struct iovec *ue_iter_iovec(const struct iov_iter *iter)
+{
+	if (!iter_is_iovec(iter) || iter->iov_offset)
+		return NULL;
+	/* Renamed in 6.4. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+	return iter->iov;
+#else
+	return iter_iov(iter);
 #endif
 }
 

@@ -12,6 +12,7 @@
 #include <linux/uio.h>
 #include <uapi/linux/user_events.h>
 
+#include "compat.h"
 #include "data_file.h"
 #include "event.h"
 #include "format.h"
@@ -20,10 +21,11 @@
 #include "payload.h"
 #include "registration.h"
 #include "registry.h"
+#include "scratch.h"
 #include "tally.h"
 
 /* Payloads up to this many bytes are copied to the stack. */
-#define UE_PAYLOAD_ON_STACK	256
+#define UE_PAYLOAD_ON_STACK	1024
 
 /*
  * No recorder holds more: an ftrace sub-buffer is at most 256 pages. Larger
@@ -244,87 +246,131 @@ static long ue_data_compat_ioctl(struct file *file, unsigned int number,
 }
 #endif
 
-/* Copies a payload, once, and hands it on. @to has room for it. */
-static int ue_record_payload(struct ue_event *event, void *to, size_t size,
-			     struct iov_iter *from)
+/*
+ * A payload comes from @parts of the program's memory, or where these are NULL
+ * from the iov_iter @from. The parts may have more than @size bytes, where an
+ * iov_iter was cut short.
+ */
+static __always_inline int ue_copy_payload(void *to, const struct iovec *parts,
+					   struct iov_iter *from, size_t size)
 {
-	int err;
+	if (unlikely(!parts))
+		return copy_from_iter_full(to, size, from) ? 0 : -EFAULT;
 
-	if (!copy_from_iter_full(to, size, from))
-		return -EFAULT;
-	err = ue_payload_check(event->format, to, size);
-	if (err)
-		return err;
-	return ue_record(&event->recorders, &event->call, to, size);
+	for (; size; parts++) {
+		size_t length = min_t(size_t, parts->iov_len, size);
+
+		if (copy_from_user(to, parts->iov_base, length))
+			return -EFAULT;
+		to += length;
+		size -= length;
+	}
+	return 0;
 }
 
-static int ue_record_large(struct ue_event *event, size_t size,
-			   struct iov_iter *from)
+/* Copies the payload, once, and hands it on. @record has room for it. */
+static __always_inline int ue_record_from(struct ue_event *event, void *record,
+					  const struct iovec *parts,
+					  struct iov_iter *from, size_t size)
 {
-	void *payload;
+	void *payload = record + UE_RECORD_HEADER;
+	int err;
+
+	err = ue_copy_payload(payload, parts, from, size);
+	if (likely(!err))
+		err = ue_payload_check(event->format, payload, size);
+	if (unlikely(err))
+		return err;
+	return ue_record(&event->recorders, &event->call, record, size);
+}
+
+static noinline int ue_record_large(struct ue_event *event,
+				    const struct iovec *parts,
+				    struct iov_iter *from, size_t size)
+{
+	void *record;
 	int err;
 
 	if (size > UE_PAYLOAD_LIMIT)
 		return -E2BIG;
-	payload = kvmalloc(size, GFP_KERNEL);
-	if (!payload)
+	record = ue_scratch_get(UE_RECORD_ROOM(size));
+	if (!record)
 		return -ENOMEM;
-	err = ue_record_payload(event, payload, size, from);
-	kvfree(payload);
+	err = ue_record_from(event, record, parts, from, size);
+	ue_scratch_put(record, UE_RECORD_ROOM(size));
 	return err;
 }
 
-static noinline_for_stack int ue_record_small(struct ue_event *event,
-					      size_t size,
-					      struct iov_iter *from)
+static __always_inline int ue_record_small(struct ue_event *event,
+					   const struct iovec *parts,
+					   struct iov_iter *from,
+					   size_t size)
 {
-	u64 payload[UE_PAYLOAD_ON_STACK / sizeof(u64)];
+	u64 record[DIV_ROUND_UP(UE_RECORD_ROOM(UE_PAYLOAD_ON_STACK),
+				sizeof(u64))] __uninitialized;
 
-	return ue_record_payload(event, payload, size, from);
+	return ue_record_from(event, record, parts, from, size);
 }
 
-static ssize_t ue_data_write_from(struct file *file, struct iov_iter *from)
+static __always_inline ssize_t ue_data_record(struct file *file, s32 index,
+					      const struct iovec *parts,
+					      struct iov_iter *from,
+					      size_t size)
 {
 	struct ue_data_file *data = file->private_data;
-	size_t count = iov_iter_count(from);
 	struct ue_event *event;
-	s32 index;
-	size_t size;
 	int err;
 
-	if (!copy_from_iter_full(&index, sizeof(index), from))
-		return -EFAULT;
 	if (index < 0)
 		return -EINVAL;
 	event = ue_index_event(&data->indexes, index);
 	if (!event)
 		return -ENOENT;
-	size = count - sizeof(index);
 	if (size < event->format->size)
 		return -EINVAL;
 	if (!ue_event_enabled(event))
 		return -EBADF;
 
-	if (size <= UE_PAYLOAD_ON_STACK)
-		err = ue_record_small(event, size, from);
+	if (likely(size <= UE_PAYLOAD_ON_STACK))
+		err = ue_record_small(event, parts, from, size);
 	else
-		err = ue_record_large(event, size, from);
-	return err ? err : count;
+		err = ue_record_large(event, parts, from, size);
+	return err ? err : sizeof(index) + size;
 }
 
 static ssize_t ue_data_write_iter(struct kiocb *kiocb, struct iov_iter *from)
 {
-	return ue_data_write_from(kiocb->ki_filp, from);
+	const struct iovec *parts = ue_iter_iovec(from);
+	size_t count = iov_iter_count(from);
+	s32 index;
+
+	/* What programs do: the index in a part of its own. */
+	if (likely(parts && parts->iov_len == sizeof(index) &&
+		   count >= sizeof(index))) {
+		if (get_user(index, (s32 __user *)parts->iov_base))
+			return -EFAULT;
+		parts++;
+	} else {
+		if (!copy_from_iter_full(&index, sizeof(index), from))
+			return -EFAULT;
+		parts = NULL;
+	}
+	return ue_data_record(kiocb->ki_filp, index, parts, from,
+			      count - sizeof(index));
 }
 
 /* write() takes a shorter way to this than to ue_data_write_iter(). */
 static ssize_t ue_data_write(struct file *file, const char __user *buffer,
 			     size_t count, loff_t *position)
 {
-	struct iov_iter from;
+	struct iovec payload;
+	s32 index;
 
-	iov_iter_ubuf(&from, ITER_SOURCE, (void __user *)buffer, count);
-	return ue_data_write_from(file, &from);
+	if (count < sizeof(index) || get_user(index, (s32 __user *)buffer))
+		return -EFAULT;
+	payload.iov_base = (char __user *)buffer + sizeof(index);
+	payload.iov_len = count - sizeof(index);
+	return ue_data_record(file, index, &payload, NULL, payload.iov_len);
 }
 
 static const struct file_operations ue_data_operations = {
@@ -349,4 +395,5 @@ int ue_data_file_init(void)
 void ue_data_file_exit(void)
 {
 	static_call(ue_tracefs_remove)(ue_data_dentry);
+	ue_scratch_exit();
 }

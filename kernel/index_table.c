@@ -6,7 +6,6 @@
  */
 #include <linux/err.h>
 #include <linux/overflow.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "event.h"
@@ -14,30 +13,16 @@
 
 #define UE_INDEX_ARRAY_FIRST	8
 
-/* Entries below @nr never change; a full array is replaced by a larger. */
-struct ue_index_array {
-	struct rcu_head rcu;
-	u32 nr;
-	u32 capacity;
-	struct ue_event *events[];
-};
-
 void ue_index_table_init(struct ue_index_table *table)
 {
 	mutex_init(&table->lock);
-	RCU_INIT_POINTER(table->array, NULL);
+	table->array = NULL;
 	xa_init(&table->by_event);
-}
-
-static struct ue_index_array *ue_index_array(struct ue_index_table *table)
-{
-	return rcu_dereference_protected(table->array,
-					 lockdep_is_held(&table->lock));
 }
 
 void ue_index_table_destroy(struct ue_index_table *table)
 {
-	struct ue_index_array *array = rcu_dereference_raw(table->array);
+	struct ue_index_array *array = table->array, *outgrown;
 
 	/*
 	 * The newest first: to take an event away, tracing looks for it on
@@ -45,7 +30,10 @@ void ue_index_table_destroy(struct ue_index_table *table)
 	 */
 	for (u32 i = array ? array->nr : 0; i; i--)
 		ue_event_put(array->events[i - 1]);
-	kvfree(array);
+	for (; array; array = outgrown) {
+		outgrown = array->outgrown;
+		kvfree(array);
+	}
 	xa_destroy(&table->by_event);
 	mutex_destroy(&table->lock);
 }
@@ -54,8 +42,9 @@ static u32 ue_index_of(struct ue_index_table *table,
 		       const struct ue_event *event)
 {
 	void *index = xa_load(&table->by_event, event->serial);
-	struct ue_index_array *array = ue_index_array(table);
+	struct ue_index_array *array = table->array;
 
+	lockdep_assert_held(&table->lock);
 	if (index)
 		return xa_to_value(index);
 	return array ? array->nr : 0;
@@ -74,7 +63,7 @@ u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
 /* An array with room for one more, in place of a full one. */
 static struct ue_index_array *ue_index_grow(struct ue_index_table *table)
 {
-	struct ue_index_array *old = ue_index_array(table), *new;
+	struct ue_index_array *old = table->array, *new;
 	u32 nr = old ? old->nr : 0;
 	u32 capacity = nr ? 2 * nr : UE_INDEX_ARRAY_FIRST;
 
@@ -83,13 +72,12 @@ static struct ue_index_array *ue_index_grow(struct ue_index_table *table)
 	new = kvmalloc(struct_size(new, events, capacity), GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return NULL;
+	new->outgrown = old;
 	new->nr = nr;
 	new->capacity = capacity;
 	if (old)
 		memcpy(new->events, old->events, nr * sizeof(*old->events));
-	rcu_assign_pointer(table->array, new);
-	if (old)
-		kvfree_rcu(old, rcu);
+	smp_store_release(&table->array, new);
 	return new;
 }
 
@@ -106,7 +94,7 @@ static int ue_index_add(struct ue_index_table *table, struct ue_event *event)
 		return err;
 	ue_event_get(event);
 	array->events[array->nr] = event;
-	/* Pairs with ue_index_event(): who sees the index sees its event. */
+	/* Pairs with ue_index_event(). */
 	smp_store_release(&array->nr, array->nr + 1);
 	return 0;
 }
@@ -123,18 +111,4 @@ int ue_index_claim(struct ue_index_table *table, struct ue_event *event,
 		err = ue_index_add(table, event);
 	mutex_unlock(&table->lock);
 	return err;
-}
-
-struct ue_event *ue_index_event(struct ue_index_table *table, u32 index)
-{
-	struct ue_index_array *array;
-	struct ue_event *event = NULL;
-
-	rcu_read_lock();
-	array = rcu_dereference(table->array);
-	/* Pairs with ue_index_add(). */
-	if (array && index < smp_load_acquire(&array->nr))
-		event = array->events[index];
-	rcu_read_unlock();
-	return event;
 }

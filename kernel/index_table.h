@@ -11,17 +11,25 @@
 #include <linux/xarray.h>
 
 struct ue_event;
-struct ue_index_array;
+
+/* Entries below @nr never change; a full array is replaced by a larger. */
+struct ue_index_array {
+	struct ue_index_array *outgrown;
+	u32 nr;
+	u32 capacity;
+	struct ue_event *events[];
+};
 
 /**
  * struct ue_index_table - the indexes of an open file
  * @lock: held to change the table; nothing is taken inside it
- * @array: index -> event; read under RCU
+ * @array: index -> event; read without a lock. Arrays that were outgrown stay
+ *	until the table is destroyed, so that readers need not be waited for.
  * @by_event: serial of an event -> its index
  */
 struct ue_index_table {
 	struct mutex lock;
-	struct ue_index_array __rcu *array;
+	struct ue_index_array *array;
 	struct xarray by_event;
 };
 
@@ -59,6 +67,15 @@ int ue_index_claim(struct ue_index_table *table, struct ue_event *event,
  * Context: any.
  * Return: the event, or NULL for an index never given out.
  */
-struct ue_event *ue_index_event(struct ue_index_table *table, u32 index);
+static inline struct ue_event *ue_index_event(struct ue_index_table *table,
+					      u32 index)
+{
+	/* Both pair with ue_index_add(): who sees the index sees its event. */
+	struct ue_index_array *array = smp_load_acquire(&table->array);
+
+	if (likely(array && index < smp_load_acquire(&array->nr)))
+		return array->events[index];
+	return NULL;
+}
 
 #endif /* UE_INDEX_TABLE_H */

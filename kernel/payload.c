@@ -8,14 +8,11 @@
 #include "format.h"
 #include "payload.h"
 
-struct ue_span ue_field_span(const struct ue_field *field,
-			     const void *payload)
+static __always_inline struct ue_span ue_located(const struct ue_field *field,
+						 const void *payload)
 {
-	struct ue_span span = { field->offset, field->size };
+	struct ue_span span;
 	u32 location;
-
-	if (field->place == UE_PLACE_HERE)
-		return span;
 
 	memcpy(&location, payload + field->offset, sizeof(location));
 	span.size = location >> 16;
@@ -23,8 +20,16 @@ struct ue_span ue_field_span(const struct ue_field *field,
 	if (field->place == UE_PLACE_DATA_LOC)
 		span.start -= UE_RECORD_HEADER;
 	else
-		span.start += field->offset + field->size;
+		span.start += field->offset + sizeof(location);
 	return span;
+}
+
+struct ue_span ue_field_span(const struct ue_field *field,
+			     const void *payload)
+{
+	if (field->place != UE_PLACE_HERE)
+		return ue_located(field, payload);
+	return (struct ue_span){ field->offset, field->size };
 }
 
 /*
@@ -38,10 +43,10 @@ static bool ue_text_ends(struct ue_span span, const char *payload)
 	return last < 0 || !payload[last];
 }
 
-static int ue_check_location(const struct ue_field *field,
-			     const void *payload, size_t size)
+static __always_inline int ue_check_location(const struct ue_field *field,
+					     const void *payload, size_t size)
 {
-	struct ue_span span = ue_field_span(field, payload);
+	struct ue_span span = ue_located(field, payload);
 
 	if (span.start + span.size > (s64)size)
 		return -EFAULT;
@@ -50,18 +55,16 @@ static int ue_check_location(const struct ue_field *field,
 	return 0;
 }
 
-int ue_payload_check(const struct ue_format *format, const void *payload,
-		     size_t size)
+int ue_payload_check_locations(const struct ue_format *format,
+			       const void *payload, size_t size)
 {
+	const struct ue_field *end = format->fields + format->nr_fields;
+	const struct ue_field *field;
 	int err = 0;
 
-	if (likely(!format->nr_locations))
-		return 0;
-
-	for (int i = 0; !err && i < format->nr_fields; i++) {
-		if (format->fields[i].place != UE_PLACE_HERE)
-			err = ue_check_location(&format->fields[i], payload,
-						size);
+	for (field = format->fields; !err && field < end; field++) {
+		if (field->place != UE_PLACE_HERE)
+			err = ue_check_location(field, payload, size);
 	}
 	return err;
 }

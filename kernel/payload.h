@@ -8,8 +8,7 @@
 
 #include <linux/types.h>
 
-struct ue_field;
-struct ue_format;
+#include "format.h"
 
 /* The common fields of a record, before the payload, in bytes. */
 #define UE_RECORD_HEADER	8
@@ -34,6 +33,9 @@ struct ue_span {
 struct ue_span ue_field_span(const struct ue_field *field,
 			     const void *payload);
 
+int ue_payload_check_locations(const struct ue_format *format,
+			       const void *payload, size_t size);
+
 /**
  * ue_payload_check() - do all locations of a payload lie within it?
  * @format: what the payload should have
@@ -43,7 +45,12 @@ struct ue_span ue_field_span(const struct ue_field *field,
  * Return: 0; -EFAULT for a location that reaches past the payload, or leads
  * to text whose last byte is not NUL.
  */
-int ue_payload_check(const struct ue_format *format, const void *payload,
-		     size_t size);
+static inline int ue_payload_check(const struct ue_format *format,
+				   const void *payload, size_t size)
+{
+	if (!format->nr_locations)
+		return 0;
+	return ue_payload_check_locations(format, payload, size);
+}
 
 #endif /* UE_PAYLOAD_H */

@@ -17,6 +17,9 @@
 #include "recorder.h"
 #include "tally.h"
 
+/* Payloads of this many bytes and more are copied by string instructions. */
+#define UE_COPY_BY_STRING	32
+
 struct ue_recorder {
 	struct list_head node;
 	enum ue_recorder_kind kind;
@@ -81,58 +84,94 @@ static bool ue_fits(const struct trace_event_buffer *buffer, size_t record)
 	       record <= ue_ring_buffer_max_record(buffer->buffer);
 }
 
-static enum ue_outcome ue_record_ftrace(struct trace_event_file *file,
-					const void *payload, size_t size)
+/*
+ * Most payloads are a few words, which are sooner copied than a function is
+ * called; and memcpy() moves long ones register by register where the processor
+ * has no fast "rep movsb" for all sizes.
+ */
+static __always_inline void ue_copy_payload(void *to, const void *from,
+					    size_t size)
 {
-	const size_t record = UE_RECORD_HEADER + size;
-	struct trace_event_buffer buffer = { };
+	/* Nothing of this is worth being kept from one recorder to the next. */
+	OPTIMIZER_HIDE_VAR(from);
+	OPTIMIZER_HIDE_VAR(size);
+#ifdef CONFIG_X86_64
+	if (size >= UE_COPY_BY_STRING) {
+		size_t words = size / sizeof(u64);
+
+		asm volatile("rep movsq"
+			     : "+D" (to), "+S" (from), "+c" (words)
+			     : : "memory");
+		size %= sizeof(u64);
+	}
+#endif
+	for (; size >= sizeof(u64); size -= sizeof(u64)) {
+		put_unaligned(get_unaligned((u64 *)from), (u64 *)to);
+		to += sizeof(u64);
+		from += sizeof(u64);
+	}
+	if (size & sizeof(u32)) {
+		put_unaligned(get_unaligned((u32 *)from), (u32 *)to);
+		to += sizeof(u32);
+		from += sizeof(u32);
+	}
+	for (size %= sizeof(u32); size; size--)
+		*(u8 *)to++ = *(u8 *)from++;
+}
+
+static enum ue_outcome ue_record_ftrace(struct trace_event_file *file,
+					const void *record, size_t size)
+{
+	const size_t whole = UE_RECORD_HEADER + size;
+	struct trace_event_buffer buffer __uninitialized;
 	void *entry;
 
 	if (trace_trigger_soft_disabled(file))
 		return UE_TAKEN;
 
-	entry = trace_event_buffer_reserve(&buffer, file, record);
-	if (entry) {
-		memcpy(entry + UE_RECORD_HEADER, payload, size);
+	buffer.buffer = NULL;
+	entry = trace_event_buffer_reserve(&buffer, file, whole);
+	if (likely(entry)) {
+		ue_copy_payload(entry + UE_RECORD_HEADER,
+				record + UE_RECORD_HEADER, size);
 		trace_event_buffer_commit(&buffer);
-		return ue_fits(&buffer, record) ? UE_TAKEN : UE_TOO_LARGE;
+		return ue_fits(&buffer, whole) ? UE_TAKEN : UE_TOO_LARGE;
 	}
 
 	/* No buffer: the instance does not trace this process. */
 	if (!buffer.buffer)
 		return UE_TAKEN;
-	if (!ue_fits(&buffer, record))
+	if (!ue_fits(&buffer, whole))
 		return UE_TOO_LARGE;
 	return static_call(ue_ring_buffer_record_is_set_on)(buffer.buffer) ?
 	       UE_DROPPED : UE_TAKEN;
 }
 
 /*
- * perf copies a record out of a buffer of its own, one for each CPU, where the
- * size of the whole must be a multiple of eight with four bytes that perf puts
- * before it. Call graphs begin where the program made its system call.
+ * perf wants the size of the whole to be a multiple of eight with four bytes
+ * that it puts before it, and fills in the common fields itself: it takes the
+ * record as it stands here, and needs no buffer of its own for it. Call graphs
+ * begin where the program made its system call.
  */
-static enum ue_outcome ue_record_perf(struct trace_event_call *call,
-				      const void *payload, size_t size)
+static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
+				      void *record, size_t size)
 {
 	struct hlist_head *events = this_cpu_ptr(call->perf_events);
 	const size_t used = UE_RECORD_HEADER + size;
-	const size_t record = ALIGN(used + sizeof(u32), sizeof(u64)) -
-			      sizeof(u32);
+	const size_t whole = ALIGN(used + sizeof(u32), sizeof(u64)) -
+			     sizeof(u32);
 	int context;
-	void *entry;
 
 	if (!bpf_prog_array_valid(call) && hlist_empty(events))
 		return UE_TAKEN;
-	if (record > PERF_MAX_TRACE_SIZE)
+	if (whole > PERF_MAX_TRACE_SIZE)
 		return UE_TOO_LARGE;
 
-	entry = perf_trace_buf_alloc(record, NULL, &context);
-	if (!entry)
+	context = perf_swevent_get_recursion_context();
+	if (context < 0)
 		return UE_DROPPED;
-	memcpy(entry + UE_RECORD_HEADER, payload, size);
-	memset(entry + used, 0, record - used);
-	perf_trace_run_bpf_submit(entry, record, context, call, 1,
+	memset(record + used, 0, whole - used);
+	perf_trace_run_bpf_submit(record, whole, context, call, 1,
 				  task_pt_regs(current), events, NULL);
 	return UE_TAKEN;
 }
@@ -141,27 +180,23 @@ static enum ue_outcome ue_record_perf(struct trace_event_call *call,
  * Refused when all find it too large, else lost where it was dropped or found
  * too large.
  */
-static int ue_conclude(struct ue_recorders *recorders, const unsigned int *nr)
+static int ue_conclude(struct ue_recorders *recorders, unsigned int taken,
+		       unsigned int dropped, unsigned int too_large)
 {
-	unsigned int lost = nr[UE_DROPPED] + nr[UE_TOO_LARGE];
-
-	if (likely(nr[UE_TAKEN] && !lost))
+	if (likely(!dropped && !too_large && taken))
 		return 0;
-	if (!nr[UE_TAKEN] && !lost)
-		return -EBADF;
-	if (nr[UE_TOO_LARGE] == nr[UE_TAKEN] + lost)
-		return -E2BIG;
+	if (!taken && !dropped)
+		return too_large ? -E2BIG : -EBADF;
 	atomic_long_inc(&recorders->lost);
 	return 0;
 }
 
 int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
-	      const void *payload, size_t size)
+	      void *record, size_t size)
 {
-	unsigned int nr[] = {
-		[UE_TAKEN] = 0, [UE_DROPPED] = 0, [UE_TOO_LARGE] = 0
-	};
+	unsigned int taken = 0, dropped = 0, too_large = 0;
 	struct ue_recorder *recorder;
+	enum ue_outcome outcome;
 
 	static_assert(sizeof(struct trace_entry) == UE_RECORD_HEADER);
 
@@ -169,10 +204,17 @@ int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
 	list_for_each_entry_rcu(recorder, &recorders->list, node,
 				rcu_read_lock_sched_held()) {
 		if (recorder->kind == UE_RECORDER_FTRACE)
-			nr[ue_record_ftrace(recorder->file, payload, size)]++;
+			outcome = ue_record_ftrace(recorder->file, record,
+						   size);
 		else
-			nr[ue_record_perf(call, payload, size)]++;
+			outcome = ue_record_perf(call, record, size);
+		if (likely(outcome == UE_TAKEN))
+			taken++;
+		else if (outcome == UE_DROPPED)
+			dropped++;
+		else
+			too_large++;
 	}
 	rcu_read_unlock_sched_notrace();
-	return ue_conclude(recorders, nr);
+	return ue_conclude(recorders, taken, dropped, too_large);
 }

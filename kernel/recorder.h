@@ -66,11 +66,18 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 			enum ue_recorder_kind kind,
 			struct trace_event_file *file);
 
+/*
+ * What a payload needs of memory to be recorded, bytes: the common fields stand
+ * before it, and up to seven bytes of padding behind it.
+ */
+#define UE_RECORD_ROOM(size)	(UE_RECORD_HEADER + (size) + sizeof(u64) - 1)
+
 /**
  * ue_record() - hand a payload to all recorders
  * @recorders: of the event
  * @call: of the event
- * @payload: in kernel memory, checked
+ * @record: UE_RECORD_ROOM(@size) bytes, aligned to eight, with the checked
+ *	payload at UE_RECORD_HEADER; the rest of it is overwritten
  * @size: of the payload, bytes
  *
  * A recorder whose buffer is full, or that can't hold what others can, makes
@@ -82,6 +89,6 @@ void ue_recorder_remove(struct ue_recorders *recorders,
  * payload of this size.
  */
 int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
-	      const void *payload, size_t size);
+	      void *record, size_t size);
 
 #endif /* UE_RECORDER_H */
