@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Ten thousand registrations, five hundred processes, and what they cost: memory is charged to who
+// causes it, and nothing is left of any of it.
+#include "child.hpp"
+#include "deadline.hpp"
+#include "mapping.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <csignal>
+#include <memory>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <vector>
+
+using namespace selftest;
+
+namespace {
+
+constexpr unsigned bits_of_word = 32;
+
+/// How many words of an area do not have all of their bits set, or cleared.
+unsigned wrong_words(const Mapping& memory, unsigned registrations, bool set) {
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < registrations; i += bits_of_word) {
+        const unsigned bits = std::min(bits_of_word, registrations - i);
+        const std::uint32_t all = bits == bits_of_word ? ~0u : (1u << bits) - 1;
+        wrong += memory.at<Word>()[i / bits_of_word] != (set ? all : 0);
+    }
+    return wrong;
+}
+
+/// Registers each bit of an area for an event, one after the other. Returns how many it could.
+unsigned register_bits(DataFile& file, const Mapping& memory, unsigned count,
+                       const std::string& command) {
+    unsigned done = 0;
+    user_reg reg = registration(nullptr, 0, command.c_str());
+    for (; done < count; done++) {
+        reg.enable_addr = address_of(&memory.at<Word>()[done / bits_of_word]);
+        reg.enable_bit = static_cast<std::uint8_t>(done % bits_of_word);
+        if (!file.control(DIAG_IOCSREG, &reg).ok())
+            break;
+    }
+    return done;
+}
+
+/// What user_events_status counts, to be compared at the end of a test with the beginning.
+class NothingLeft {
+public:
+    bool holds() const {
+        return eventually([&] { return status_count("Active: ") == active_; });
+    }
+
+private:
+    unsigned long active_ = status_count("Active: ");
+};
+
+/// A control group of a test's own, with the memory controller.
+class MemoryGroup {
+public:
+    MemoryGroup() : root_("/tmp/" + unique_name("cgroup")), path_(root_ + "/group") {
+        if (mkdir(root_.c_str(), 0755) != 0 ||
+            mount("none", root_.c_str(), "cgroup2", 0, nullptr) != 0)
+            throw_errno("mount cgroup2");
+        expect(write_text(root_ + "/cgroup.subtree_control", "+memory"), "+memory");
+        if (mkdir(path_.c_str(), 0755) != 0)
+            throw_errno("mkdir " + path_);
+    }
+    MemoryGroup(const MemoryGroup&) = delete;
+    MemoryGroup& operator=(const MemoryGroup&) = delete;
+    ~MemoryGroup() {
+        eventually([&] { return rmdir(path_.c_str()) == 0; });
+        umount(root_.c_str());
+        rmdir(root_.c_str());
+    }
+
+    void limit(unsigned long bytes) const {
+        expect(write_text(path_ + "/memory.high", std::to_string(bytes)), "memory.high");
+    }
+    /// Whether anybody in it has been at the limit.
+    bool was_held_back() const { return !has_line(read_text(path_ + "/memory.events"), "high 0"); }
+    /// Has the calling process in it, with what it allocates from now on.
+    void enter() const { expect(write_text(path_ + "/cgroup.procs", "0"), "cgroup.procs"); }
+    unsigned long current() const { return std::stoul(read_text(path_ + "/memory.current")); }
+    unsigned long kernel_memory() const {
+        for (const std::string& line : lines_of(read_text(path_ + "/memory.stat")))
+            if (line.starts_with("kernel "))
+                return std::stoul(line.substr(7));
+        throw std::runtime_error("memory.stat has no kernel");
+    }
+
+private:
+    std::string root_, path_;
+};
+
+} // namespace
+
+TEST_CASE("Ten thousand registrations of a program follow at once, and go with it") {
+    constexpr unsigned count = 10000;
+    const NothingLeft nothing_left;
+    const Event event(unique_name("ten_thousand"));
+    Child child([&](Channel& channel) -> int {
+        Mapping memory(1);
+        DataFile file;
+        channel.send(register_bits(file, memory, count, event.name()));
+        for (char what = channel.receive<char>(); what != 'e'; what = channel.receive<char>())
+            channel.send(wrong_words(memory, count, what == 's'));
+        _exit(0);
+    });
+    REQUIRE(child.channel().receive<unsigned>() == count);
+    const auto wrong = [&](bool set) {
+        child.channel().send(set ? 's' : 'c');
+        return child.channel().receive<unsigned>();
+    };
+    for (int round = 0; round < 3; round++) {
+        REQUIRE(event.enable() == succeeds(1));
+        CHECK(wrong(true) == 0);
+        REQUIRE(event.disable() == succeeds(1));
+        CHECK(wrong(false) == 0);
+    }
+    child.channel().send('e');
+    CHECK(child.wait() == 0);
+    CHECK(event.goes());
+    CHECK(nothing_left.holds());
+}
+
+TEST_CASE("Ten thousand registrations can be ended one by one") {
+    constexpr unsigned count = 10000;
+    const NothingLeft nothing_left;
+    const Event event(unique_name("one_by_one"));
+    Mapping memory(1);
+    DataFile file;
+    REQUIRE(register_bits(file, memory, count, event.name()) == count);
+    unsigned failed = 0;
+    {
+        const Enabled enabled{event};
+        CHECK(wrong_words(memory, count, true) == 0);
+        for (unsigned i = 0; i < count; i++)
+            failed += !file.unregister(&memory.at<Word>()[i / bits_of_word], i % bits_of_word).ok();
+        CHECK(wrong_words(memory, count, false) == 0);
+    }
+    CHECK(failed == 0);
+    file.close();
+    CHECK(event.goes());
+    CHECK(nothing_left.holds());
+}
+
+namespace {
+
+/// Has five hundred processes look at their bits after each of some changes of state.
+void check_five_hundred_processes(bool inherits) {
+    constexpr unsigned processes = 500, each = 20;
+    const NothingLeft nothing_left;
+    const Event event(unique_name("five_hundred"));
+    struct Shared {
+        std::atomic<unsigned> registered, asked, answered, wrong;
+        std::atomic<bool> set;
+    };
+    Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    auto& state = *shared.at<Shared>();
+    // The first one has them made, and ends them all with itself.
+    auto parent = std::make_unique<Child>([&](Channel& channel) -> int {
+        Mapping memory(1);
+        DataFile file;
+        if (inherits && register_bits(file, memory, each, event.name()) != each)
+            return 1;
+        std::vector<std::unique_ptr<Child>> children;
+        for (unsigned i = 0; i < processes; i++)
+            children.push_back(std::make_unique<Child>([&](Channel& to_parent) -> int {
+                if (!inherits && register_bits(file, memory, each, event.name()) != each)
+                    return 1;
+                state.registered++;
+                // Until the parent is gone.
+                for (char byte; read(to_parent.descriptor(), &byte, 1) == 1;) {
+                    state.wrong += wrong_words(memory, each, state.set) != 0;
+                    state.answered++;
+                }
+                _exit(0);
+            }));
+        channel.send('r');
+        // It is killed.
+        while (channel.receive<char>() == '?')
+            for (auto& child : children)
+                child->channel().send('?');
+        return 0;
+    });
+    REQUIRE(parent->channel().receive<char>() == 'r');
+    REQUIRE(eventually([&] { return state.registered == processes; }));
+    for (unsigned round = 0; round < 4; round++) {
+        const bool set = round % 2 == 0;
+        state.set = set;
+        REQUIRE((set ? event.enable() : event.disable()) == succeeds(1));
+        // The state does not change until all have looked: they look at what they have.
+        parent->channel().send('?');
+        CHECK(eventually([&] { return state.answered == (round + 1) * processes; }));
+        CHECK(state.wrong == 0);
+    }
+    parent->kill();
+    parent.reset();
+    CHECK(event.goes());
+    CHECK(nothing_left.holds());
+}
+
+} // namespace
+
+TEST_CASE("The bits of five hundred processes are right when the change of state returns") {
+    check_five_hundred_processes(false);
+}
+
+TEST_CASE("The bits that five hundred processes have inherited are right when it returns",
+          "[.late]") {
+    check_five_hundred_processes(true);
+}
+
+TEST_CASE("Registrations are charged to the program, and freed when it ends") {
+    constexpr unsigned count = 10000;
+    const Event event(unique_name("charged"));
+    const MemoryGroup group;
+    Child child([&](Channel& channel) -> int {
+        group.enter();
+        Mapping memory(1);
+        DataFile file;
+        // So that what comes with the first one is not counted.
+        DataFile().index_of(memory.at(page_size - 4), 0, event.name());
+        file.index_of(memory.at(page_size - 4), 0, event.name());
+        channel.send(group.kernel_memory());
+        channel.send(register_bits(file, memory, count, event.name()));
+        channel.send(group.kernel_memory());
+        channel.receive<char>();
+        _exit(0);
+    });
+    const auto before = child.channel().receive<unsigned long>();
+    REQUIRE(child.channel().receive<unsigned>() == count);
+    const auto after = child.channel().receive<unsigned long>();
+    // An address, a bit, an event and the places in a tree and a list are more than 64 bytes.
+    CHECK(after >= before + count * 64ul);
+    child.channel().send('e');
+    CHECK(child.wait() == 0);
+    CHECK(event.goes());
+    CHECK(eventually([&] { return group.kernel_memory() < after - count * 32ul; }));
+}
+
+// With memory.max the kernel would tell of each program that it kills, like of a fault of its own.
+TEST_CASE("A program that registers without end is held back at its limit, alone") {
+    constexpr unsigned long limit = 4 << 20;
+    constexpr unsigned pages = 64;
+    const unsigned all = pages * static_cast<unsigned>(page_size) * 8;
+    const NothingLeft nothing_left;
+    const Event event(unique_name("endless"));
+    Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    auto& registered = *shared.at<std::atomic<unsigned>>();
+    const MemoryGroup group;
+    group.limit(limit);
+    Child child([&](Channel&) -> int {
+        group.enter();
+        Mapping memory(pages);
+        DataFile file;
+        user_reg reg = registration(nullptr, 0, event.name().c_str());
+        for (; registered < all; registered++) {
+            reg.enable_addr = address_of(&memory.at<Word>()[registered / bits_of_word]);
+            reg.enable_bit = static_cast<std::uint8_t>(registered % bits_of_word);
+            if (!file.control(DIAG_IOCSREG, &reg).ok())
+                return 1;
+        }
+        _exit(2);
+    });
+    REQUIRE(eventually([&] { return group.was_held_back() && group.current() > limit; }));
+    CHECK(registered > 10000);
+    CHECK(registered < all);
+
+    // Others do not notice.
+    Mapping memory(1);
+    DataFile file;
+    REQUIRE(register_bits(file, memory, 1000, event.name()) == 1000);
+    {
+        const Enabled enabled{event};
+        CHECK(wrong_words(memory, 1000, true) == 0);
+    }
+    CHECK(wrong_words(memory, 1000, false) == 0);
+    for (unsigned i = 0; i < 1000; i++)
+        file.unregister(&memory.at<Word>()[i / bits_of_word], i % bits_of_word);
+    file.close();
+
+    child.kill();
+    CHECK(event.goes());
+    CHECK(eventually([&] { return group.current() < limit / 4; }));
+    CHECK(nothing_left.holds());
+}
