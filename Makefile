@@ -74,6 +74,16 @@ $(KERNELS:%=modules-%): modules-%:
 check: ## look for warnings, style and common mistakes without running anything
 	+@.ci/check $(KERNELS)
 
+.PHONY: test-unit
+test-unit: ## run the unit tests on a kernel with KASAN and lockdep (first: builds it)
+	@$(packages) build vm tests
+	+@selftests/vm/module debug build/debug UE_DEBUG=y
+	@rm -f $(results)/unit/*.tap
+	@selftests/vm/run --results $(results)/unit --no-module \
+		--add build/debug/user_events_test.ko=/user_events_test.ko \
+		debug selftests/vm/kunit || :
+	prove --failures --recurse --ext .tap $(results)/unit
+
 FUZZ_SECONDS ?= 60
 
 .PHONY: fuzz
