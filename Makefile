@@ -44,6 +44,15 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 kselftest: ## run the kernel's own selftests of user_events on both (about 1 minute)
 	+@selftests/kselftest/run $(KERNELS)
 
+.PHONY: stress
+stress: ## everything at once for STRESS_SECONDS=60, random from SEED= (about 2 minutes)
+	@$(packages) build vm tests
+	@$(MAKE) $(KERNELS:%=modules-%) selftests
+	@selftests/stress/run $(STRESS_SECONDS) "$(SEED)" $(KERNELS)
+
+STRESS_SECONDS ?= 60
+SEED ?=
+
 .PHONY: vm
 vm: ## boot KERNEL=6.12 with the module and the tests, run RUN="command" in it
 	@[ "$$RUN" ] || { echo 'make vm [KERNEL=6.12] RUN="command"' >&2; exit 1; }

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "administrator.hpp"
+
+#include "bpf.hpp"
+#include "descriptor.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+
+#include <algorithm>
+#include <dirent.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <vector>
+
+using namespace selftest;
+
+namespace stress {
+
+namespace {
+
+class Administrator {
+public:
+    Administrator(World& world, Random random) : world_(world), random_(random) {}
+    Administrator(const Administrator&) = delete;
+    Administrator& operator=(const Administrator&) = delete;
+    ~Administrator() {
+        while (!instances_.empty())
+            remove_instance();
+    }
+
+    void run() {
+        while (world_.phase == Phase::chaos)
+            act();
+    }
+
+private:
+    void act() {
+        struct Choice {
+            unsigned weight;
+            void (Administrator::*act)();
+        };
+        static constexpr Choice choices[] = {
+            {30, &Administrator::enable},         {8, &Administrator::filter},
+            {8, &Administrator::trigger},         {14, &Administrator::read_files},
+            {14, &Administrator::dynamic_event},  {1, &Administrator::make_instance},
+            {1, &Administrator::remove_instance}, {8, &Administrator::perf},
+            {2, &Administrator::limit},           {4, &Administrator::unload},
+        };
+        unsigned total = 0;
+        for (const Choice& choice : choices)
+            total += choice.weight;
+        unsigned at = random_.below(total);
+        for (const Choice& choice : choices) {
+            if (at < choice.weight)
+                return (this->*choice.act)();
+            at -= choice.weight;
+        }
+    }
+
+    /// An event's directory, of those there are; or the name of one that may be there.
+    std::string any_event() {
+        std::vector<std::string> found;
+        const std::string multi = USER_EVENTS_MULTI_SYSTEM;
+        if (DIR* directory = opendir(tracing_file("events/" + multi).c_str())) {
+            while (const dirent* entry = readdir(directory))
+                if (std::string_view(entry->d_name).starts_with("stress_"))
+                    found.push_back(multi + "/" + entry->d_name);
+            closedir(directory);
+        }
+        for (const char* name : names)
+            found.push_back(std::string(USER_EVENTS_SYSTEM) + "/" + name);
+        return found[random_.below(static_cast<unsigned>(found.size()))];
+    }
+
+    /// A file of an event, at the top or in an instance.
+    std::string any_file(const std::string& file) {
+        const std::string path = "events/" + any_event() + "/" + file;
+        if (instances_.empty() || random_.chance(50))
+            return tracing_file(path);
+        return random_.one_of(instances_) + "/" + path;
+    }
+
+    void write(Operation operation, const std::string& path, const std::string& text,
+               int flags = 0) {
+        world_.tally(operation, write_text(path, text, flags));
+    }
+
+    void enable() { write(Operation::enable, any_file("enable"), random_.chance(50) ? "1" : "0"); }
+
+    void filter() {
+        static constexpr const char* filters[] = {"0", "a > 5", "b == \"x\"", "common_pid != 7"};
+        write(Operation::filter, any_file("filter"), random_.one_of(filters));
+    }
+
+    void trigger() {
+        static constexpr const char* triggers[] = {"stacktrace:2", "hist:keys=common_pid:size=128",
+                                                   "snapshot:1"};
+        const std::string text = random_.one_of(triggers);
+        const std::string path = any_file("trigger");
+        write(Operation::trigger, path, text);
+        if (random_.chance(50))
+            enable();
+        write(Operation::trigger, path, "!" + text);
+    }
+
+    void read_files() {
+        const std::string files[] = {tracing_file("user_events_status"),
+                                     tracing_file("dynamic_events"),
+                                     any_file("format"),
+                                     any_file("hist"),
+                                     any_file("enable"),
+                                     any_file("id")};
+        Descriptor file(::open(random_.one_of(files).c_str(), O_RDONLY | O_CLOEXEC));
+        char piece[4096];
+        Outcome outcome = Outcome::of(file.number());
+        while (outcome.ok() && outcome.value() > 0)
+            outcome = Outcome::of(read(file.number(), piece, random_.below(sizeof(piece)) + 1));
+        world_.tally(Operation::read_files, outcome);
+    }
+
+    void dynamic_event() {
+        const std::string name = random_.one_of(names);
+        const std::string line = random_.chance(50)
+                                     ? "u:" + name + random_.one_of(formats)
+                                     : (random_.chance(50) ? "-:" + name : "-:" + any_event());
+        write(Operation::dynamic_events, tracing_file("dynamic_events"), line, O_APPEND);
+    }
+
+    void make_instance() {
+        if (instances_.size() >= 2)
+            return;
+        const std::string path = tracing_file("instances/" + unique_name("stress"));
+        if (world_.tally(Operation::make_instance, Outcome::of(mkdir(path.c_str(), 0700))).ok())
+            instances_.push_back(path);
+    }
+
+    void remove_instance() {
+        if (instances_.empty())
+            return;
+        world_.tally(Operation::remove_instance, Outcome::of(rmdir(instances_.back().c_str())));
+        instances_.pop_back();
+    }
+
+    /// Attaches perf to an event, and perhaps a program of BPF, for as long as a few other things
+    /// take.
+    void perf() {
+        perf_event_attr attributes{};
+        attributes.size = sizeof(attributes);
+        attributes.type = PERF_TYPE_TRACEPOINT;
+        attributes.sample_period = 1;
+        try {
+            attributes.config = std::stoul(read_text(any_file("id")));
+        } catch (const std::exception&) {
+            return;
+        }
+        const Descriptor file(static_cast<int>(syscall(
+            SYS_perf_event_open, &attributes, -1, random_.below(2), -1, PERF_FLAG_FD_CLOEXEC)));
+        const Outcome outcome = Outcome::of(file.number());
+        if (!world_.tally(Operation::perf, outcome).ok())
+            return;
+        if (random_.chance(50))
+            world_.tally(Operation::bpf, Outcome::of(ioctl(file.number(), PERF_EVENT_IOC_SET_BPF,
+                                                           program_.descriptor())));
+        for (unsigned left = random_.below(20); left > 0; left--)
+            act();
+    }
+
+    void limit() {
+        static const std::string path = "/proc/sys/kernel/user_events_max";
+        write(Operation::limit, path, "3");
+        enable();
+        write(Operation::limit, path, "32768");
+    }
+
+    /// Refused, as the books are open.
+    void unload() {
+        const Outcome outcome = Outcome::of(syscall(SYS_delete_module, "user_events", O_NONBLOCK));
+        world_.wrong += world_.tally(Operation::unload, outcome).ok();
+    }
+
+    World& world_;
+    Random random_;
+    std::vector<std::string> instances_;
+    const SeenMap map_;
+    const Program program_{map_, load_at(BPF_W, 8)};
+};
+
+} // namespace
+
+void run_administrator(World& world, unsigned seed, unsigned stream) {
+    {
+        Administrator administrator(world, Random(seed, stream));
+        administrator.run();
+    }
+    _exit(0);
+}
+
+} // namespace stress

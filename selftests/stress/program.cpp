@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "program.hpp"
+
+#include "deadline.hpp"
+#include "descriptor.hpp"
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <thread>
+#include <vector>
+
+using namespace selftest;
+
+namespace stress {
+
+namespace {
+
+constexpr unsigned files_of_program = 4;
+constexpr unsigned threads_of_program = 2;
+
+/// Open files that the threads of a program use side by side; a slot holds -1 or a descriptor. What
+/// one thread closes another may be using, as it happens in a program with a mistake.
+using Files = std::array<std::atomic<int>, files_of_program>;
+
+/// A message that passes a file, or takes one.
+struct FileMessage {
+    char byte = 0;
+    iovec part{&byte, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = "";
+    msghdr message{};
+
+    FileMessage() {
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof(control);
+    }
+    cmsghdr& header() { return *reinterpret_cast<cmsghdr*>(control); }
+};
+
+/// One thread, and the words that it registers. No other thread touches those.
+class Actor {
+public:
+    Actor(World& world, Random random, Files& files, int socket)
+        : world_(world), random_(random), files_(files), socket_(socket), memory_(pages) {
+        std::memset(memory_.at(), 0, memory_.size());
+    }
+
+    void run() {
+        while (world_.phase == Phase::chaos)
+            act();
+    }
+
+    /// A forked child does a few things more. What it shares with other threads is as they left it.
+    void run_briefly() {
+        for (unsigned left = random_.below(30); left > 0; left--)
+            act();
+    }
+
+    /// Whether each bit registered has the state, and the others are 0.
+    bool has_bits(bool state) {
+        restore_memory();
+        std::vector<std::uint64_t> expected(memory_.size() / 8);
+        for (const Pair& pair : pairs_)
+            if (state)
+                set_bit(expected, pair);
+        return std::memcmp(expected.data(), memory_.at(), memory_.size()) == 0;
+    }
+
+private:
+    static constexpr unsigned pages = 3;
+
+    struct Pair {
+        std::size_t offset;
+        unsigned bit, size;
+    };
+
+    static void set_bit(std::vector<std::uint64_t>& words, const Pair& pair) {
+        words.at(pair.offset / 8) |= 1UL << (pair.offset % 8 * 8 + pair.bit);
+    }
+
+    void act() {
+        struct Choice {
+            unsigned weight;
+            void (Actor::*act)();
+        };
+        static constexpr Choice choices[] = {
+            {8, &Actor::open_file},     {2, &Actor::close_file}, {25, &Actor::register_event},
+            {18, &Actor::unregister},   {8, &Actor::remove},     {30, &Actor::write},
+            {2, &Actor::fork_child},    {3, &Actor::pass_file},  {3, &Actor::take_file},
+            {3, &Actor::change_memory},
+        };
+        static constexpr unsigned total = [] {
+            unsigned sum = 0;
+            for (const Choice& choice : choices)
+                sum += choice.weight;
+            return sum;
+        }();
+        unsigned at = random_.below(total);
+        for (const Choice& choice : choices) {
+            if (at < choice.weight)
+                return (this->*choice.act)();
+            at -= choice.weight;
+        }
+    }
+
+    std::atomic<int>& any_slot() { return files_.at(random_.below(files_of_program)); }
+
+    void put_into_slot(int descriptor) {
+        const int old = any_slot().exchange(descriptor);
+        if (old >= 0)
+            ::close(old);
+    }
+
+    void open_file() {
+        static const std::string path = tracing_file("user_events_data");
+        const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+        world_.tally(Operation::open, Outcome::of(file));
+        if (file >= 0)
+            put_into_slot(file);
+    }
+
+    void close_file() {
+        const int file = any_slot().exchange(-1);
+        if (file >= 0)
+            world_.tally(Operation::close, Outcome::of(::close(file)));
+    }
+
+    void register_event() {
+        static constexpr unsigned flags[] = {0, 0, 0, 2, 2, 1, 3};
+        Pair pair{random_.below(pages * 8) * (page_size / 8), 0, random_.chance(50) ? 4U : 8U};
+        pair.bit = random_.below(pair.size * 8);
+        const std::string command = std::string(random_.one_of(names)) + random_.one_of(formats);
+        user_reg reg = registration(memory_.at(pair.offset), pair.bit, command.c_str(), pair.size,
+                                    random_.one_of(flags));
+        const Outcome outcome = Outcome::of(ioctl(any_slot(), DIAG_IOCSREG, &reg));
+        if (!world_.tally(Operation::register_event, outcome).ok())
+            return;
+        world_.wrong += is_registered(pair);
+        pairs_.push_back(pair);
+    }
+
+    bool is_registered(const Pair& pair) const {
+        return std::ranges::any_of(pairs_, [&](const Pair& other) {
+            return other.offset == pair.offset && other.bit == pair.bit;
+        });
+    }
+
+    void unregister() {
+        if (pairs_.empty() || random_.chance(10)) {
+            user_unreg absent = unregistration(memory_.at(8), random_.below(32));
+            world_.tally(Operation::unregister,
+                         Outcome::of(ioctl(any_slot(), DIAG_IOCSUNREG, &absent)));
+            return;
+        }
+        const auto at = pairs_.begin() + random_.below(static_cast<unsigned>(pairs_.size()));
+        user_unreg unreg = unregistration(memory_.at(at->offset), at->bit);
+        const Outcome outcome = Outcome::of(ioctl(any_slot(), DIAG_IOCSUNREG, &unreg));
+        world_.tally(Operation::unregister, outcome);
+        // Ended, but the memory could not be written: the bit stays.
+        if (outcome == fails(EFAULT))
+            clear_after_failure(*at);
+        if (outcome.ok() || outcome == fails(EFAULT))
+            pairs_.erase(at);
+    }
+
+    void clear_after_failure(const Pair& pair) {
+        restore_memory();
+        auto word = std::atomic_ref(*memory_.at<std::uint32_t>(pair.offset + pair.bit / 32 * 4UL));
+        word &= ~(1U << pair.bit % 32);
+    }
+
+    void remove() {
+        world_.tally(Operation::remove,
+                     Outcome::of(ioctl(any_slot(), DIAG_IOCSDEL, random_.one_of(names))));
+    }
+
+    void write() {
+        static constexpr unsigned sizes[] = {0, 4, 20, 28, 60, 300, 4000, 9000};
+        std::uint32_t index = random_.below(6);
+        std::vector<char> payload(random_.one_of(sizes));
+        iovec parts[] = {{&index, sizeof(index)}, {payload.data(), payload.size()}};
+        world_.tally(Operation::write, Outcome::of(writev(any_slot(), parts, 2)));
+    }
+
+    void fork_child() {
+        const pid_t child = fork();
+        world_.tally(Operation::fork, Outcome::of(child));
+        if (child == 0)
+            live_as_child();
+        if (child < 0)
+            return;
+        if (random_.chance(30)) {
+            kill(child, SIGKILL);
+            world_.tally(Operation::kill, succeeds());
+        }
+        waitpid(child, nullptr, 0);
+    }
+
+    [[noreturn]] void live_as_child() {
+        run_briefly();
+        if (random_.chance(30)) {
+            world_.tally(Operation::exec, succeeds());
+            execl("/proc/self/exe", "stress", "--briefly", nullptr);
+        }
+        _exit(0);
+    }
+
+    void pass_file() {
+        const int file = any_slot();
+        FileMessage passed;
+        passed.header().cmsg_level = SOL_SOCKET;
+        passed.header().cmsg_type = SCM_RIGHTS;
+        passed.header().cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(&passed.header()), &file, sizeof(file));
+        world_.tally(Operation::pass_file,
+                     Outcome::of(sendmsg(socket_, &passed.message, MSG_DONTWAIT)));
+    }
+
+    void take_file() {
+        FileMessage taken;
+        const Outcome outcome =
+            Outcome::of(recvmsg(socket_, &taken.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+        world_.tally(Operation::take_file, outcome);
+        int file = -1;
+        if (!outcome.ok() || taken.header().cmsg_type != SCM_RIGHTS)
+            return;
+        std::memcpy(&file, CMSG_DATA(&taken.header()), sizeof(file));
+        put_into_slot(file);
+    }
+
+    void change_memory() {
+        std::byte* page = memory_.at(random_.below(pages) * page_size);
+        int result = 0;
+        switch (random_.below(3)) {
+        case 0:
+            // The words that are there are 0 from now on, until their events change.
+            result = madvise(page, page_size, MADV_DONTNEED);
+            break;
+        case 1:
+            result = mprotect(page, page_size, PROT_READ);
+            break;
+        default:
+            restore_memory();
+        }
+        world_.tally(Operation::change_memory, Outcome::of(result));
+    }
+
+    void restore_memory() { memory_.protect(PROT_READ | PROT_WRITE); }
+
+    World& world_;
+    Random random_;
+    Files& files_;
+    int socket_;
+    Mapping memory_;
+    std::vector<Pair> pairs_;
+};
+
+/// Waits for a phase, looks, and tells.
+void look(World& world, Phase phase, bool state, std::vector<std::unique_ptr<Actor>>& actors) {
+    while (world.phase < phase)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (world.phase != phase)
+        return;
+    const bool right = std::ranges::all_of(actors, [&](auto& actor) {
+        return eventually([&] { return actor->has_bits(state); }, std::chrono::seconds(5));
+    });
+    world.wrong += !right;
+    world.looked++;
+}
+
+} // namespace
+
+void run_program(World& world, unsigned seed, unsigned stream, int socket) {
+    Files files;
+    for (auto& file : files)
+        file = -1;
+    std::vector<std::unique_ptr<Actor>> actors;
+    for (unsigned i = 0; i < threads_of_program; i++)
+        actors.push_back(
+            std::make_unique<Actor>(world, Random(seed, stream * 16 + i), files, socket));
+    {
+        std::vector<std::jthread> threads;
+        threads.reserve(actors.size());
+        for (auto& actor : actors)
+            threads.emplace_back([&actor] { actor->run(); });
+    }
+    look(world, Phase::disabled, false, actors);
+    look(world, Phase::enabled, true, actors);
+    while (world.phase < Phase::end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    _exit(0);
+}
+
+void run_book_keeper(World& world, unsigned seed, unsigned stream, int file, std::uint32_t index) {
+    Random random(seed, stream);
+    while (world.phase == Phase::chaos) {
+        std::uint64_t number = world.begun++;
+        std::vector<char> more(random.below(200));
+        iovec parts[] = {
+            {&index, sizeof(index)}, {&number, sizeof(number)}, {more.data(), more.size()}};
+        const Outcome outcome = Outcome::of(writev(file, parts, 3));
+        if (world.tally(Operation::write_books, outcome).ok())
+            world.succeeded++;
+        // The others have something to do as well.
+        if (random.chance(20))
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    _exit(0);
+}
+
+int run_briefly() {
+    Word word{0};
+    DataFile file;
+    user_reg reg = registration(&word, 0, "stress_a u32 a");
+    if (!Outcome::of(ioctl(file.descriptor(), DIAG_IOCSREG, &reg)).ok())
+        return 1;
+    file.record(reg.write_index, Payload().add(1U));
+    return 0;
+}
+
+} // namespace stress
