@@ -12,7 +12,11 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <dlfcn.h>
+#include <list>
+#include <set>
+#include <sys/syscall.h>
 #include <thread>
 
 using namespace selftest;
@@ -31,6 +35,32 @@ bool is_payload(const Bytes& sampled, const Bytes& written) {
 const void* object_of(const void* address) {
     Dl_info info;
     return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+/// The system call, made here and not in the C library. The frame's address is asked for so that
+/// there is one, which a call graph can follow.
+[[gnu::noinline]] long write_here(int file, const Bytes& bytes) {
+    asm volatile("" : : "r"(__builtin_frame_address(0)));
+    long result;
+    asm volatile("syscall"
+                 : "=a"(result)
+                 : "0"(SYS_write), "D"(file), "S"(bytes.data()), "d"(bytes.size())
+                 : "rcx", "r11", "memory");
+    return result;
+}
+
+[[gnu::noinline]] long call_write_here(int file, const Bytes& bytes) {
+    asm volatile("" : : "r"(__builtin_frame_address(0)));
+    const long result = write_here(file, bytes);
+    // Not the last thing to do, so that it is no jump.
+    asm volatile("" : : : "memory");
+    return result;
+}
+
+/// Whether an address is in the code of one of these two.
+bool is_in(std::uint64_t address, long (*function)(int, const Bytes&)) {
+    const auto start = reinterpret_cast<std::uint64_t>(function);
+    return address > start && address < start + 64;
 }
 
 } // namespace
@@ -230,6 +260,54 @@ TEST_CASE("A call chain begins in the program's code") {
     const auto* first = reinterpret_cast<const void*>(*(user + 1));
     REQUIRE(object_of(first) != nullptr);
     CHECK(object_of(first) == object_of(reinterpret_cast<const void*>(&write)));
+}
+
+TEST_CASE("A call chain goes from the system call through the program's own frames") {
+    Registered registered(" u32 a");
+    PerfEvent perf(perf_sampling(registered.event, PERF_SAMPLE_CALLCHAIN));
+    const Bytes bytes = Payload().add(registered.index).add(1u).bytes();
+    REQUIRE(call_write_here(registered.file.descriptor(), bytes) == 8);
+    const auto samples = perf.samples();
+    REQUIRE(samples.size() == 1);
+    const auto& chain = samples[0].callchain;
+    REQUIRE(chain.size() >= 4);
+    CHECK(chain[0] == static_cast<std::uint64_t>(PERF_CONTEXT_USER));
+    CHECK(is_in(chain[1], write_here));
+    CHECK(is_in(chain[2], call_write_here));
+}
+
+TEST_CASE("perf samples a task, its children and its threads, on every CPU") {
+    Registered registered(" u32 a");
+    perf_event_attr attributes = perf_sampling(registered.event, PERF_SAMPLE_TID);
+    attributes.inherit = 1;
+    std::list<PerfEvent> cpus;
+    for (int cpu : {0, 1})
+        cpus.emplace_back(attributes, 0, cpu);
+    const auto record = [&](std::uint32_t a) {
+        const OnCpu on_cpu(static_cast<int>(a % 2));
+        return registered.record(Payload().add(a)) == succeeds(8);
+    };
+    const auto in_grandchild = [&] { return in_child([&] { return record(3) ? 0 : 1; }); };
+    CHECK(record(0));
+    CHECK(record(1));
+    CHECK(in_child([&] { return record(2) && in_grandchild() == 0 ? 0 : 1; }) == 0);
+    bool recorded = false;
+    std::thread([&] { recorded = record(5); }).join();
+    CHECK(recorded);
+
+    std::vector<std::uint32_t> values;
+    std::set<std::uint32_t> pids, tids;
+    for (PerfEvent& perf : cpus)
+        for (const PerfSample& sample : perf.samples()) {
+            std::uint32_t a = 0;
+            std::memcpy(&a, sample.payload.data(), sizeof(a));
+            values.push_back(a);
+            pids.insert(sample.pid);
+            tids.insert(sample.tid);
+        }
+    CHECK(values == std::vector<std::uint32_t>{0, 2, 1, 3, 5});
+    CHECK(pids.size() == 3);
+    CHECK(tids.size() == 4);
 }
 
 TEST_CASE("A payload that is too large for perf alone is E2BIG") {
