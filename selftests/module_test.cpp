@@ -123,7 +123,6 @@ TEST_CASE("Unloading takes everything back, and loading brings it again") {
 TEST_CASE("The module loads and unloads a hundred times") {
     Loaded loaded;
     REQUIRE(eventually([] { return unload().ok(); }));
-    Word word{0};
     for (int round = 0; round < 100; round++) {
         INFO("round " << round);
         REQUIRE(load() == succeeds());
