@@ -77,6 +77,7 @@ static struct ue_index_array *ue_index_grow(struct ue_index_table *table)
 	new->capacity = capacity;
 	if (old)
 		memcpy(new->events, old->events, nr * sizeof(*old->events));
+	/* Pairs with ue_index_event(). */
 	smp_store_release(&table->array, new);
 	return new;
 }

@@ -70,9 +70,10 @@ int ue_index_claim(struct ue_index_table *table, struct ue_event *event,
 static inline struct ue_event *ue_index_event(struct ue_index_table *table,
 					      u32 index)
 {
-	/* Both pair with ue_index_add(): who sees the index sees its event. */
+	/* Pairs with ue_index_grow(). */
 	struct ue_index_array *array = smp_load_acquire(&table->array);
 
+	/* Pairs with ue_index_add(): who sees the index sees its event. */
 	if (likely(array && index < smp_load_acquire(&array->nr)))
 		return array->events[index];
 	return NULL;

@@ -154,7 +154,7 @@ static enum ue_outcome ue_record_ftrace(struct trace_event_file *file,
  * begin where the program made its system call.
  */
 static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
-				      void *record, size_t size)
+					       void *record, size_t size)
 {
 	struct hlist_head *events = this_cpu_ptr(call->perf_events);
 	const size_t used = UE_RECORD_HEADER + size;
