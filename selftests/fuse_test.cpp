@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Programs whose memory is a file that never answers, and programs that hold their mmap_lock for as
+// long as that: they delay their own bits, nobody else's.
+#include "child.hpp"
+#include "deadline.hpp"
+#include "fuse.hpp"
+#include "mapping.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <thread>
+
+using namespace selftest;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// How often an event can be enabled and disabled before the time is over, up to a number.
+unsigned flips(const Event& event, unsigned most, std::chrono::seconds limit) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    unsigned done = 0;
+    for (; done < most && std::chrono::steady_clock::now() < end; done++) {
+        expect(event.enable(), "enable");
+        expect(event.disable(), "disable");
+    }
+    return done;
+}
+
+/// Ends the waiting for a file before whoever waits is waited for, also when a test fails.
+struct EndsFirst {
+    SilentFile& file;
+    ~EndsFirst() { file.end(); }
+};
+
+/// A thread's state in /proc: S, D and so on.
+char state_of(pid_t process, pid_t thread) {
+    const std::string stat =
+        read_text("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/stat");
+    return stat.at(stat.rfind(')') + 2);
+}
+
+} // namespace
+
+TEST_CASE("A program whose page is in a file that never answers delays nobody but itself") {
+    const Event event(unique_name("silent"));
+    Word word{0};
+    DataFile file;
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    SilentFile silent;
+    Child hinderer([&](Channel& channel) -> int {
+        Mapping memory(1);
+        DataFile own;
+        own.index_of(memory.at(), 0, event.name());
+        const Descriptor backing = Descriptor::open(silent.path(), O_RDWR);
+        if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                 backing.number(), 0) != memory.at())
+            throw_errno("mmap");
+        channel.send('r');
+        channel.receive<char>();
+        _exit(0);
+    });
+    const EndsFirst ends_first{silent};
+    REQUIRE(hinderer.channel().receive<char>() == 'r');
+    CHECK_FALSE(silent.is_waited_for());
+    REQUIRE(event.enable() == succeeds(1));
+    CHECK(word == 1);
+    CHECK(eventually([&] { return silent.is_waited_for(); }));
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(flips(event, 100, 20s) == 100);
+    {
+        const Enabled enabled{event};
+        CHECK(word == 1);
+        const Instance instance;
+        CHECK(exists(instance.path("trace")));
+    }
+    CHECK(word == 0);
+    REQUIRE(file.unregister(&word, 0) == succeeds());
+    file.close();
+    // Killed, its memory is still waited for; the server's end is that of the waiting.
+    hinderer.kill();
+    silent.end();
+    CHECK(event.goes());
+}
+
+TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself") {
+    const Event event(unique_name("locked"));
+    Word word{0};
+    DataFile file;
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    SilentFile silent;
+    Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    struct Threads {
+        std::atomic<pid_t> waiter;
+        /// The lock is held.
+        std::atomic<bool> held;
+    };
+    auto& threads = *shared.at<Threads>();
+    Child hinderer([&](Channel& channel) -> int {
+        Mapping memory(1);
+        DataFile own;
+        own.index_of(memory.at(), 0, event.name());
+        const Descriptor backing = Descriptor::open(silent.path(), O_RDWR);
+        Mapping absent(1, PROT_READ | PROT_WRITE, MAP_PRIVATE, backing.number());
+        std::thread waiter([&] {
+            threads.waiter = gettid();
+            eventually([&] { return threads.held.load(); });
+            // Waits for that, and whoever comes later waits for this.
+            memory.protect(PROT_READ | PROT_WRITE);
+        });
+        std::thread holder([&] {
+            Word here{0};
+            // A thread that begins would wait for the lock.
+            eventually([&] { return threads.waiter != 0; });
+            // A futex operation brings in the page that it is to change with the lock held.
+            syscall(SYS_futex, &here, FUTEX_WAKE_OP_PRIVATE, 1, 1, absent.at(),
+                    FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_EQ, 0));
+        });
+        holder.join();
+        waiter.join();
+        channel.send(eventually([&] { return *memory.at<Word>() == 1; }));
+        _exit(0);
+    });
+    const EndsFirst ends_first{silent};
+    REQUIRE(eventually([&] { return silent.is_waited_for(); }));
+    threads.held = true;
+    const auto waits = [&] { return state_of(hinderer.pid(), threads.waiter) == 'D'; };
+    REQUIRE(eventually([&] { return threads.waiter != 0 && waits(); }));
+
+    REQUIRE(event.enable() == succeeds(1));
+    CHECK(word == 1);
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(flips(event, 100, 20s) == 100);
+    REQUIRE(event.enable() == succeeds(1));
+    CHECK(word == 1);
+    // All that while it was hindered.
+    CHECK(waits());
+    silent.end();
+    CHECK(hinderer.channel().receive<bool>());
+    CHECK(hinderer.wait() == 0);
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(word == 0);
+}

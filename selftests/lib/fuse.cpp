@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fuse.hpp"
+
+#include "mapping.hpp"
+#include "text_file.hpp"
+#include "user_events.hpp"
+
+#include <array>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <stdexcept>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+namespace selftest {
+
+namespace {
+
+constexpr std::uint64_t file_node = 2;
+
+fuse_attr attributes(std::uint64_t node) {
+    fuse_attr attr{};
+    attr.ino = node;
+    attr.size = node == file_node ? page_size : 0;
+    attr.mode = node == file_node ? S_IFREG | 0666 : S_IFDIR | 0777;
+    attr.nlink = 1;
+    return attr;
+}
+
+template <typename T>
+void answer(const Descriptor& device, const fuse_in_header& request, const T& body) {
+    fuse_out_header header{sizeof(header) + sizeof(body), 0, request.unique};
+    const iovec parts[] = {{&header, sizeof(header)}, {const_cast<T*>(&body), sizeof(body)}};
+    // Fails where the one who asked is gone.
+    (void)!writev(device.number(), parts, 2);
+}
+
+void answer_error(const Descriptor& device, const fuse_in_header& request, int error) {
+    const fuse_out_header header{sizeof(header), -error, request.unique};
+    (void)!write(device.number(), &header, sizeof(header));
+}
+
+/// Opens the device. Not every kernel has it built in: then the module is where selftests/vm/run
+/// puts it.
+Descriptor open_device() {
+    if (!exists("/dev/fuse")) {
+        const Descriptor module = Descriptor::open("/modules/fuse.ko", O_RDONLY);
+        expect(Outcome::of(syscall(SYS_finit_module, module.number(), "", 0)), "load fuse.ko");
+    }
+    return Descriptor::open("/dev/fuse", O_RDWR);
+}
+
+} // namespace
+
+SilentFile::SilentFile() : directory_("/tmp/" + unique_name("fuse")), device_(open_device()) {
+    const std::string options =
+        "fd=" + std::to_string(device_.number()) + ",rootmode=40000,user_id=0,group_id=0";
+    if (mkdir(directory_.c_str(), 0755) != 0 ||
+        mount("selftest", directory_.c_str(), "fuse", 0, options.c_str()) != 0)
+        throw_errno("mount " + directory_);
+    server_ = std::jthread([this] { serve(); });
+}
+
+SilentFile::~SilentFile() {
+    end();
+    server_.join();
+    rmdir(directory_.c_str());
+}
+
+void SilentFile::end() {
+    umount2(directory_.c_str(), MNT_FORCE);
+    umount2(directory_.c_str(), MNT_DETACH);
+}
+
+void SilentFile::serve() {
+    alignas(8) std::array<char, FUSE_MIN_READ_BUFFER + (1 << 17)> buffer;
+    ssize_t size;
+    // Fails when the file system is unmounted.
+    while ((size = read(device_.number(), buffer.data(), buffer.size())) > 0 ||
+           (size < 0 && (errno == EINTR || errno == ENOENT))) {
+        if (size < 0)
+            continue;
+        fuse_in_header request;
+        std::memcpy(&request, buffer.data(), sizeof(request));
+        switch (request.opcode) {
+        case FUSE_INIT: {
+            fuse_init_out init{};
+            init.major = FUSE_KERNEL_VERSION;
+            init.minor = FUSE_KERNEL_MINOR_VERSION;
+            init.max_readahead = static_cast<unsigned>(page_size);
+            init.max_write = static_cast<unsigned>(page_size);
+            answer(device_, request, init);
+            break;
+        }
+        case FUSE_LOOKUP: {
+            fuse_entry_out entry{};
+            entry.nodeid = file_node;
+            entry.attr_valid = entry.entry_valid = 3600;
+            entry.attr = attributes(file_node);
+            answer(device_, request, entry);
+            break;
+        }
+        case FUSE_GETATTR: {
+            fuse_attr_out attr{};
+            attr.attr_valid = 3600;
+            attr.attr = attributes(request.nodeid);
+            answer(device_, request, attr);
+            break;
+        }
+        case FUSE_OPEN:
+            answer(device_, request, fuse_open_out{});
+            break;
+        case FUSE_READ:
+            reads_++;
+            break;
+        case FUSE_FORGET:
+        case FUSE_BATCH_FORGET:
+        case FUSE_INTERRUPT:
+            break;
+        case FUSE_FLUSH:
+        case FUSE_RELEASE:
+            answer_error(device_, request, 0);
+            break;
+        default:
+            answer_error(device_, request, ENOSYS);
+        }
+    }
+}
+
+} // namespace selftest
