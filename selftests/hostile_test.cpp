@@ -3,6 +3,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
@@ -51,8 +52,9 @@ private:
         file.index_of(memory.at(), 0, event.name());
         auto fault = std::make_unique<Userfault>(memory, kind);
         channel.send('r');
-        while (true)
-            switch (channel.receive<Request>()) {
+        // Until it is killed: among hundreds it may not be asked for long.
+        for (Request request; read(channel.descriptor(), &request, 1) == 1;)
+            switch (request) {
             case Request::hinders:
                 channel.send(fault->is_waited_for());
                 break;
@@ -180,13 +182,14 @@ TEST_CASE("Nobody else waits while a change of state waits for a program") {
             returned = true;
         });
         REQUIRE(eventually([&] { return hinderer.hinders(); }));
-        {
-            // Each of these takes event_mutex.
-            Instance instance;
-            CHECK(file.register_event(&word, 0, event.name()) == succeeds());
-            CHECK(file.unregister(&word, 0) == succeeds());
-        }
+        // Each of these takes event_mutex.
+        CHECK(file.register_event(&word, 0, event.name()) == succeeds());
+        CHECK(file.unregister(&word, 0) == succeeds());
         meanwhile += !returned;
+        {
+            const Instance instance;
+            CHECK(exists(instance.path("trace")));
+        }
         // Whoever changes something else meanwhile is not done until his own bits are written.
         absent.take_away();
         REQUIRE(other.enable() == succeeds(1));
