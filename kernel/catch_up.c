@@ -20,11 +20,16 @@
 #include "enabler.h"
 #include "process.h"
 
+/* Without any progress; and for each that is expected, at the most. */
 #define UE_CATCH_UP_TIME	msecs_to_jiffies(200)
+#define UE_CATCH_UP_EACH	msecs_to_jiffies(10)
 
 /* Protected by ue_enabler_mutex, but that @ue_nr_expected is read without. */
 static LIST_HEAD(ue_expected);
 static unsigned int ue_nr_expected;
+
+/* Those that have ceased to be expected; counted, and read, likewise. */
+static unsigned long ue_nr_done;
 
 static DECLARE_WAIT_QUEUE_HEAD(ue_caught_up);
 
@@ -41,6 +46,7 @@ void ue_catch_up_done(struct ue_process *process)
 	if (list_empty(&process->expected))
 		return;
 	list_del_init(&process->expected);
+	WRITE_ONCE(ue_nr_done, ue_nr_done + 1);
 	WRITE_ONCE(ue_nr_expected, ue_nr_expected - 1);
 	if (!ue_nr_expected)
 		wake_up_all(&ue_caught_up);
@@ -56,11 +62,24 @@ static void ue_catch_up_give_up(void)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
+/*
+ * As long as some catch up, the others may just be many. Yet each may take only
+ * so much longer, lest they take turns at it.
+ */
 static void ue_catch_up_wait(struct callback_head *task_work)
 {
-	long left = wait_event_killable_timeout(ue_caught_up,
-						!READ_ONCE(ue_nr_expected),
-						UE_CATCH_UP_TIME);
+	const unsigned long end = jiffies + UE_CATCH_UP_TIME +
+		READ_ONCE(ue_nr_expected) * UE_CATCH_UP_EACH;
+	unsigned long nr_done;
+	long left;
+
+	do {
+		nr_done = READ_ONCE(ue_nr_done);
+		left = wait_event_killable_timeout(ue_caught_up,
+						   !READ_ONCE(ue_nr_expected),
+						   UE_CATCH_UP_TIME);
+	} while (!left && nr_done != READ_ONCE(ue_nr_done) &&
+		 time_before(jiffies, end));
 
 	if (!left)
 		ue_catch_up_give_up();

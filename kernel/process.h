@@ -26,7 +26,7 @@ struct ue_enabler_set;
  * @all: its place among all
  * @references: one of the notifier, one while @behind
  * @work: brings all bits up to date, where the workqueue does that
- * @threadless: its place among those that are to get a thread for it
+ * @waiting: its place among those for whom the workqueue has no place
  * @lock: taken to change the set in place, which needs the only share of it,
  *	and to take another share of it
  * @behind: it is to be brought up to date, or is just being; changed with
@@ -53,7 +53,7 @@ struct ue_process {
 	struct list_head all;
 	refcount_t references;
 	struct work_struct work;
-	struct list_head threadless;
+	struct list_head waiting;
 	spinlock_t lock;
 	bool behind;
 	bool again;

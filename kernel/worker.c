@@ -3,8 +3,9 @@
  * Work that waits for the memory of one address space.
  *
  * A program can hinder its own worker for as long as it likes, and a workqueue
- * runs so many items at a time and no more. What is beyond that number here
- * gets a thread of its own, so that those who hang keep nobody waiting.
+ * runs so many items at a time and no more. What is beyond that number waits
+ * for a place, and when it has waited too long gets a thread of its own, so
+ * that those who hang keep nobody waiting.
  */
 #include <linux/err.h>
 #include <linux/jiffies.h>
@@ -21,15 +22,15 @@
 /* Well below what a workqueue runs at a time (WQ_DFL_ACTIVE). */
 #define UE_IN_QUEUE_MAX		128
 
-/* When to try again where a thread can't be made. */
-#define UE_THREAD_RETRY		msecs_to_jiffies(100)
+/* How long to wait for a place; also, to try again to make a thread. */
+#define UE_PLACE_WAIT		msecs_to_jiffies(20)
 
 static struct workqueue_struct *ue_workqueue;
 static void (*ue_worker_settle)(struct ue_process *process);
 
 /* Protected by ue_enabler_mutex. */
 static unsigned int ue_nr_in_queue;
-static LIST_HEAD(ue_threadless);
+static LIST_HEAD(ue_waiting);
 
 /* Return: false when there is more to do. */
 static bool ue_worker_done(struct ue_process *process)
@@ -64,12 +65,29 @@ static void ue_worker_run(struct ue_process *process)
 	mmdrop(mm);
 }
 
+static struct ue_process *ue_waiting_first(void)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	return list_first_entry_or_null(&ue_waiting, struct ue_process,
+					waiting);
+}
+
 void ue_worker_work(struct work_struct *work)
 {
+	struct ue_process *next;
+
 	ue_worker_run(container_of(work, struct ue_process, work));
 
+	/* The place is the next one's. */
 	mutex_lock(&ue_enabler_mutex);
-	ue_nr_in_queue--;
+	next = ue_waiting_first();
+	if (next) {
+		list_del_init(&next->waiting);
+		queue_work(ue_workqueue, &next->work);
+		module_put(THIS_MODULE);
+	} else {
+		ue_nr_in_queue--;
+	}
 	mutex_unlock(&ue_enabler_mutex);
 }
 
@@ -79,15 +97,23 @@ static int ue_worker_thread(void *process)
 	module_put_and_kthread_exit(0);
 }
 
-static struct ue_process *ue_threadless_first(void)
+static struct ue_process *ue_take_waiting(void)
 {
 	struct ue_process *process;
 
 	mutex_lock(&ue_enabler_mutex);
-	process = list_first_entry_or_null(&ue_threadless, struct ue_process,
-					   threadless);
+	process = ue_waiting_first();
+	if (process)
+		list_del_init(&process->waiting);
 	mutex_unlock(&ue_enabler_mutex);
 	return process;
+}
+
+static void ue_wait_again(struct ue_process *process)
+{
+	mutex_lock(&ue_enabler_mutex);
+	list_add(&process->waiting, &ue_waiting);
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /* Makes threads, which has to wait for memory, where nothing is held. */
@@ -96,17 +122,15 @@ static void ue_make_threads(struct work_struct *work)
 	struct ue_process *process;
 	struct task_struct *thread;
 
-	while ((process = ue_threadless_first())) {
+	while ((process = ue_take_waiting())) {
 		thread = kthread_create(ue_worker_thread, process,
 					"user_events");
 		if (IS_ERR(thread)) {
+			ue_wait_again(process);
 			schedule_delayed_work(to_delayed_work(work),
-					      UE_THREAD_RETRY);
+					      UE_PLACE_WAIT);
 			return;
 		}
-		mutex_lock(&ue_enabler_mutex);
-		list_del(&process->threadless);
-		mutex_unlock(&ue_enabler_mutex);
 		wake_up_process(thread);
 	}
 }
@@ -130,10 +154,10 @@ void ue_worker_start(struct ue_process *process)
 		queue_work(ue_workqueue, &process->work);
 		return;
 	}
-	/* Given back as the thread's last act. */
+	/* Given back with a place in the queue, or as the thread's last act. */
 	__module_get(THIS_MODULE);
-	list_add_tail(&process->threadless, &ue_threadless);
-	schedule_delayed_work(&ue_thread_maker, 0);
+	list_add_tail(&process->waiting, &ue_waiting);
+	schedule_delayed_work(&ue_thread_maker, UE_PLACE_WAIT);
 }
 
 int ue_workers_init(void (*settle)(struct ue_process *process))
@@ -145,7 +169,7 @@ int ue_workers_init(void (*settle)(struct ue_process *process))
 
 void ue_workers_exit(void)
 {
-	/* Threads, made and to be made, hold the module; the maker has ended. */
+	/* Nobody waits, and no thread is left: those hold the module. */
 	cancel_delayed_work_sync(&ue_thread_maker);
 	destroy_workqueue(ue_workqueue);
 }
