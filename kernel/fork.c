@@ -9,8 +9,10 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/jiffies.h>
 #include <linux/mempool.h>
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>
@@ -24,6 +26,8 @@
 
 /* Forks that find memory when there is none. */
 #define UE_FORKS_RESERVED	64
+
+#define UE_FORK_RETRY		msecs_to_jiffies(10)
 
 /**
  * struct ue_fork - what a child is to do
@@ -85,14 +89,26 @@ static void ue_fork_settle(struct ue_fork *fork)
 		ue_registrations_settle(process);
 }
 
+/* Where there is no memory, the child does not begin before there is some. */
+static int ue_fork_know_at_last(struct ue_fork *fork)
+{
+	int err = ue_fork_know_anyway(fork);
+
+	while (err == -ENOMEM && !fatal_signal_pending(current)) {
+		schedule_timeout_killable(UE_FORK_RETRY);
+		err = ue_fork_know_anyway(fork);
+	}
+	return err;
+}
+
 static void ue_fork_task_work(struct callback_head *task_work)
 {
 	struct ue_fork *fork = container_of(task_work, struct ue_fork,
 					    task_work);
 
 	fork->mm = current->mm;
-	/* No memory: killed before it has run. */
-	if (fork->mm && !ue_fork_know_anyway(fork))
+	/* No address space: killed before it has run. */
+	if (fork->mm && !ue_fork_know_at_last(fork))
 		ue_fork_settle(fork);
 	else
 		ue_share_drop(fork->share.set);

@@ -92,8 +92,6 @@ static bool ue_event_name_valid(const char *name)
 {
 	static const char * const taken[] = { ".", "..", "enable", "filter" };
 
-	if (!name || !*name)
-		return false;
 	for (int i = 0; i < ARRAY_SIZE(taken); i++) {
 		if (!strcmp(name, taken[i]))
 			return false;
@@ -350,10 +348,10 @@ int ue_format_parse(const char *command, struct ue_format **result)
 	int err;
 
 	/*
-	 * The kept text is no longer than the command, but that a field's
-	 * end, the ';' or the NUL, becomes the NUL of its last word.
+	 * The kept text is no longer than the command: what separates two
+	 * words or two fields there becomes the NUL of what it ends.
 	 */
-	format = kzalloc(struct_size(format, fields, nr) + length + nr,
+	format = kzalloc(struct_size(format, fields, nr) + length,
 			 GFP_KERNEL_ACCOUNT);
 	copy = kstrdup(command, GFP_KERNEL);
 	err = -ENOMEM;

@@ -102,13 +102,17 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 
 static int __init ue_find_kallsyms(void)
 {
-	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
+	/* Never armed, so that nothing has to be disarmed, which could fail. */
+	struct kprobe probe = {
+		.symbol_name = "kallsyms_lookup_name",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
 	int err = register_kprobe(&probe);
 
 	if (err) {
 		pr_err("this kernel gives no address for kallsyms_lookup_name, without which no other symbol is found (%d)\n",
 		       err);
-		return -ENOENT;
+		return err;
 	}
 	UE_SET_FUNCTION(kallsyms_lookup_name, probe.addr);
 	unregister_kprobe(&probe);
