@@ -53,6 +53,24 @@ stress: ## everything at once for STRESS_SECONDS=60, random from SEED= (about 2 
 STRESS_SECONDS ?= 60
 SEED ?=
 
+.PHONY: test-debug
+test-debug: ## run all tests, and with failing memory, on the debug kernel (first: builds it)
+	@$(packages) build vm tests
+	+@selftests/vm/module debug build/debug
+	@$(MAKE) selftests
+	@rm -f $(results)/debug/*.tap
+	@selftests/vm/run --timeout 300 $(tools:%=--add %) debug $(tests) \
+		build/selftests/debug/fault_test build/selftests/debug/leak_test || :
+	prove --failures --recurse --ext .tap $(results)/debug
+
+SEQUENCES ?= 100
+
+.PHONY: differential
+differential: ## the same SEQUENCES=100 of operations with user_events built in and with ours
+	@$(packages) build vm tests
+	@$(MAKE) modules-6.12 selftests
+	@selftests/differential/run "$(SEED)" $(SEQUENCES)
+
 .PHONY: vm
 vm: ## boot KERNEL=6.12 with the module and the tests, run RUN="command" in it
 	@[ "$$RUN" ] || { echo 'make vm [KERNEL=6.12] RUN="command"' >&2; exit 1; }

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Each allocation, and each copy from or to user memory, of each way into the module fails in turn.
+// The answer is an errno that says so, nothing stays behind, and the same call works afterwards.
+// Needs a kernel with fault injection.
+#include "child.hpp"
+#include "deadline.hpp"
+#include "faults.hpp"
+#include "perf.hpp"
+#include "registered.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <sched.h>
+#include <set>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+using namespace selftest;
+
+namespace {
+
+const std::string dynamic_events = tracing_file("dynamic_events");
+
+/// What the failures of one entry point may look like.
+using Errors = std::set<int>;
+
+/// No memory, or none that can be read or written.
+const Errors plain{ENOMEM, EFAULT};
+
+/// Has each thing fail that can: `attempt` makes the call with the n-th failing, until there is no
+/// n-th any more.
+void fail_each(const std::string& name, const Errors& errors,
+               const std::function<Attempt(unsigned)>& attempt) {
+    constexpr unsigned too_many = 20000;
+    INFO(name);
+    std::map<int, unsigned> answers;
+    unsigned n = 1;
+    for (; n < too_many; n++) {
+        INFO("failing number " << n);
+        const Attempt result = attempt(n);
+        if (result.again != 0 || (result.error != 0 && !errors.contains(result.error)))
+            CHECK(fails(result.error) == succeeds());
+        CHECK(fails(result.again) == fails(0));
+        if (!result.hit) {
+            CHECK(fails(result.error) == fails(0));
+            break;
+        }
+        answers[result.error]++;
+    }
+    CHECK(n > 1);
+    CHECK(n < too_many);
+    std::cout << "# " << name << ": " << n - 1 << " faults:";
+    for (const auto& [error, count] : answers)
+        std::cout << " " << (error ? strerrorname_np(error) : "success") << " " << count;
+    std::cout << std::endl;
+}
+
+/// The same for a call in this process, between what sets it up and what undoes it. Both are
+/// undisturbed.
+void fail_each_call(const std::string& name, const Errors& errors,
+                    const std::function<void()>& prepare, const std::function<Outcome()>& call,
+                    const std::function<void()>& undo) {
+    Faults faults;
+    fail_each(name, errors, [&](unsigned n) {
+        prepare();
+        const Attempt result = faults.attempt(n, call);
+        undo();
+        return result;
+    });
+}
+
+void nothing() {}
+
+/// The event of a command, as tracing knows it.
+Event event_of(const std::string& command) {
+    const std::string name = command.substr(0, command.find(' '));
+    for (const std::string& line : lines_of(status())) {
+        if (line == name)
+            return Event(name);
+        if (line.starts_with(name + "."))
+            return Event(line, USER_EVENTS_MULTI_SYSTEM);
+    }
+    throw std::runtime_error("no event of " + command);
+}
+
+/// Looks at the end whether all is as it was at the beginning.
+class Unchanged {
+public:
+    Unchanged() : active_(status_count("Active: ")), busy_(status_count("Busy: ")) {}
+    Unchanged(const Unchanged&) = delete;
+    Unchanged& operator=(const Unchanged&) = delete;
+    ~Unchanged() {
+        CHECK(eventually([&] { return status_count("Active: ") == active_; }));
+        CHECK(status_count("Busy: ") == busy_);
+    }
+
+private:
+    unsigned long active_, busy_;
+};
+
+/// An event that is enabled all the time: for the first one that is, and the last, the kernel
+/// changes its code, which takes an emulated machine long.
+class OtherEnabled {
+    Registered event_{""};
+    Enabled enabled_{event_.event};
+};
+
+/// Registers `count` events through a file, one for each bit of a word.
+void fill(DataFile& file, LongWord& word, unsigned count) {
+    for (unsigned bit = 0; bit < count; bit++)
+        expect(file.register_event(&word, bit, unique_name("fill") + " u32 a", 8), "register");
+}
+
+/// A process that has its parent's registrations until the object goes.
+class Sharer {
+public:
+    Sharer()
+        : child_([](Channel& channel) {
+              channel.send('r');
+              channel.receive<char>();
+              _exit(0);
+              return 0;
+          }) {
+        child_.channel().receive<char>();
+    }
+
+private:
+    Child child_;
+};
+
+/// A process that tells its copy of a word when asked to. What it takes is made before the fork, so
+/// that nothing else happens there.
+class Forked {
+public:
+    explicit Forked(Word& word) : word_(word) {
+        if (pipe2(questions_, O_CLOEXEC) != 0 || pipe2(answers_, O_CLOEXEC) != 0)
+            throw_errno("pipe");
+    }
+    Forked(const Forked&) = delete;
+    Forked& operator=(const Forked&) = delete;
+    ~Forked() {
+        for (int file : {questions_[0], questions_[1], answers_[0], answers_[1]})
+            ::close(file);
+        if (pid_ > 0)
+            waitpid(pid_, nullptr, 0);
+    }
+
+    Outcome start() {
+        pid_ = fork();
+        if (pid_ == 0)
+            answer();
+        return Outcome::of(pid_ < 0 ? -1 : 0);
+    }
+    pid_t pid() const { return pid_; }
+
+    std::uint32_t word() {
+        std::uint32_t value = 0;
+        pollfd waiting{answers_[0], POLLIN, 0};
+        if (::write(questions_[1], "?", 1) != 1 || poll(&waiting, 1, 20000) != 1 ||
+            read(answers_[0], &value, sizeof(value)) != sizeof(value))
+            throw std::runtime_error("the child does not answer");
+        return value;
+    }
+
+private:
+    [[noreturn]] void answer() {
+        ::close(questions_[1]);
+        for (char question; read(questions_[0], &question, 1) == 1;) {
+            const std::uint32_t value = word_;
+            if (::write(answers_[1], &value, sizeof(value)) != sizeof(value))
+                break;
+        }
+        _exit(0);
+    }
+
+    Word& word_;
+    int questions_[2], answers_[2];
+    pid_t pid_ = -1;
+};
+
+/// Keeps the children of this thread from running until the end: they are on its CPU, where it has
+/// precedence.
+class Undisturbed {
+public:
+    Undisturbed() {
+        const sched_param parameter{50};
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(sched_getcpu(), &one);
+        if (sched_getaffinity(0, sizeof(before_), &before_) != 0 ||
+            sched_setaffinity(0, sizeof(one), &one) != 0 ||
+            sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) != 0)
+            throw_errno("real-time scheduling");
+    }
+    Undisturbed(const Undisturbed&) = delete;
+    Undisturbed& operator=(const Undisturbed&) = delete;
+    ~Undisturbed() {
+        const sched_param parameter{0};
+        sched_setscheduler(0, SCHED_OTHER, &parameter);
+        sched_setaffinity(0, sizeof(before_), &before_);
+    }
+
+private:
+    cpu_set_t before_;
+};
+
+} // namespace
+
+TEST_CASE("Opening user_events_data") {
+    Unchanged unchanged;
+    const std::string path = tracing_file("user_events_data");
+    int file = -1;
+    fail_each_call(
+        "open", plain, nothing,
+        [&] { return Outcome::of(file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC)); },
+        [&] { ::close(file); });
+}
+
+TEST_CASE("Reading dynamic_events") {
+    Unchanged unchanged;
+    LongWord word{0};
+    DataFile file;
+    fill(file, word, 8);
+    const Descriptor reader = Descriptor::open(dynamic_events, O_RDONLY);
+    char text[65536] = "";
+    fail_each_call(
+        "read dynamic_events", plain, nothing,
+        [&] { return Outcome::of(pread(reader.number(), text, sizeof(text), 0)); }, nothing);
+}
+
+TEST_CASE("Registering") {
+    Unchanged unchanged;
+    LongWord word{0}, words{0};
+    std::optional<DataFile> file;
+    std::string command;
+    // Makes the switching below cheap.
+    const OtherEnabled other;
+
+    const auto a_new_file = [&] { file.emplace(); };
+    const auto a_new_event = [&] {
+        command = unique_name("fault") + " u32 a; char[20] b; __rel_loc char[] c; struct s d 9";
+    };
+    const auto undo = [&] {
+        const Event event = event_of(command);
+        CHECK(event.enable() == succeeds(1));
+        CHECK(word == 1UL << 33);
+        CHECK(event.disable() == succeeds(1));
+        REQUIRE(file->unregister(&word, 33) == succeeds());
+        REQUIRE(word == 0);
+    };
+    const auto registering = [&](unsigned flags) {
+        return [&, flags] { return file->register_event(&word, 33, command, 8, flags); };
+    };
+
+    SECTION("a new event") {
+        fail_each_call(
+            "register a new event", plain,
+            [&] {
+                a_new_file();
+                a_new_event();
+            },
+            registering(0), undo);
+    }
+    SECTION("an event of several formats") {
+        fail_each_call(
+            "register an event of several formats", plain,
+            [&] {
+                a_new_file();
+                a_new_event();
+            },
+            registering(USER_EVENT_REG_MULTI_FORMAT), undo);
+    }
+    SECTION("an event that exists") {
+        DataFile other;
+        a_new_event();
+        other.index_of(&words, 0, command);
+        fail_each_call("register an event that exists", plain, a_new_file, registering(0), undo);
+    }
+    SECTION("more events than the file has room for") {
+        a_new_event();
+        fail_each_call(
+            "register the ninth event of a file", plain,
+            [&] {
+                a_new_file();
+                fill(*file, words, 8);
+            },
+            registering(0), undo);
+    }
+    SECTION("while a child shares the registrations") {
+        DataFile other;
+        fill(other, words, 3);
+        a_new_event();
+        std::optional<Sharer> sharer;
+        fail_each_call(
+            "register beside a child", plain,
+            [&] {
+                a_new_file();
+                sharer.emplace();
+            },
+            registering(0), undo);
+    }
+    SECTION("as the first thing that a process does") {
+        a_new_event();
+        fail_each("register for the first time in a process", plain, [&](unsigned n) {
+            Child child([&](Channel& channel) {
+                Faults faults;
+                a_new_file();
+                channel.send(faults.attempt(n, registering(0)));
+                return file->unregister(&word, 33).error();
+            });
+            const Attempt result = child.channel().receive<Attempt>();
+            CHECK(child.wait() == 0);
+            return result;
+        });
+    }
+    file.reset();
+}
+
+TEST_CASE("Unregistering") {
+    Unchanged unchanged;
+    Word word{0};
+    LongWord words{0};
+    DataFile file;
+    const std::string command = unique_name("fault") + " u32 a";
+    const auto prepare = [&] { REQUIRE(file.register_event(&word, 3, command) == succeeds()); };
+    const auto call = [&] { return file.unregister(&word, 3); };
+
+    SECTION("alone") {
+        // Without the memory that holds the answer it is ended all the same.
+        fail_each_call("unregister", plain, prepare, call, [&] { CHECK(word == 0); });
+    }
+    SECTION("while a child shares the registrations") {
+        fill(file, words, 3);
+        std::optional<Sharer> sharer;
+        fail_each_call(
+            "unregister beside a child", plain,
+            [&] {
+                prepare();
+                sharer.emplace();
+            },
+            call, [&] { CHECK(word == 0); });
+    }
+}
+
+TEST_CASE("Deleting") {
+    Unchanged unchanged;
+    Word word{0};
+    const std::string name = unique_name("fault");
+    DataFile file;
+    fail_each_call(
+        "delete", plain,
+        [&] { expect(write_text(dynamic_events, "u:" + name + " u32 a", O_APPEND), "create"); },
+        [&] { return file.delete_event(name); }, [&] { CHECK(status_line(name).empty()); });
+}
+
+TEST_CASE("Writing") {
+    Unchanged unchanged;
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("fault"));
+    const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+    Instance instance;
+    REQUIRE(instance.enable(event) == succeeds());
+    PerfEvent perf(perf_attributes(event));
+
+    const std::size_t size = GENERATE(4, 256, 300, 2000);
+    std::size_t written = 0, recorded = 0;
+    const auto count = [&](const Outcome& outcome) {
+        written += outcome.ok();
+        return outcome;
+    };
+    Bytes bytes = Payload().add(index).bytes();
+    bytes.resize(sizeof(index) + size);
+    const auto prepare = [&] { written = 0; };
+    const auto check = [&] {
+        recorded = instance.records().size();
+        CHECK(recorded == written);
+    };
+
+    fail_each_call(
+        "write " + std::to_string(size) + " bytes", plain, prepare,
+        [&] { return count(file.write(bytes)); }, check);
+    fail_each_call(
+        "writev " + std::to_string(size) + " bytes", plain, prepare,
+        [&] {
+            iovec parts[] = {{bytes.data(), 4}, {bytes.data() + 4, size}};
+            return count(Outcome::of(writev(file.descriptor(), parts, 2)));
+        },
+        check);
+    CHECK(instance.disable(event) == succeeds());
+}
+
+TEST_CASE("Lines of dynamic_events") {
+    Unchanged unchanged;
+    const std::string name = unique_name("fault");
+    const std::string create = "u:" + name + " u32 a; char[20] b; __rel_loc char[] c";
+    std::optional<Descriptor> lines;
+    const auto prepare = [&] { lines = Descriptor::open(dynamic_events, O_WRONLY | O_APPEND); };
+    const auto write = [&](const std::string& text) {
+        return Outcome::of(::write(lines->number(), text.data(), text.size()));
+    };
+    const auto gone = [&] {
+        write_text(dynamic_events, "-:" + name, O_APPEND);
+        REQUIRE(status_line(name).empty());
+    };
+
+    fail_each_call(
+        "create by a line", plain, prepare, [&] { return write(create); }, gone);
+    // Where the fields are to be compared, the kernel asks for a yes or no.
+    const Errors errors{ENOMEM, EFAULT, ENOENT};
+    for (const std::string& line :
+         {"-:" + name + " u32 a; char[20] b; __rel_loc char[] c", "!" + create})
+        fail_each_call(
+            "delete by " + line, errors,
+            [&] {
+                prepare();
+                REQUIRE(write(create).ok());
+            },
+            [&] { return write(line); }, gone);
+}
+
+TEST_CASE("Enabling") {
+    Unchanged unchanged;
+    const OtherEnabled other;
+    Registered event(" u32 a");
+    Instance instance;
+    Descriptor control;
+    const auto write = [&](const std::string& text) {
+        return [&, text] {
+            return Outcome::of(pwrite(control.number(), text.data(), text.size(), 0));
+        };
+    };
+    for (const std::string& path :
+         {event.event.path("enable"),
+          instance.path("events/user_events/" + event.event.name() + "/enable")}) {
+        control = Descriptor::open(path, O_WRONLY);
+        fail_each_call("enable", plain, nothing, write("1"), [&] {
+            CHECK(event.word == 1);
+            REQUIRE(write("0")().ok());
+        });
+    }
+}
+
+// Where it fails to enable the event, the kernel still counts the trigger as one that has enabled
+// it; so each trigger gets an event of its own, and what a failed one leaves is not looked at.
+TEST_CASE("A trigger") {
+    Unchanged unchanged;
+    const OtherEnabled other;
+    Faults faults;
+    fail_each("trigger", plain, [&](unsigned n) {
+        Registered event("");
+        const Descriptor file = Descriptor::open(event.event.path("trigger"), O_WRONLY);
+        const auto write = [&](std::string_view text) {
+            return Outcome::of(::write(file.number(), text.data(), text.size()));
+        };
+        const Attempt result = faults.attempt(n, [&] { return write("traceoff"); });
+        if (result.error == 0)
+            CHECK(event.word == 1);
+        REQUIRE(write("!traceoff").ok());
+        CHECK(event.word == 0);
+        return result;
+    });
+}
+
+TEST_CASE("perf") {
+    Unchanged unchanged;
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("fault"));
+    const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+    perf_event_attr attributes = perf_attributes(event);
+    const auto open_perf = [&] {
+        return Outcome::of(
+            syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+    };
+    Descriptor perf;
+
+    fail_each_call(
+        "open for perf", {ENOMEM, EFAULT, ENFILE}, nothing,
+        [&] {
+            const Outcome outcome = open_perf();
+            perf = Descriptor(outcome.ok() ? static_cast<int>(outcome.value()) : -1);
+            return outcome;
+        },
+        [&] {
+            CHECK(word == 1);
+            CHECK(file.record(index, Payload().add(1u)) == succeeds(8));
+            perf.close();
+            CHECK(word == 0);
+        });
+}
+
+TEST_CASE("fork") {
+    Unchanged unchanged;
+    const OtherEnabled other;
+    Registered event("");
+    Faults faults;
+
+    // A child that was made has its parent's registrations, whatever failed.
+    const auto follows = [&](Forked& child) {
+        CHECK(event.event.enable() == succeeds(1));
+        CHECK(child.word() == 1);
+        CHECK(event.event.disable() == succeeds(1));
+        CHECK(child.word() == 0);
+    };
+
+    SECTION("in the parent") {
+        fail_each("fork, in the parent", {}, [&](unsigned n) {
+            Forked child(event.word);
+            const Attempt result = faults.attempt(n, [&] { return child.start(); });
+            follows(child);
+            return result;
+        });
+    }
+    SECTION("in the child, before its first instruction") {
+        fail_each("fork, in the child", {}, [&](unsigned n) {
+            Forked child(event.word);
+            std::optional<Undisturbed> undisturbed(std::in_place);
+            expect(child.start(), "fork");
+            Faults of_child(child.pid());
+            of_child.arm(n);
+            undisturbed.reset();
+            // When it answers, the fork is behind it.
+            child.word();
+            const Attempt result{of_child.disarm()};
+            follows(child);
+            return result;
+        });
+    }
+}
+
+TEST_CASE("Loading the module") {
+    const Descriptor module = Descriptor::open("/user_events.ko", O_RDONLY);
+    const auto unload = [] {
+        REQUIRE(
+            eventually([] { return syscall(SYS_delete_module, "user_events", O_NONBLOCK) == 0; }));
+    };
+    unload();
+    // tracefs does not say why it makes no file.
+    fail_each_call(
+        "load the module", {ENOMEM, ENODEV}, nothing,
+        [&] { return Outcome::of(syscall(SYS_finit_module, module.number(), "", 0)); }, unload);
+    expect(Outcome::of(syscall(SYS_finit_module, module.number(), "", 0)), "load the module");
+}

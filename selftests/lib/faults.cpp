@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "faults.hpp"
+
+#include "text_file.hpp"
+
+#include <fcntl.h>
+
+namespace selftest {
+
+namespace {
+
+/// Where a kernel that is put at a random place puts modules (x86_64).
+constexpr const char* modules_begin = "0xffffffffc0000000";
+constexpr const char* modules_end = "0xffffffffff000000";
+
+/// Only what happens in a module counts: the kernel's own faults in want of memory are not the
+/// test's subject. The kernel is to say nothing about it, as its log is read for complaints.
+void have_all_fail() {
+    struct Setting {
+        const char* file;
+        const char* value;
+    };
+    static const Setting common[] = {
+        {"verbose", "0"},
+        {"stacktrace-depth", "32"},
+        {"require-start", modules_begin},
+        {"require-end", modules_end},
+    };
+    // Without these only few allocations can fail: none that may wait, no single pages.
+    static const Setting further[] = {
+        {"failslab/ignore-gfp-wait", "N"},
+        {"fail_page_alloc/ignore-gfp-wait", "N"},
+        {"fail_page_alloc/ignore-gfp-highmem", "N"},
+        {"fail_page_alloc/min-order", "0"},
+    };
+    const auto set = [](const std::string& file, const char* value) {
+        expect(write_text("/sys/kernel/debug/" + file, value), file);
+    };
+    for (const char* kind : {"failslab/", "fail_page_alloc/", "fail_usercopy/"})
+        for (const Setting& setting : common)
+            set(std::string(kind) + setting.file, setting.value);
+    for (const Setting& setting : further)
+        set(setting.file, setting.value);
+}
+
+std::string file_of(pid_t task) {
+    return task ? "/proc/" + std::to_string(task) + "/fail-nth" : "/proc/thread-self/fail-nth";
+}
+
+} // namespace
+
+Faults::Faults(pid_t task) : file_(Descriptor::open(file_of(task), O_RDWR)) {
+    static const bool once = (have_all_fail(), true);
+    static_cast<void>(once);
+}
+
+void Faults::arm(unsigned n) {
+    const std::string text = std::to_string(n);
+    if (pwrite(file_.number(), text.data(), text.size(), 0) < 0)
+        throw_errno("write fail-nth");
+}
+
+bool Faults::disarm() {
+    char text[16] = "";
+    if (pread(file_.number(), text, sizeof(text) - 1, 0) < 0)
+        throw_errno("read fail-nth");
+    arm(0);
+    return text[0] == '0';
+}
+
+Attempt Faults::attempt(unsigned n, const std::function<Outcome()>& call) {
+    Attempt result;
+    arm(n);
+    result.error = call().error();
+    result.hit = disarm();
+    if (result.error != 0)
+        result.again = call().error();
+    return result;
+}
+
+} // namespace selftest
