@@ -71,6 +71,12 @@ differential: ## the same SEQUENCES=100 of operations with user_events built in 
 	@$(MAKE) modules-6.12 selftests
 	@selftests/differential/run "$(SEED)" $(SEQUENCES)
 
+.PHONY: bench
+bench: ## measure the module beside the in-tree user_events (first: builds kernels)
+	@$(packages) build kernel vm bench
+	@$(MAKE) -C bench BUILD=$(CURDIR)/build/bench SELFTESTS=$(CURDIR)/build/selftests
+	+@bench/run $(if $(filter update,$(BASELINE)),--update)
+
 .PHONY: vm
 vm: ## boot KERNEL=6.12 with the module and the tests, run RUN="command" in it
 	@[ "$$RUN" ] || { echo 'make vm [KERNEL=6.12] RUN="command"' >&2; exit 1; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ctime>
 #include <limits>
+#include <vector>
 
 namespace bench {
 
@@ -17,7 +18,7 @@ inline std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
            static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// What an operation costs once.
+/// What an operation costs this time.
 template <std::invocable Operation>
 double cost_once(Operation&& operation, clockid_t clock = CLOCK_MONOTONIC) {
     const std::uint64_t start = now(clock);
@@ -38,6 +39,13 @@ double cost(Operation&& operation) {
                                  operation();
                          }));
     return least / batch;
+}
+
+/// For what can't be repeated in batches.
+inline double median(std::vector<double> costs) {
+    const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
+    std::ranges::nth_element(costs, middle);
+    return *middle;
 }
 
 } // namespace bench

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What registrations add to a fork.
+#include "clock.hpp"
+#include "groups.hpp"
+
+#include "user_events.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace selftest;
+
+namespace bench {
+
+namespace {
+
+/// A fork as the parent sees it, and until the child has ended and been waited for.
+void measure(Report& report, std::size_t registrations) {
+    std::vector<double> forks, wholes;
+    for (int i = 0; i < 15; i++) {
+        pid_t child = -1;
+        wholes.push_back(cost_once([&] {
+            forks.push_back(cost_once(
+                [&] {
+                    child = fork();
+                    if (child == 0)
+                        _exit(0);
+                },
+                CLOCK_THREAD_CPUTIME_ID));
+            waitpid(child, nullptr, 0);
+        }));
+        if (child < 0)
+            throw std::runtime_error("fork");
+    }
+    const std::string with = " with " + std::to_string(registrations) + " registrations";
+    report.add("fork" + with, median(forks));
+    report.add("fork, exit and wait" + with, median(wholes));
+}
+
+} // namespace
+
+void forking(Report& report) {
+    const std::string command = unique_name("forked") + " u32 a";
+    std::vector<Word> words(10'000);
+    DataFile file;
+    std::size_t count = 0;
+    for (std::size_t step : {0, 500, 10'000}) {
+        for (; count < step; count++)
+            file.index_of(&words[count], 0, command);
+        measure(report, step);
+    }
+}
+
+} // namespace bench

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What it costs to register and to unregister, by how many registrations there are already.
+#include "clock.hpp"
+#include "groups.hpp"
+
+#include "user_events.hpp"
+
+#include <functional>
+#include <string>
+#include <sys/ioctl.h>
+#include <vector>
+
+using namespace selftest;
+
+namespace bench {
+
+namespace {
+
+constexpr std::size_t steps[] = {10, 1000, 10'000};
+/// So many are measured around each step, for their median.
+constexpr std::size_t samples = 9;
+
+/// Registrations that differ in their address. Without DataFile's own account of them, which takes
+/// longer the more there are.
+class Registrations {
+public:
+    /// `command` gives that of the nth.
+    explicit Registrations(std::function<std::string(std::size_t)> command)
+        : command_(std::move(command)), words_(steps[std::size(steps) - 1] + samples) {}
+
+    Registrations(const Registrations&) = delete;
+    Registrations& operator=(const Registrations&) = delete;
+    // The words must not go before they do.
+    ~Registrations() {
+        for (std::size_t n = 0; n < count_; n++) {
+            user_unreg unreg = unregistration(&words_[n], 0);
+            ioctl(file_.descriptor(), DIAG_IOCSUNREG, &unreg);
+        }
+    }
+
+    std::size_t count() const { return count_; }
+
+    /// Adds the next one.
+    double add() { return add(count_++); }
+
+    double add(std::size_t n) {
+        const std::string command = command_(n);
+        user_reg reg = registration(&words_[n], 0, command.c_str());
+        return ioctl_cost(DIAG_IOCSREG, &reg, "register");
+    }
+
+    double remove(std::size_t n) {
+        user_unreg unreg = unregistration(&words_[n], 0);
+        return ioctl_cost(DIAG_IOCSUNREG, &unreg, "unregister");
+    }
+
+private:
+    double ioctl_cost(unsigned long request, void* argument, const char* what) {
+        int result = -1;
+        const double cost =
+            cost_once([&] { result = ioctl(file_.descriptor(), request, argument); });
+        if (result != 0)
+            throw_errno(what);
+        return cost;
+    }
+
+    std::function<std::string(std::size_t)> command_;
+    std::vector<Word> words_;
+    std::size_t count_ = 0;
+    DataFile file_;
+};
+
+void measure(Report& report, const std::string& of_what, Registrations&& registrations) {
+    for (std::size_t step : steps) {
+        std::vector<double> adding, removing;
+        while (registrations.count() < step - samples / 2 - 1)
+            registrations.add();
+        for (std::size_t i = 0; i < samples; i++)
+            adding.push_back(registrations.add());
+        // From anywhere among them, and back again.
+        for (std::size_t i = 0; i < samples; i++) {
+            const std::size_t n = (2 * i + 1) * registrations.count() / (2 * samples);
+            removing.push_back(registrations.remove(n));
+            registrations.add(n);
+        }
+        const std::string nth = std::to_string(step) + "th " + of_what;
+        report.add("register the " + nth, median(adding));
+        report.add("unregister one of " + std::to_string(step) + ", " + of_what, median(removing));
+    }
+}
+
+} // namespace
+
+void registering(Report& report) {
+    const std::string one = unique_name("one");
+    measure(report, "address of one event",
+            Registrations([&](std::size_t) { return one + " u32 a"; }));
+    const std::string many = unique_name("many");
+    measure(report, "event", Registrations([&](std::size_t n) {
+                return many + "_" + std::to_string(n) + " u32 a";
+            }));
+}
+
+} // namespace bench
