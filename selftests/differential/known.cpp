@@ -15,8 +15,16 @@ Answer error(int number) {
     return [number](const Outcome& outcome) { return outcome == fails(number); };
 }
 
+Answer either(int one, int other) {
+    return [=](const Outcome& outcome) { return outcome == fails(one) || outcome == fails(other); };
+}
+
 bool success(const Outcome& outcome) {
     return outcome.ok();
+}
+
+Answer success_or(int number) {
+    return [number](const Outcome& outcome) { return outcome.ok() || outcome == fails(number); };
 }
 
 /// Where the module's answer is to be another one than that of the kernel's own user_events.
@@ -24,28 +32,37 @@ const struct {
     const char* point;
     std::function<bool(const Call&)> applies;
     Answer in_tree, ours;
+    bool parts = false;
 } points[] = {
-    {"a word that can't be written is EFAULT",
+    // In-tree the event stays as long as the file, and has an index.
+    {"a word that can't be written is EFAULT, and nothing is left",
      [](const Call& call) { return call.kind == Call::register_event && !call.writable; },
-     error(ENOMEM), error(EFAULT)},
+     error(ENOMEM), error(EFAULT), true},
     {"a payload that no recorder can hold is E2BIG",
      [](const Call& call) { return call.kind == Call::write && call.size > 4000; }, success,
      error(E2BIG)},
+    // In-tree it is an error number by itself.
     {"a size that does not fit is EINVAL",
      [](const Call& call) {
          return (call.kind == Call::register_event || call.kind == Call::line) &&
-                call.command.find("99999999999") != std::string::npos;
+                call.command.find("4294967294") != std::string::npos;
      },
-     error(ERANGE), error(EINVAL)},
+     either(ENOENT, EINVAL), error(EINVAL)},
+    // In-tree they hinder a line alone, not REG.
+    {"empty fields at the beginning make no difference to an event that is there",
+     [](const Call& call) {
+         return call.kind == Call::line && call.command.find(" ;;") != std::string::npos;
+     },
+     success_or(EADDRINUSE), success_or(EADDRINUSE)},
 };
 
 } // namespace
 
-const char* known_difference(const Call& call, const Outcome& outcome, bool in_tree) {
+std::optional<Difference> known_difference(const Call& call, const Outcome& outcome, bool in_tree) {
     for (const auto& point : points)
         if (point.applies(call) && (in_tree ? point.in_tree : point.ours)(outcome))
-            return point.point;
-    return nullptr;
+            return Difference{point.point, point.parts};
+    return std::nullopt;
 }
 
 } // namespace differential

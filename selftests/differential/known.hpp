@@ -4,6 +4,7 @@
 #include "outcome.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace differential {
@@ -19,9 +20,17 @@ struct Call {
     std::size_t size = 0;
 };
 
-/// The name of the point in which this answer is known to differ between the kernel's own
-/// user_events (`in_tree`) and the module, or nullptr. A point applies to the answers of either
-/// that the table gives, and to no others.
-const char* known_difference(const Call& call, const selftest::Outcome& outcome, bool in_tree);
+/// A point in which answers are known to differ.
+struct Difference {
+    const char* point;
+    /// What is left differs as well: nothing that follows can be compared.
+    bool parts;
+};
+
+/// The point in which this answer is known to differ between the kernel's own user_events
+/// (`in_tree`) and the module, if it is. A point applies to the answers of either that the table
+/// gives, and to no others.
+std::optional<Difference> known_difference(const Call& call, const selftest::Outcome& outcome,
+                                           bool in_tree);
 
 } // namespace differential

@@ -44,7 +44,7 @@ constexpr const char* formats[] = {
     " char[1025] a",
     " char[0x10] a",
     " char[99999999999] a",
-    " struct s a 99999999999",
+    " struct s a 4294967294",
     " bool a",
     " u32[4] a",
     " float a",
@@ -74,6 +74,7 @@ std::vector<std::string> directories_of(const std::string& name) {
     }
     std::ranges::sort(found);
     std::vector<std::string> paths;
+    paths.reserve(found.size());
     for (const auto& [age, path] : found)
         paths.push_back(path);
     return paths;
@@ -98,7 +99,7 @@ Sequence::~Sequence() {
 }
 
 void Sequence::run(unsigned operations) {
-    for (unsigned left = operations; left > 0; left--)
+    for (unsigned left = operations; left > 0 && !parted_; left--)
         act();
 }
 
@@ -274,19 +275,23 @@ void Sequence::fork_child() {
         say("begins", "");
         run(operations);
         std::cout << std::flush;
-        _exit(0);
+        _exit(parted_);
     }
-    waitpid(child, nullptr, 0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    parted_ = status != 0;
     settle();
     say("child has ended", "");
 }
 
 void Sequence::say(const std::string& what, const Call& call, const Outcome& outcome) {
     std::ostringstream answer;
-    if (const char* known = known_difference(call, outcome, in_tree_))
-        answer << "known to differ: " << known;
-    else
+    if (const auto known = known_difference(call, outcome, in_tree_)) {
+        answer << "known to differ: " << known->point;
+        parted_ |= known->parts;
+    } else {
         answer << outcome;
+    }
     say(what, answer.str());
 }
 

@@ -56,6 +56,7 @@ private:
 
     std::mt19937 engine_;
     bool in_tree_;
+    bool parted_ = false;
     std::string prefix_;
     std::array<int, 3> files_;
     /// One page to write, one only to read, one that is not there.
