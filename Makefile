@@ -60,7 +60,7 @@ test-debug: ## run all tests, and with failing memory, on the debug kernel (firs
 	@$(MAKE) selftests
 	@rm -f $(results)/debug/*.tap
 	@selftests/vm/run --timeout 300 $(tools:%=--add %) debug $(tests) \
-		build/selftests/debug/fault_test build/selftests/debug/leak_test || :
+		build/selftests/debug/fault_test build/selftests/debug/unload_test || :
 	prove --failures --recurse --ext .tap $(results)/debug
 
 SEQUENCES ?= 100

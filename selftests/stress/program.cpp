@@ -120,8 +120,7 @@ private:
     }
 
     void open_file() {
-        static const std::string path = tracing_file("user_events_data");
-        const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+        const int file = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
         world_.tally(Operation::open, Outcome::of(file));
         if (file >= 0)
             put_into_slot(file);
@@ -255,6 +254,8 @@ private:
 
     void restore_memory() { memory_.protect(PROT_READ | PROT_WRITE); }
 
+    /// Here, as a child forked while another thread made it would wait for that thread.
+    const std::string path_ = tracing_file("user_events_data");
     World& world_;
     Random random_;
     Files& files_;
