@@ -34,11 +34,6 @@ char *kmemdup_nul(const char *text, size_t length, gfp_t gfp)
 	return copy ? memcpy(copy, text, length) : NULL;
 }
 
-char *kstrdup(const char *text, gfp_t gfp)
-{
-	return kmemdup_nul(text, strlen(text), gfp);
-}
-
 void kfree(const void *memory)
 {
 	free((void *)memory);

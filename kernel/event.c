@@ -144,15 +144,10 @@ static int ue_event_raw_init(struct trace_event_call *call)
 }
 
 /* The fields as the kernel's tracing wants them: packed, ended by no type. */
-static struct trace_event_fields *
-ue_event_fields(const struct ue_format *format)
+static void ue_event_set_fields(struct ue_event *event)
 {
-	struct trace_event_fields *fields =
-		kcalloc(format->nr_fields + 1, sizeof(*fields),
-			GFP_KERNEL_ACCOUNT);
-
-	for (int i = 0; fields && i < format->nr_fields; i++) {
-		const struct ue_field *field = &format->fields[i];
+	for (int i = 0; i < event->format->nr_fields; i++) {
+		const struct ue_field *field = &event->format->fields[i];
 		struct trace_event_fields one = {
 			.type		= field->type,
 			.name		= field->name,
@@ -164,16 +159,15 @@ ue_event_fields(const struct ue_format *format)
 		};
 
 		/* Its members are const. */
-		memcpy(&fields[i], &one, sizeof(one));
+		memcpy(&event->fields[i], &one, sizeof(one));
 	}
-	return fields;
 }
 
 static void ue_event_free_memory(struct ue_event *event)
 {
-	kfree(event->tracepoint.name);
+	if (event->tracepoint.name != event->format->name)
+		kfree(event->tracepoint.name);
 	kfree(event->call.print_fmt);
-	kfree(event->fields);
 	kfree(event->format);
 	kfree(event);
 }
@@ -211,14 +205,24 @@ static void ue_event_init_call(struct ue_event *event, const char *system)
 	call->flags = TRACE_EVENT_FL_TRACEPOINT | TRACE_EVENT_FL_DYNAMIC;
 }
 
-struct ue_event *ue_event_create(struct ue_format *format, const char *name,
+struct ue_event *ue_event_create(struct ue_format *format, char *name,
 				 const char *system,
 				 const struct ue_event_owner *owner)
 {
-	struct ue_event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
+	/* Zeroed: one more than there are fields, which is the end. */
+	struct ue_event *event = kzalloc(struct_size(event, fields,
+						     format->nr_fields + 1),
+					 GFP_KERNEL_ACCOUNT);
 
 	if (!event)
 		return NULL;
+	event->call.print_fmt = ue_format_print_fmt(format);
+	if (!event->call.print_fmt) {
+		kfree(event);
+		return NULL;
+	}
+	event->format = format;
+	event->tracepoint.name = name ?: format->name;
 	event->owner = owner;
 	event->creator = current_uid();
 	atomic_set(&event->users, UE_EVENT_GONE);
@@ -226,16 +230,7 @@ struct ue_event *ue_event_create(struct ue_format *format, const char *name,
 	INIT_LIST_HEAD(&event->enablers);
 	INIT_LIST_HEAD(&event->dynamic.list);
 	ue_recorders_init(&event->recorders);
-
-	event->tracepoint.name = kstrdup(name, GFP_KERNEL_ACCOUNT);
-	event->call.print_fmt = ue_format_print_fmt(format);
-	event->fields = ue_event_fields(format);
-	if (!event->tracepoint.name || !event->call.print_fmt ||
-	    !event->fields) {
-		ue_event_free_memory(event);
-		return NULL;
-	}
-	event->format = format;
+	ue_event_set_fields(event);
 	ue_event_init_call(event, system);
 	ue_tally(UE_TALLY_EVENTS, 1);
 	return event;

@@ -41,7 +41,6 @@ struct ue_event_owner {
  * @class: of @call, one for each event
  * @tracepoint: gives @call its name and BPF something to attach to; no probe
  *	is ever registered with it
- * @fields: of @class, @format as the kernel's tracing wants it
  * @format: the command, parsed; owned
  * @owner: told of the event's life
  * @creator: the user who created it
@@ -60,12 +59,12 @@ struct ue_event_owner {
  * @later: on the list of events whose last user went where event_mutex
  *	could not be taken, while @later_queued
  * @rcu: frees it
+ * @fields: of @class, @format as the kernel's tracing wants it
  */
 struct ue_event {
 	struct trace_event_call call;
 	struct trace_event_class class;
 	struct tracepoint tracepoint;
-	struct trace_event_fields *fields;
 	struct ue_format *format;
 	const struct ue_event_owner *owner;
 	kuid_t creator;
@@ -81,19 +80,21 @@ struct ue_event {
 	struct llist_node later;
 	atomic_t later_queued;
 	struct rcu_head rcu;
+	struct trace_event_fields fields[];
 };
 
 /**
  * ue_event_create() - make an event that nobody knows of yet
  * @format: what it records; the event owns it from a success on
- * @name: of the tracepoint, copied
+ * @name: of the tracepoint, from kmalloc(), owned as @format is; NULL to have
+ *	that of @format
  * @system: of the tracepoint, must stay
  * @owner: told of its life, must stay
  *
  * Context: may sleep.
  * Return: the event, or NULL without memory.
  */
-struct ue_event *ue_event_create(struct ue_format *format, const char *name,
+struct ue_event *ue_event_create(struct ue_format *format, char *name,
 				 const char *system,
 				 const struct ue_event_owner *owner);
 

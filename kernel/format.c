@@ -218,6 +218,8 @@ static const struct ue_field_form *ue_find_form(char **words, int nr)
  */
 static bool ue_type_misleads(const char *inner)
 {
+	if (!*inner)
+		return false;
 	return strstr(inner, "__data_loc") || strstr(inner, "__rel_loc") ||
 	       strstr(inner, "cpumask_t");
 }
@@ -344,21 +346,22 @@ int ue_format_parse(const char *command, struct ue_format **result)
 	size_t length = strlen(command) + 1;
 	size_t nr = ue_count_fields(command);
 	struct ue_format *format;
-	char *copy;
+	char *kept, *copy;
 	int err;
 
 	/*
 	 * The kept text is no longer than the command: what separates two
-	 * words or two fields there becomes the NUL of what it ends.
+	 * words or two fields there becomes the NUL of what it ends. Behind
+	 * it stands the copy that is cut up into words, which is sooner had
+	 * here than with an allocation of its own.
 	 */
-	format = kzalloc(struct_size(format, fields, nr) + length,
+	format = kzalloc(struct_size(format, fields, nr) + 2 * length,
 			 GFP_KERNEL_ACCOUNT);
-	copy = kstrdup(command, GFP_KERNEL);
-	err = -ENOMEM;
-	if (format && copy)
-		err = ue_parse_into(format, copy,
-				    (char *)&format->fields[nr]);
-	kfree(copy);
+	if (!format)
+		return -ENOMEM;
+	kept = (char *)&format->fields[nr];
+	copy = memcpy(kept + length, command, length);
+	err = ue_parse_into(format, copy, kept);
 	if (err)
 		kfree(format);
 	else
@@ -405,15 +408,21 @@ struct ue_text {
 	size_t length;
 };
 
-static __printf(2, 3) void ue_append(struct ue_text *text, const char *fmt, ...)
+static void ue_append(struct ue_text *text, const char *string)
 {
-	size_t used = min(text->length, text->size);
-	va_list arguments;
+	size_t length = strlen(string);
 
-	va_start(arguments, fmt);
-	text->length += vsnprintf(text->at + used, text->size - used, fmt,
-				  arguments);
-	va_end(arguments);
+	if (text->length + length < text->size)
+		memcpy(text->at + text->length, string, length + 1);
+	text->length += length;
+}
+
+static void ue_append_number(struct ue_text *text, unsigned int number)
+{
+	char digits[sizeof("4294967295")];
+
+	snprintf(digits, sizeof(digits), "%u", number);
+	ue_append(text, digits);
 }
 
 /* Runs @write twice: to know the length, and to write. */
@@ -435,16 +444,20 @@ static char *ue_make_text(const struct ue_format *format,
 static void ue_write_print_fmt(const struct ue_format *format,
 			       struct ue_text *text)
 {
-	ue_append(text, "\"");
-	for (int i = 0; i < format->nr_fields; i++)
-		ue_append(text, "%s%s=%s", i ? " " : "",
-			  format->fields[i].name, format->fields[i].print);
-	ue_append(text, "\"");
+	for (int i = 0; i < format->nr_fields; i++) {
+		ue_append(text, i ? " " : "\"");
+		ue_append(text, format->fields[i].name);
+		ue_append(text, "=");
+		ue_append(text, format->fields[i].print);
+	}
+	ue_append(text, format->nr_fields ? "\"" : "\"\"");
 	for (int i = 0; i < format->nr_fields; i++) {
 		const struct ue_field *field = &format->fields[i];
 
-		ue_append(text, ", %s%s%s", ue_accessor(field), field->name,
-			  ue_accessor_end(field));
+		ue_append(text, ", ");
+		ue_append(text, ue_accessor(field));
+		ue_append(text, field->name);
+		ue_append(text, ue_accessor_end(field));
 	}
 }
 
@@ -455,14 +468,18 @@ char *ue_format_print_fmt(const struct ue_format *format)
 
 static void ue_write_text(const struct ue_format *format, struct ue_text *text)
 {
-	ue_append(text, "%s", format->name);
+	ue_append(text, format->name);
 	for (int i = 0; i < format->nr_fields; i++) {
 		const struct ue_field *field = &format->fields[i];
 
-		ue_append(text, "%s %s %s", i ? ";" : "", field->type,
-			  field->name);
-		if (strstarts(field->type, "struct "))
-			ue_append(text, " %u", field->size);
+		ue_append(text, i ? "; " : " ");
+		ue_append(text, field->type);
+		ue_append(text, " ");
+		ue_append(text, field->name);
+		if (strstarts(field->type, "struct ")) {
+			ue_append(text, " ");
+			ue_append_number(text, field->size);
+		}
 	}
 }
 

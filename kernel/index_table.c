@@ -38,13 +38,15 @@ void ue_index_table_destroy(struct ue_index_table *table)
 	mutex_destroy(&table->lock);
 }
 
+/* @has is set to whether the event has it already. */
 static u32 ue_index_of(struct ue_index_table *table,
-		       const struct ue_event *event)
+		       const struct ue_event *event, bool *has)
 {
 	void *index = xa_load(&table->by_event, event->serial);
 	struct ue_index_array *array = table->array;
 
 	lockdep_assert_held(&table->lock);
+	*has = index;
 	if (index)
 		return xa_to_value(index);
 	return array ? array->nr : 0;
@@ -52,10 +54,11 @@ static u32 ue_index_of(struct ue_index_table *table,
 
 u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
 {
+	bool has;
 	u32 index;
 
 	mutex_lock(&table->lock);
-	index = ue_index_of(table, event);
+	index = ue_index_of(table, event, &has);
 	mutex_unlock(&table->lock);
 	return index;
 }
@@ -103,12 +106,13 @@ static int ue_index_add(struct ue_index_table *table, struct ue_event *event)
 int ue_index_claim(struct ue_index_table *table, struct ue_event *event,
 		   u32 index)
 {
+	bool has;
 	int err = 0;
 
 	mutex_lock(&table->lock);
-	if (ue_index_of(table, event) != index)
+	if (ue_index_of(table, event, &has) != index)
 		err = -EAGAIN;
-	else if (!xa_load(&table->by_event, event->serial))
+	else if (!has)
 		err = ue_index_add(table, event);
 	mutex_unlock(&table->lock);
 	return err;

@@ -12,6 +12,7 @@
  * ue_enabler_mutex: while an address space has the only share of its set,
  * another can come only through itself, with its @lock held.
  */
+#include <linux/hash.h>
 #include <linux/module.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
@@ -22,7 +23,14 @@
 #include "process.h"
 #include "tally.h"
 
+/* Inlined, as the table's own function would not be. */
+static u32 ue_hash_mm(const void *key, u32 length, u32 seed)
+{
+	return hash_ptr(*(struct mm_struct * const *)key, 32) ^ seed;
+}
+
 static const struct rhashtable_params ue_by_mm_params = {
+	.hashfn = ue_hash_mm,
 	.key_len = sizeof(struct mm_struct *),
 	.key_offset = offsetof(struct ue_process, mm),
 	.head_offset = offsetof(struct ue_process, by_mm),

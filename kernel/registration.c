@@ -275,17 +275,21 @@ void ue_register_undo(const struct ue_user_bit *word, u64 id)
 	ue_end_registration(word->address, word->bit, id);
 }
 
-static int ue_know_current(void)
+/* It stays known, as long as the current task has it. */
+static struct ue_process *ue_find_current(void)
 {
-	struct ue_enabler_set *set;
 	struct ue_process *process;
-	int err;
 
 	mutex_lock(&ue_enabler_mutex);
 	process = ue_process_find(current->mm);
 	mutex_unlock(&ue_enabler_mutex);
-	if (process)
-		return 0;
+	return process;
+}
+
+static int ue_know_current(void)
+{
+	struct ue_enabler_set *set;
+	int err;
 
 	set = ue_enabler_set_create(GFP_KERNEL_ACCOUNT);
 	if (!set)
@@ -335,18 +339,20 @@ static int ue_insert(struct ue_process *process, struct list_head *blank,
 int ue_register(struct ue_event *event, const struct ue_user_bit *word,
 		u64 *id)
 {
-	struct ue_process *process;
+	struct ue_process *process = ue_find_current();
 	LIST_HEAD(blank);
-	int err;
+	int err = 0;
 
-	err = ue_know_current();
+	if (!process) {
+		err = ue_know_current();
+		process = ue_find_current();
+	}
 	if (!err)
 		err = ue_enablers_create(&blank, 1, GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
 
 	mutex_lock(&ue_enabler_mutex);
-	process = ue_process_find(current->mm);
 	err = ue_insert(process, &blank, word, event, id);
 	ue_process_changed(process);
 	mutex_unlock(&ue_enabler_mutex);

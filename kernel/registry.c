@@ -154,15 +154,16 @@ static struct ue_event *ue_registry_make(struct ue_format *format, bool multi)
 	char *name;
 
 	if (!multi)
-		return ue_event_create(format, format->name,
-				       USER_EVENTS_SYSTEM, &ue_registry_owner);
+		return ue_event_create(format, NULL, USER_EVENTS_SYSTEM,
+				       &ue_registry_owner);
 
 	name = kasprintf(GFP_KERNEL, "%s.%lx", format->name, ue_next_multi_id);
 	if (!name)
 		return NULL;
 	event = ue_event_create(format, name, USER_EVENTS_MULTI_SYSTEM,
 				&ue_registry_owner);
-	kfree(name);
+	if (!event)
+		kfree(name);
 	return event;
 }
 

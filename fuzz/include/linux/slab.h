@@ -19,7 +19,6 @@ typedef unsigned int gfp_t;
 
 void *kmalloc(size_t size, gfp_t gfp);
 void *kzalloc(size_t size, gfp_t gfp);
-char *kstrdup(const char *text, gfp_t gfp);
 char *kmemdup_nul(const char *text, size_t length, gfp_t gfp);
 void kfree(const void *memory);
 
