@@ -19,8 +19,11 @@
 #include "tally.h"
 #include "worker.h"
 
-/* Well below what a workqueue runs at a time (WQ_DFL_ACTIVE). */
-#define UE_IN_QUEUE_MAX		128
+/*
+ * What a workqueue runs at a time on any node (WQ_DFL_MIN_ACTIVE), which since
+ * 6.9 gets no more than its share by number of processors.
+ */
+#define UE_IN_QUEUE_MAX		8
 
 /* How long to wait for a place; also, to try again to make a thread. */
 #define UE_PLACE_WAIT		msecs_to_jiffies(20)
@@ -109,10 +112,17 @@ static struct ue_process *ue_take_waiting(void)
 	return process;
 }
 
+/* Places that have become free meanwhile, when nobody waited, are not offered. */
 static void ue_wait_again(struct ue_process *process)
 {
 	mutex_lock(&ue_enabler_mutex);
-	list_add(&process->waiting, &ue_waiting);
+	if (ue_nr_in_queue < UE_IN_QUEUE_MAX) {
+		ue_nr_in_queue++;
+		queue_work(ue_workqueue, &process->work);
+		module_put(THIS_MODULE);
+	} else {
+		list_add(&process->waiting, &ue_waiting);
+	}
 	mutex_unlock(&ue_enabler_mutex);
 }
 
