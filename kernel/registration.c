@@ -72,7 +72,8 @@ static int ue_process_clear(struct ue_process *process,
 
 /*
  * Has @write succeed, and waits for the program's memory as long as that
- * takes. The caller holds the memory, and no lock.
+ * takes, or until the current task is killed. The caller holds the memory,
+ * and no lock.
  */
 static int ue_process_settle(struct ue_process *process,
 			     const struct ue_user_bit *word,
@@ -81,7 +82,9 @@ static int ue_process_settle(struct ue_process *process,
 {
 	int err = 0;
 
-	mmap_read_lock(process->mm);
+	/* A killable wait, which the kernel does not report as a hung task. */
+	if (mmap_read_lock_killable(process->mm))
+		return -EINTR;
 	for (int faults = 0; faults < UE_FAULTS_MAX; faults++) {
 		err = write(process, word);
 		if (err != -EAGAIN)

@@ -11,6 +11,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -36,6 +37,24 @@ unsigned flips(const Event& event, unsigned most, std::chrono::seconds limit) {
 struct EndsFirst {
     SilentFile& file;
     ~EndsFirst() { file.end(); }
+};
+
+/// Has the kernel look every second for tasks that hang, and count those it finds.
+class HungTasks {
+public:
+    HungTasks() { expect(write_text(timeout, "1"), timeout); }
+    HungTasks(const HungTasks&) = delete;
+    HungTasks& operator=(const HungTasks&) = delete;
+    ~HungTasks() { write_text(timeout, before_); }
+
+    int found() const { return first_ - left(); }
+
+private:
+    static int left() { return std::stoi(read_text("/proc/sys/kernel/hung_task_warnings")); }
+
+    static constexpr auto timeout = "/proc/sys/kernel/hung_task_timeout_secs";
+    const std::string before_ = read_text(timeout);
+    const int first_ = left();
 };
 
 /// A thread's state in /proc: S, D and so on.
@@ -127,6 +146,7 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
         _exit(0);
     });
     const EndsFirst ends_first{silent};
+    const HungTasks hung;
     REQUIRE(eventually([&] { return silent.is_waited_for(); }));
     threads.held = true;
     const auto waits = [&] { return state_of(hinderer.pid(), threads.waiter) == 'D'; };
@@ -136,6 +156,9 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
     CHECK(word == 1);
     REQUIRE(event.disable() == succeeds(1));
     CHECK(flips(event, 100, 20s) == 100);
+    // A task hangs that does nothing from one look to the next.
+    flips(event, std::numeric_limits<unsigned>::max(), 6s);
+    CHECK(hung.found() == 0);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
     // All that while it was hindered.
