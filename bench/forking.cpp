@@ -20,7 +20,7 @@ namespace {
 /// A fork as the parent sees it, and until the child has ended and been waited for.
 void measure(Report& report, std::size_t registrations) {
     std::vector<double> forks, wholes;
-    for (int i = 0; i < 15; i++) {
+    for (int i = 0; i < 51; i++) {
         pid_t child = -1;
         wholes.push_back(cost_once([&] {
             forks.push_back(cost_once(
