@@ -16,9 +16,9 @@ class Mapping {
 public:
     /// Maps private memory, or a file's where a descriptor is given.
     explicit Mapping(std::size_t pages, int protection = PROT_READ | PROT_WRITE,
-                     int flags = MAP_PRIVATE | MAP_ANONYMOUS, int descriptor = -1)
+                     int flags = MAP_PRIVATE | MAP_ANONYMOUS, int descriptor = -1, off_t offset = 0)
         : size_(pages * page_size) {
-        start_ = mmap(nullptr, size_, protection, flags, descriptor, 0);
+        start_ = mmap(nullptr, size_, protection, flags, descriptor, offset);
         if (start_ == MAP_FAILED)
             throw_errno("mmap");
     }
