@@ -102,22 +102,18 @@ static int ue_check_reg(const struct user_reg *reg)
 
 static int ue_get_event(const struct user_reg *reg, struct ue_event **event)
 {
-	char *command;
-	int err;
+	char command[UE_COMMAND_MAX + 1] __uninitialized;
+	long length = strncpy_from_user(command,
+					u64_to_user_ptr(reg->name_args),
+					sizeof(command));
 
-	command = strndup_user(u64_to_user_ptr(reg->name_args),
-			       UE_COMMAND_MAX + 1);
-	if (IS_ERR(command))
-		return PTR_ERR(command);
-
-	if (ue_command_has_flags(command))
-		err = -EINVAL;
-	else if ((reg->flags & USER_EVENT_REG_PERSIST) && !perfmon_capable())
-		err = -EPERM;
-	else
-		err = ue_registry_register(command, reg->flags, event);
-	kfree(command);
-	return err;
+	if (length < 0)
+		return length;
+	if (length == sizeof(command) || ue_command_has_flags(command))
+		return -EINVAL;
+	if ((reg->flags & USER_EVENT_REG_PERSIST) && !perfmon_capable())
+		return -EPERM;
+	return ue_registry_register(command, reg->flags, event);
 }
 
 /*

@@ -67,7 +67,7 @@ static int ue_process_follow(struct ue_process *process,
 static int ue_process_clear(struct ue_process *process,
 			    const struct ue_user_bit *word)
 {
-	return ue_user_bit_write(process->mm, word, false);
+	return ue_user_bit_clear(process->mm, word);
 }
 
 /*
@@ -162,7 +162,8 @@ void ue_registrations_update(struct ue_event *event)
 		 * with ue_process_share().
 		 */
 		smp_store_release(&set->changes, set->changes + 1);
-		cond_resched();
+		if (need_resched())
+			cond_resched();
 	}
 	mutex_unlock(&ue_enabler_mutex);
 	ue_catch_up_on_return();
@@ -214,12 +215,14 @@ static struct ue_event *ue_begin_clearing(struct ue_process *process,
 					  struct ue_clearing *clearing,
 					  unsigned long address, u8 bit, u64 id)
 {
-	struct ue_enabler_set *set;
+	struct ue_enabler_set *set = process->set;
 	struct ue_enabler *enabler;
 	struct ue_event *event;
 	int err;
 
-	if (!ue_find_registration(process, address, bit, id))
+	/* A copy is not made in vain. */
+	if (atomic_read(&set->shares) > 1 &&
+	    !ue_find_registration(process, address, bit, id))
 		return ERR_PTR(-ENOENT);
 	err = ue_process_own_set(process, id ? UE_GFP_UNDO :
 					       GFP_KERNEL_ACCOUNT);

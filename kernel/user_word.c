@@ -8,6 +8,12 @@
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+/* Lacks some of the above. */
+#include <linux/futex.h>
+#include <asm/futex.h>
 
 #include "compat.h"
 #include "user_word.h"
@@ -42,6 +48,23 @@ static int ue_keep_dirty(struct page *page)
 	return 0;
 }
 
+/* As the current task would itself. Halves of 64 bits are words of 32. */
+static int ue_clear_own_bit(const struct ue_user_bit *word)
+{
+	const bool low_first = !IS_ENABLED(CONFIG_CPU_BIG_ENDIAN);
+	unsigned long address = word->address;
+	int err, old;
+
+	if (word->size == sizeof(u64) && (word->bit >= 32) == low_first)
+		address += sizeof(u32);
+
+	pagefault_disable();
+	err = arch_futex_atomic_op_inuser(FUTEX_OP_ANDN, BIT(word->bit % 32),
+					  &old, (u32 __user *)address);
+	pagefault_enable();
+	return err;
+}
+
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 		      bool value)
 {
@@ -60,6 +83,13 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 	err = ue_keep_dirty(page);
 	unpin_user_page(page);
 	return err;
+}
+
+int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word)
+{
+	if (mm == current->mm && !ue_clear_own_bit(word))
+		return 0;
+	return ue_user_bit_write(mm, word, false);
 }
 
 int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word)

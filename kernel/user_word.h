@@ -37,6 +37,18 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 		      bool value);
 
 /**
+ * ue_user_bit_clear() - clear the bit for good, if that needs no waiting
+ * @mm: as above
+ * @word: which bit
+ *
+ * Cheaper in the current task's own memory, as it need not be memory that others
+ * can write as well.
+ *
+ * Context, Return: as above.
+ */
+int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word);
+
+/**
  * ue_user_bit_fault_in() - make the bit's page present and writable
  * @mm: as above; its mmap_lock may be dropped and taken again
  * @word: which bit
