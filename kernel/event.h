@@ -76,8 +76,8 @@ struct ue_event {
 	unsigned long serial;
 	struct rhlist_head by_name;
 	struct dyn_event dynamic;
-	refcount_t references;
 	struct llist_node later;
+	refcount_t references;
 	atomic_t later_queued;
 	struct rcu_head rcu;
 	struct trace_event_fields fields[];

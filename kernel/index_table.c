@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The write indexes of an open file: an array for those who write, who look
- * an event up with every record, and a map from events for those who
- * register.
+ * an event up with every record, and for those who register a map from events,
+ * once there are too many to look through.
  */
 #include <linux/err.h>
 #include <linux/overflow.h>
@@ -12,6 +12,9 @@
 #include "index_table.h"
 
 #define UE_INDEX_ARRAY_FIRST	8
+
+/* Up to so many events are looked through. */
+#define UE_INDEX_SEARCHED	16
 
 void ue_index_table_init(struct ue_index_table *table)
 {
@@ -38,27 +41,61 @@ void ue_index_table_destroy(struct ue_index_table *table)
 	mutex_destroy(&table->lock);
 }
 
-/* @has is set to whether the event has it already. */
-static u32 ue_index_of(struct ue_index_table *table,
-		       const struct ue_event *event, bool *has)
+static u32 ue_index_search(const struct ue_index_array *array,
+			   const struct ue_event *event)
 {
-	void *index = xa_load(&table->by_event, event->serial);
+	u32 index = 0;
+
+	while (index < array->nr && array->events[index] != event)
+		index++;
+	return index;
+}
+
+/* The index that @event has, or the number of those given out. */
+static u32 ue_index_of(struct ue_index_table *table,
+		       const struct ue_event *event)
+{
 	struct ue_index_array *array = table->array;
+	void *index;
 
 	lockdep_assert_held(&table->lock);
-	*has = index;
-	if (index)
-		return xa_to_value(index);
-	return array ? array->nr : 0;
+	if (!array)
+		return 0;
+	if (array->nr <= UE_INDEX_SEARCHED)
+		return ue_index_search(array, event);
+	index = xa_load(&table->by_event, event->serial);
+	return index ? xa_to_value(index) : array->nr;
+}
+
+/*
+ * With the first event too many to be looked through, all of them come into
+ * the map. What is there already when memory ends is right, and not looked at.
+ */
+static int ue_index_map(struct ue_index_table *table,
+			const struct ue_event *event)
+{
+	struct ue_index_array *array = table->array;
+	u32 first = array->nr == UE_INDEX_SEARCHED ? 0 : array->nr;
+	int err = 0;
+
+	if (array->nr < UE_INDEX_SEARCHED)
+		return 0;
+	for (u32 i = first; !err && i <= array->nr; i++) {
+		const struct ue_event *ith = i < array->nr ? array->events[i] :
+							     event;
+
+		err = xa_err(xa_store(&table->by_event, ith->serial,
+				      xa_mk_value(i), GFP_KERNEL_ACCOUNT));
+	}
+	return err;
 }
 
 u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
 {
-	bool has;
 	u32 index;
 
 	mutex_lock(&table->lock);
-	index = ue_index_of(table, event, &has);
+	index = ue_index_of(table, event);
 	mutex_unlock(&table->lock);
 	return index;
 }
@@ -92,8 +129,7 @@ static int ue_index_add(struct ue_index_table *table, struct ue_event *event)
 
 	if (!array)
 		return -ENOMEM;
-	err = xa_err(xa_store(&table->by_event, event->serial,
-			      xa_mk_value(array->nr), GFP_KERNEL_ACCOUNT));
+	err = ue_index_map(table, event);
 	if (err)
 		return err;
 	ue_event_get(event);
@@ -106,13 +142,12 @@ static int ue_index_add(struct ue_index_table *table, struct ue_event *event)
 int ue_index_claim(struct ue_index_table *table, struct ue_event *event,
 		   u32 index)
 {
-	bool has;
 	int err = 0;
 
 	mutex_lock(&table->lock);
-	if (ue_index_of(table, event, &has) != index)
+	if (ue_index_of(table, event) != index)
 		err = -EAGAIN;
-	else if (!has)
+	else if (!table->array || index == table->array->nr)
 		err = ue_index_add(table, event);
 	mutex_unlock(&table->lock);
 	return err;

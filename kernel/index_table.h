@@ -25,7 +25,7 @@ struct ue_index_array {
  * @lock: held to change the table; nothing is taken inside it
  * @array: index -> event; read without a lock. Arrays that were outgrown stay
  *	until the table is destroyed, so that readers need not be waited for.
- * @by_event: serial of an event -> its index
+ * @by_event: serial of an event -> its index; empty as long as there are few
  */
 struct ue_index_table {
 	struct mutex lock;
