@@ -170,7 +170,8 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 	context = perf_swevent_get_recursion_context();
 	if (context < 0)
 		return UE_DROPPED;
-	memset(record + used, 0, whole - used);
+	/* Up to seven bytes are padding; there is room for eight. */
+	put_unaligned(0, (u64 *)(record + used));
 	perf_trace_run_bpf_submit(record, whole, context, call, 1,
 				  task_pt_regs(current), events, NULL);
 	return UE_TAKEN;

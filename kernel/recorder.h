@@ -68,9 +68,9 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 
 /*
  * What a payload needs of memory to be recorded, bytes: the common fields stand
- * before it, and up to seven bytes of padding behind it.
+ * before it, and padding behind it.
  */
-#define UE_RECORD_ROOM(size)	(UE_RECORD_HEADER + (size) + sizeof(u64) - 1)
+#define UE_RECORD_ROOM(size)	(UE_RECORD_HEADER + (size) + sizeof(u64))
 
 /**
  * ue_record() - hand a payload to all recorders

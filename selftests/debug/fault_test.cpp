@@ -355,7 +355,6 @@ TEST_CASE("Unregistering") {
 
 TEST_CASE("Deleting") {
     Unchanged unchanged;
-    Word word{0};
     const std::string name = unique_name("fault");
     DataFile file;
     fail_each_call(
