@@ -68,12 +68,13 @@ double settled_kernel_memory() {
 
 /// What each of many takes. The first ones take what is there already.
 double each(std::size_t count, const std::function<void(std::size_t)>& add) {
-    for (std::size_t i = 0; i < count / 10; i++)
+    const std::size_t first = count / 10;
+    for (std::size_t i = 0; i < first; i++)
         add(i);
     const double before = settled_kernel_memory();
-    for (std::size_t i = count / 10; i < count; i++)
+    for (std::size_t i = first; i < count; i++)
         add(i);
-    return (settled_kernel_memory() - before) / static_cast<double>(count - count / 10);
+    return (settled_kernel_memory() - before) / static_cast<double>(count - first);
 }
 
 void registrations(Report& report) {

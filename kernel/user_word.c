@@ -51,11 +51,12 @@ static int ue_keep_dirty(struct page *page)
 /* As the current task would itself. Halves of 64 bits are words of 32. */
 static int ue_clear_own_bit(const struct ue_user_bit *word)
 {
+	const bool high = word->bit >= 32;
 	const bool low_first = !IS_ENABLED(CONFIG_CPU_BIG_ENDIAN);
 	unsigned long address = word->address;
 	int err, old;
 
-	if (word->size == sizeof(u64) && (word->bit >= 32) == low_first)
+	if (word->size == sizeof(u64) && high == low_first)
 		address += sizeof(u32);
 
 	pagefault_disable();
