@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -106,8 +107,11 @@ Event only_tracepoint(const std::string& name) {
 
 } // namespace
 
-TEST_CASE("A deletion takes no event from under a registration, in 100000 races of the two") {
+TEST_CASE("A deletion takes no event from under a registration, in thousands of races of the two") {
+    // As many as there is time for: kernels that look for faults take ten times as long.
     constexpr unsigned rounds = 50000;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(40);
+    unsigned round = 0;
     const bool multi = GENERATE(false, true);
     const unsigned flags = multi ? persist | multi_format : persist;
     CAPTURE(multi);
@@ -125,7 +129,7 @@ TEST_CASE("A deletion takes no event from under a registration, in 100000 races 
         Deleter deleter(name);
         const OnCpu first(0);
         Pauses pauses(2);
-        for (unsigned round = 0; round < rounds; round++) {
+        for (; round < rounds && std::chrono::steady_clock::now() < end; round++) {
             DataFile file;
             user_reg reg = registration(&word, 0, command.c_str(), 4, flags);
             pauses.between(0, 2);
@@ -157,9 +161,10 @@ TEST_CASE("A deletion takes no event from under a registration, in 100000 races 
     CHECK(deletions.other == 0);
     CHECK(deletions.other_error == 0);
     // The two did meet.
-    CHECK(deletions.deleted > rounds / 1000);
-    CHECK(deletions.absent > rounds / 1000);
-    CHECK(deletions.busy > rounds / 1000);
+    CHECK(round > 1000);
+    CHECK(deletions.deleted > round / 1000);
+    CHECK(deletions.absent > round / 1000);
+    CHECK(deletions.busy > round / 1000);
 
     DataFile file;
     const Outcome last = file.delete_event(name);
