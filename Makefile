@@ -36,7 +36,8 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 	@$(MAKE) $(KERNELS:%=modules-%) selftests
 	@rm -f $(results)/*/*.tap
 	@for kernel in $(KERNELS); do \
-		selftests/vm/run $(tools:%=--add %) $$kernel $(tests) & \
+		selftests/vm/run --timeout 240 $(tools:%=--add %) \
+			$$kernel $(tests) & \
 	done; wait
 	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%)
 
