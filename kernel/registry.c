@@ -264,7 +264,7 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 }
 
 /* Has the name of a command whose fields are bad a single-format event? */
-static bool ue_registry_has_name(const char *command, unsigned int flags)
+static bool ue_registry_has_name(const char *command)
 {
 	char *name = ue_command_name(command);
 	const struct ue_key key = { name, false };
@@ -276,7 +276,7 @@ static bool ue_registry_has_name(const char *command, unsigned int flags)
 	has = rhltable_lookup(&ue_by_name, &key, ue_params);
 	rcu_read_unlock();
 	kfree(name);
-	return has && !(flags & USER_EVENT_REG_MULTI_FORMAT);
+	return has;
 }
 
 int ue_registry_register(const char *command, unsigned int flags,
@@ -287,7 +287,8 @@ int ue_registry_register(const char *command, unsigned int flags,
 	int err;
 
 	err = ue_format_parse(command, &format);
-	if (err == -EINVAL && ue_registry_has_name(command, flags))
+	if (err == -EINVAL && !(flags & USER_EVENT_REG_MULTI_FORMAT) &&
+	    ue_registry_has_name(command))
 		return -EADDRINUSE;
 	if (err)
 		return err;

@@ -68,6 +68,17 @@ static void ue_worker_run(struct ue_process *process)
 	mmdrop(mm);
 }
 
+/* Return: false when the workqueue has no place for it. */
+static bool ue_worker_queue(struct ue_process *process)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (ue_nr_in_queue == UE_IN_QUEUE_MAX)
+		return false;
+	ue_nr_in_queue++;
+	queue_work(ue_workqueue, &process->work);
+	return true;
+}
+
 static struct ue_process *ue_waiting_first(void)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
@@ -83,13 +94,11 @@ void ue_worker_work(struct work_struct *work)
 
 	/* The place is the next one's. */
 	mutex_lock(&ue_enabler_mutex);
+	ue_nr_in_queue--;
 	next = ue_waiting_first();
-	if (next) {
+	if (next && ue_worker_queue(next)) {
 		list_del_init(&next->waiting);
-		queue_work(ue_workqueue, &next->work);
 		module_put(THIS_MODULE);
-	} else {
-		ue_nr_in_queue--;
 	}
 	mutex_unlock(&ue_enabler_mutex);
 }
@@ -116,13 +125,10 @@ static struct ue_process *ue_take_waiting(void)
 static void ue_wait_again(struct ue_process *process)
 {
 	mutex_lock(&ue_enabler_mutex);
-	if (ue_nr_in_queue < UE_IN_QUEUE_MAX) {
-		ue_nr_in_queue++;
-		queue_work(ue_workqueue, &process->work);
+	if (ue_worker_queue(process))
 		module_put(THIS_MODULE);
-	} else {
+	else
 		list_add(&process->waiting, &ue_waiting);
-	}
 	mutex_unlock(&ue_enabler_mutex);
 }
 
@@ -159,11 +165,8 @@ void ue_worker_start(struct ue_process *process)
 	ue_catch_up_expect(process);
 	refcount_inc(&process->references);
 	mmgrab(process->mm);
-	if (ue_nr_in_queue < UE_IN_QUEUE_MAX) {
-		ue_nr_in_queue++;
-		queue_work(ue_workqueue, &process->work);
+	if (ue_worker_queue(process))
 		return;
-	}
 	/* Given back with a place in the queue, or as the thread's last act. */
 	__module_get(THIS_MODULE);
 	list_add_tail(&process->waiting, &ue_waiting);

@@ -212,22 +212,29 @@ static void ue_after_test(struct kunit *test)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
+/* A full set, and a copy of it. With ue_enabler_mutex held. */
+static void ue_test_copied_sets(struct kunit *test,
+				struct ue_enabler_set *sets[2])
+{
+	LIST_HEAD(blank);
+
+	sets[0] = ue_test_full_set(test);
+	sets[1] = ue_enabler_set_create(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, sets[1]);
+	KUNIT_ASSERT_EQ(test, ue_enablers_create(&blank, UE_TEST_WORDS,
+						 GFP_KERNEL), 0);
+	ue_enabler_set_copy(sets[1], sets[0], &blank);
+	KUNIT_EXPECT_TRUE(test, list_empty(&blank));
+}
+
 /* A copy has all that the original has, and outlives it or goes before it. */
 static void ue_copy_test(struct kunit *test)
 {
 	for (int first = 0; first < 2; first++) {
 		struct ue_enabler_set *sets[2];
-		LIST_HEAD(blank);
 
 		mutex_lock(&ue_enabler_mutex);
-		sets[0] = ue_test_full_set(test);
-		sets[1] = ue_enabler_set_create(GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, sets[1]);
-		KUNIT_ASSERT_EQ(test,
-				ue_enablers_create(&blank, UE_TEST_WORDS,
-						   GFP_KERNEL), 0);
-		ue_enabler_set_copy(sets[1], sets[0], &blank);
-		KUNIT_EXPECT_TRUE(test, list_empty(&blank));
+		ue_test_copied_sets(test, sets);
 		ue_test_users(test, 2);
 
 		ue_enabler_set_free(sets[first]);
@@ -243,16 +250,9 @@ static void ue_copy_test(struct kunit *test)
 static void ue_copy_apart_test(struct kunit *test)
 {
 	struct ue_enabler_set *sets[2];
-	LIST_HEAD(blank);
 
 	mutex_lock(&ue_enabler_mutex);
-	sets[0] = ue_test_full_set(test);
-	sets[1] = ue_enabler_set_create(GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, sets[1]);
-	KUNIT_ASSERT_EQ(test, ue_enablers_create(&blank, UE_TEST_WORDS,
-						 GFP_KERNEL), 0);
-	ue_enabler_set_copy(sets[1], sets[0], &blank);
-
+	ue_test_copied_sets(test, sets);
 	ue_test_erase(test, sets[0], 2);
 	ue_test_erase(test, sets[1], 4);
 	ue_test_has(test, sets[0], 0x3b);

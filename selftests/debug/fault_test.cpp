@@ -5,6 +5,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "faults.hpp"
+#include "on_cpu.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
 #include "text_file.hpp"
@@ -195,12 +196,7 @@ class Undisturbed {
 public:
     Undisturbed() {
         const sched_param parameter{50};
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(sched_getcpu(), &one);
-        if (sched_getaffinity(0, sizeof(before_), &before_) != 0 ||
-            sched_setaffinity(0, sizeof(one), &one) != 0 ||
-            sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) != 0)
+        if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) != 0)
             throw_errno("real-time scheduling");
     }
     Undisturbed(const Undisturbed&) = delete;
@@ -208,11 +204,10 @@ public:
     ~Undisturbed() {
         const sched_param parameter{0};
         sched_setscheduler(0, SCHED_OTHER, &parameter);
-        sched_setaffinity(0, sizeof(before_), &before_);
     }
 
 private:
-    cpu_set_t before_;
+    const OnCpu cpu_{0};
 };
 
 } // namespace
