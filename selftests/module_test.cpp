@@ -3,6 +3,7 @@
 // USER_EVENTS_KO names the module, which may be loaded already. It is loaded at the end.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "module.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -10,51 +11,17 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
-#include <cstdlib>
-#include <sys/syscall.h>
 #include <thread>
 #include <vector>
 
 using namespace selftest;
+using namespace selftest::module;
 
 namespace {
-
-std::string module_path() {
-    const char* path = getenv("USER_EVENTS_KO");
-    return path ? path : "/user_events.ko";
-}
-
-Outcome load() {
-    const Descriptor module = Descriptor::open(module_path(), O_RDONLY);
-    return Outcome::of(syscall(SYS_finit_module, module.number(), "", 0));
-}
-
-/// Does not wait for what is in use.
-Outcome unload() {
-    return Outcome::of(syscall(SYS_delete_module, "user_events", O_NONBLOCK));
-}
 
 bool refused_as_busy(const Outcome& outcome) {
     return outcome == fails(EWOULDBLOCK) || outcome == fails(EBUSY);
 }
-
-bool is_loaded() {
-    return exists("/sys/module/user_events");
-}
-
-/// Loads the module for a test, and again after one that left it unloaded.
-class Loaded {
-public:
-    Loaded() { ensure(); }
-    ~Loaded() {
-        if (!is_loaded())
-            load();
-    }
-    static void ensure() {
-        if (!is_loaded())
-            expect(load(), "load " + module_path());
-    }
-};
 
 /// The errno with which a file opens for reading; 0 for none.
 int error_of_open(const std::string& path) {

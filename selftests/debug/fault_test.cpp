@@ -5,6 +5,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "faults.hpp"
+#include "module.hpp"
 #include "on_cpu.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
@@ -535,15 +536,9 @@ TEST_CASE("fork") {
 }
 
 TEST_CASE("Loading the module") {
-    const Descriptor module = Descriptor::open("/user_events.ko", O_RDONLY);
-    const auto unload = [] {
-        REQUIRE(
-            eventually([] { return syscall(SYS_delete_module, "user_events", O_NONBLOCK) == 0; }));
-    };
+    const auto unload = [] { REQUIRE(eventually([] { return module::unload().ok(); })); };
     unload();
     // tracefs does not say why it makes no file.
-    fail_each_call(
-        "load the module", {ENOMEM, ENODEV}, nothing,
-        [&] { return Outcome::of(syscall(SYS_finit_module, module.number(), "", 0)); }, unload);
-    expect(Outcome::of(syscall(SYS_finit_module, module.number(), "", 0)), "load the module");
+    fail_each_call("load the module", {ENOMEM, ENODEV}, nothing, module::load, unload);
+    REQUIRE(module::load() == succeeds());
 }

@@ -2,16 +2,13 @@
 // Nothing that the module has allocated is left when it is unloaded: to be run last, after all that
 // the other tests did with it. Needs a kernel with kmemleak.
 #include "deadline.hpp"
-#include "descriptor.hpp"
+#include "module.hpp"
 #include "text_file.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <chrono>
-#include <fcntl.h>
-#include <sys/syscall.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace selftest;
 
@@ -31,8 +28,7 @@ std::string leaks() {
 } // namespace
 
 TEST_CASE("Nothing is left of the module when it is unloaded") {
-    REQUIRE(eventually([] { return syscall(SYS_delete_module, "user_events", O_NONBLOCK) == 0; }));
+    REQUIRE(eventually([] { return module::unload().ok(); }));
     CHECK(leaks() == "");
-    const Descriptor module = Descriptor::open("/user_events.ko", O_RDONLY);
-    REQUIRE(syscall(SYS_finit_module, module.number(), "", 0) == 0);
+    REQUIRE(module::load() == succeeds());
 }
