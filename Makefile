@@ -99,10 +99,11 @@ tests := $(patsubst selftests/%.cpp,build/selftests/%,$(wildcard selftests/*.cpp
 # What the tools_*test run.
 tools := /usr/bin/trace-cmd /usr/bin/perf /usr/bin/bpftrace
 
-# modules-6.1, modules-6.12: the module for a kernel of Debian's, in build/.
+# modules-6.1, modules-6.12: the module for a kernel of Debian's, in build/; it
+# counts what there is, and tells when it is unloaded of what is left.
 .PHONY: $(KERNELS:%=modules-%)
 $(KERNELS:%=modules-%): modules-%:
-	+@selftests/vm/module $* build/$*
+	+@selftests/vm/module $* build/$* UE_DEBUG=y
 
 .PHONY: check
 check: ## look for warnings, style and common mistakes without running anything

@@ -19,27 +19,34 @@
 #include <linux/unaligned.h>
 #endif
 
+/*
+ * Files of events in tracefs could outlive the event until eventfs came. Up to
+ * 6.1 at least they do; see event_files.c.
+ */
+#define UE_EVENT_FILES_DANGLE (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
+
 /**
- * ue_pin_page_nofault() - pin one page of a program for writing, without a
- * fault
+ * ue_pin_page() - pin one page of a program for writing
  * @mm: the program's address space, its mmap_lock held for reading
  * @address: any address in the page
+ * @flags: FOLL_NOFAULT for a page that need not be waited for, or 0
  * @page: set to the pinned page, to be given back with unpin_user_page()
+ * @locked: set to 0 when the mmap_lock is not held any more; NULL with
+ *	FOLL_NOFAULT. Waits for the lock are killable.
  *
- * Return: true when the page was present and writable.
+ * Return: 1, or an errno; 0 is none.
  */
-static inline bool ue_pin_page_nofault(struct mm_struct *mm,
-				       unsigned long address,
-				       struct page **page)
+static inline long ue_pin_page(struct mm_struct *mm, unsigned long address,
+			       unsigned int flags, struct page **page,
+			       int *locked)
 {
-	const unsigned int flags = FOLL_WRITE | FOLL_NOFAULT;
-
+	flags |= FOLL_WRITE;
 	/* The array of areas went away in 6.5. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 	return pin_user_pages_remote(mm, address, 1, flags, page, NULL,
-				     NULL) == 1;
+				     locked);
 #else
-	return pin_user_pages_remote(mm, address, 1, flags, page, NULL) == 1;
+	return pin_user_pages_remote(mm, address, 1, flags, page, locked);
 #endif
 }
 

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 
 #include "event.h"
+#include "event_files.h"
 #include "format.h"
 #include "kernel_symbols.h"
 #include "print.h"
@@ -256,6 +257,7 @@ static void ue_event_remove_call(struct ue_event *event)
 {
 	const struct cred *cred = override_creds(ue_kernel_cred);
 
+	ue_event_files_forget(event);
 	WARN_ON_ONCE(trace_remove_event_call(&event->call));
 	revert_creds(cred);
 }
@@ -300,8 +302,18 @@ void ue_event_unclaim(struct ue_event *event)
 void ue_event_withdraw(struct ue_event *event)
 {
 	lockdep_assert_held(ue_event_mutex);
-	WARN_ON_ONCE(!ue_event_gone(event));
+	WARN_ON_ONCE(!ue_event_gone(event) || ue_event_enabled(event));
 	ue_event_remove_call(event);
+}
+
+void ue_event_give_up(struct ue_event *event)
+{
+	/* Unless there is more than one reason to. */
+	if (event->call.event.funcs)
+		ue_tally(UE_TALLY_EVENTS, -1);
+	event->class.reg = trace_event_reg;
+	event->class.raw_init = NULL;
+	event->call.event.funcs = NULL;
 }
 
 /*
@@ -319,12 +331,9 @@ void ue_event_abandon(struct ue_event *event)
 		ue_event_free(event);
 		return;
 	}
-	ue_tally(UE_TALLY_EVENTS, -1);
 	pr_warn("event %s is still referred to; its memory is not freed\n",
 		ue_event_name(event));
-	event->class.reg = trace_event_reg;
-	event->class.raw_init = NULL;
-	event->call.event.funcs = NULL;
+	ue_event_give_up(event);
 }
 
 int ue_events_init(void)
@@ -336,6 +345,7 @@ int ue_events_init(void)
 void ue_events_exit(void)
 {
 	flush_work(&ue_later_work);
+	ue_event_files_exit();
 	put_cred(ue_kernel_cred);
 	/* The callbacks that free events are in this module. */
 	rcu_barrier();

@@ -154,6 +154,9 @@ void ue_event_withdraw(struct ue_event *event);
  */
 void ue_event_abandon(struct ue_event *event);
 
+/* ue_event_give_up() - at unload: leave its memory, without a way to here. */
+void ue_event_give_up(struct ue_event *event);
+
 /**
  * ue_event_tryget() - become a user of an event just looked up
  * @event: the event

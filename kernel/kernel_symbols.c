@@ -12,12 +12,14 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
+#include "compat.h"
 #include "kernel_symbols.h"
 
 /* The kernel's; see kernel_symbols.h. */
 struct mutex *ue_event_mutex;
 struct mutex *ue_dyn_event_ops_mutex;
 struct list_head *ue_dyn_event_list;
+struct vfsmount **ue_tracefs_mount;
 static bool ue_has_dyn_event_register;
 
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
@@ -46,6 +48,13 @@ static void __init ue_set_tracefs_remove(unsigned long address)
 {
 	UE_SET_FUNCTION(tracefs_remove, address);
 }
+
+#if UE_EVENT_FILES_DANGLE
+static void __init ue_set_tracefs_mount(unsigned long address)
+{
+	ue_tracefs_mount = (struct vfsmount **)address;
+}
+#endif
 
 static void __init ue_set_ring_buffer_record_is_set_on(unsigned long address)
 {
@@ -90,6 +99,11 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "the files in tracefs", ue_set_tracefs_create_file },
 	{ "tracefs_remove", UE_SYMBOL_REQUIRED,
 	  "the files in tracefs", ue_set_tracefs_remove },
+#if UE_EVENT_FILES_DANGLE
+	{ "tracefs_mount", UE_SYMBOL_REQUIRED,
+	  "events that go while a file of theirs is open",
+	  ue_set_tracefs_mount },
+#endif
 	{ "ring_buffer_record_is_set_on", UE_SYMBOL_OPTIONAL,
 	  "counting lost records", ue_set_ring_buffer_record_is_set_on },
 	{ "dyn_event_register", UE_SYMBOL_OPTIONAL,

@@ -10,6 +10,7 @@
 #define UE_KERNEL_SYMBOLS_H
 
 #include <linux/list.h>
+#include <linux/mount.h>
 #include <linux/mutex.h>
 #include <linux/ring_buffer.h>
 #include <linux/static_call.h>
@@ -45,6 +46,9 @@ struct dyn_event {
 };
 
 int dyn_event_register(struct dyn_event_operations *ops);
+
+/* Where tracefs is, for event_files.c; set where that is needed. */
+extern struct vfsmount **ue_tracefs_mount;
 
 extern struct mutex *ue_dyn_event_ops_mutex;
 extern struct list_head *ue_dyn_event_list;

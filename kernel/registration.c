@@ -80,22 +80,23 @@ static int ue_process_settle(struct ue_process *process,
 			     int (*write)(struct ue_process *process,
 					  const struct ue_user_bit *word))
 {
-	int err = 0;
-
-	/* A killable wait, which the kernel does not report as a hung task. */
-	if (mmap_read_lock_killable(process->mm))
-		return -EINTR;
 	for (int faults = 0; faults < UE_FAULTS_MAX; faults++) {
+		int err;
+
+		/* A killable wait, which is not reported as a hung task. */
+		if (mmap_read_lock_killable(process->mm))
+			return -EINTR;
 		err = write(process, word);
-		if (err != -EAGAIN)
-			break;
+		if (err != -EAGAIN) {
+			mmap_read_unlock(process->mm);
+			return err;
+		}
+		/* Gives up the lock. */
 		err = ue_user_bit_fault_in(process->mm, word);
 		if (err)
-			break;
-		err = -EFAULT;
+			return err;
 	}
-	mmap_read_unlock(process->mm);
-	return err;
+	return -EFAULT;
 }
 
 /* The enabler that follows @word's address and @bit, copied to @word. */

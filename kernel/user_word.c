@@ -74,7 +74,7 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 	int err;
 
 	mmap_assert_locked(mm);
-	if (!ue_pin_page_nofault(mm, word->address, &page))
+	if (ue_pin_page(mm, word->address, FOLL_NOFAULT, &page, NULL) != 1)
 		return -EAGAIN;
 
 	base = kmap_local_page(page);
@@ -95,15 +95,23 @@ int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word)
 
 int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word)
 {
-	bool unlocked = false;
-	int err = fixup_user_fault(mm, word->address, FAULT_FLAG_WRITE,
-				   &unlocked);
+	struct page *page;
+	int locked = 1;
+	long pinned;
 
-	switch (err) {
-	case 0:
+	mmap_assert_locked(mm);
+	pinned = ue_pin_page(mm, word->address, 0, &page, &locked);
+	if (pinned == 1)
+		unpin_user_page(page);
+	if (locked)
+		mmap_read_unlock(mm);
+
+	switch (pinned) {
+	case 1:
+		return 0;
 	case -ENOMEM:
 	case -EINTR:
-		return err;
+		return pinned;
 	default:
 		return -EFAULT;
 	}

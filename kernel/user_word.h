@@ -50,11 +50,11 @@ int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word);
 
 /**
  * ue_user_bit_fault_in() - make the bit's page present and writable
- * @mm: as above; its mmap_lock may be dropped and taken again
+ * @mm: as above; its mmap_lock is given up
  * @word: which bit
  *
- * Context: waits for the program, as long as that pleases. No lock but the
- * mmap_lock may be held.
+ * Context: waits for the program, as long as that pleases, such that the kernel
+ * does not report a hung task. No lock but the mmap_lock may be held.
  * Return: 0; -EFAULT where the program itself could not write; -ENOMEM;
  * -EINTR when the caller is being killed.
  */

@@ -8,11 +8,13 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
+#include "userfault.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <limits>
 #include <linux/futex.h>
+#include <optional>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -108,6 +110,10 @@ TEST_CASE("A program whose page is in a file that never answers delays nobody bu
 }
 
 TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself") {
+    // Whether the kernel is bringing in the bit's page when that begins; else it has still to
+    // begin.
+    const bool in_fault = GENERATE(false, true);
+    CAPTURE(in_fault);
     const Event event(unique_name("locked"));
     Word word{0};
     DataFile file;
@@ -120,10 +126,16 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
         std::atomic<bool> held;
     };
     auto& threads = *shared.at<Threads>();
+    Mapping memory(1);
     Child hinderer([&](Channel& channel) -> int {
-        Mapping memory(1);
         DataFile own;
         own.index_of(memory.at(), 0, event.name());
+        std::optional<Userfault> fault;
+        if (in_fault) {
+            fault.emplace(memory);
+            channel.send_descriptor(fault->descriptor());
+            channel.receive<char>();
+        }
         const Descriptor backing = Descriptor::open(silent.path(), O_RDWR);
         Mapping absent(1, PROT_READ | PROT_WRITE, MAP_PRIVATE, backing.number());
         std::thread waiter([&] {
@@ -142,15 +154,26 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
         });
         holder.join();
         waiter.join();
+        if (fault)
+            fault->answer();
         channel.send(eventually([&] { return *memory.at<Word>() == 1; }));
         _exit(0);
     });
     const EndsFirst ends_first{silent};
     const HungTasks hung;
+    Descriptor fault;
+    if (in_fault) {
+        fault = hinderer.channel().receive_descriptor();
+        REQUIRE(event.enable() == succeeds(1));
+        REQUIRE(eventually([&] { return Userfault::is_waited_for(fault); }));
+        hinderer.channel().send('g');
+    }
     REQUIRE(eventually([&] { return silent.is_waited_for(); }));
     threads.held = true;
     const auto waits = [&] { return state_of(hinderer.pid(), threads.waiter) == 'D'; };
     REQUIRE(eventually([&] { return threads.waiter != 0 && waits(); }));
+    if (in_fault)
+        Userfault::wake(fault, memory);
 
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);

@@ -240,3 +240,32 @@ TEST_CASE("Records outlive the module") {
     CHECK_FALSE(read_text(instance.path("trace")).empty());
     check_that_it_works();
 }
+
+TEST_CASE("Files of an event that has gone may be open when the module goes") {
+    Loaded loaded;
+    const Instance instance;
+    const Event event(unique_name("open"));
+    const std::string paths[] = {event.path(""),
+                                 instance.path("events/user_events/" + event.name() + "/")};
+    std::vector<Descriptor> triggers, filters;
+    {
+        Word word{0};
+        DataFile file;
+        file.index_of(&word, 0, event.name() + " u32 a");
+        for (const std::string& path : paths) {
+            triggers.push_back(Descriptor::open(path + "trigger", O_WRONLY));
+            filters.push_back(Descriptor::open(path + "filter", O_WRONLY));
+        }
+    }
+    REQUIRE(event.goes());
+    REQUIRE(eventually([] { return unload().ok(); }));
+    for (const Descriptor& file : triggers)
+        CHECK(Outcome::of(write(file.number(), "stacktrace", 10)) == fails(ENODEV));
+    for (const Descriptor& file : filters) {
+        const Outcome outcome = Outcome::of(write(file.number(), "a > 5", 5));
+        // No error before 6.6.
+        CHECK((outcome == fails(ENODEV) || outcome.ok()));
+    }
+    REQUIRE(load() == succeeds());
+    check_that_it_works();
+}

@@ -211,8 +211,7 @@ TEST_CASE("The bits of five hundred processes are right when the change of state
     check_five_hundred_processes(false);
 }
 
-TEST_CASE("The bits that five hundred processes have inherited are right when it returns",
-          "[.late]") {
+TEST_CASE("The bits that five hundred processes have inherited are right when it returns") {
     check_five_hundred_processes(true);
 }
 

@@ -49,6 +49,10 @@ bool Userfault::is_waited_for(const Descriptor& file) {
     return poll(&waiting, 1, 0) == 1 && waiting.revents == POLLIN;
 }
 
+void Userfault::wake(const Descriptor& file, const Mapping& memory) {
+    control(file, UFFDIO_WAKE, range_of(memory), "UFFDIO_WAKE");
+}
+
 void Userfault::answer() {
     if (kind_ == Of::missing)
         control(file_, UFFDIO_ZEROPAGE, uffdio_zeropage{range_of(memory_), 0, 0},

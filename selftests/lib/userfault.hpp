@@ -27,6 +27,10 @@ public:
     /// Lets everybody go on: missing pages become zero, others writable.
     void answer();
 
+    /// Has whoever waits look again, and take the lock of the mappings for that, which answer()
+    /// takes itself.
+    static void wake(const Descriptor& file, const Mapping& memory);
+
     int descriptor() const { return file_.number(); }
 
 private:

@@ -24,6 +24,7 @@ public:
 private:
     unsigned long in_buffer() const;
     unsigned long lost() const;
+    void print_buffer() const;
 
     const selftest::Event event_{books_name};
     selftest::Word word_{0};

@@ -100,6 +100,9 @@ public:
         world_.phase = Phase::calm;
         for (unsigned i = programs; i < workers_.size(); i++)
             end(workers_[i], name);
+        look(Phase::writable, name + ": all memory can be written");
+        // A bit that could not be written is right after the next change.
+        switch_all("1");
         switch_all("0");
         look(Phase::disabled, name + ": every bit is 0 while all events are disabled");
         switch_all("1");
@@ -161,15 +164,17 @@ private:
     std::vector<Worker> workers_;
 };
 
-/// What persists is deleted; all else must be gone.
+/// What persists is deleted; all else must be gone. The children of programs that were killed have
+/// still to end, and with them what they use.
 void clean_up(const std::string& name) {
-    {
-        DataFile file;
-        for (const char* event : names)
-            file.delete_event(event);
-    }
-    const bool clean =
-        eventually([] { return status_count("Active: ") == 0 && status_count("Busy: ") == 0; });
+    const bool clean = eventually([] {
+        {
+            DataFile file;
+            for (const char* event : names)
+                file.delete_event(event);
+        }
+        return status_count("Active: ") == 0 && status_count("Busy: ") == 0;
+    });
     verdict(clean, name + ": nothing is left");
     if (!clean)
         for (const std::string& line : lines_of(status()))

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <iostream>
 #include <memory>
+#include <sstream>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -64,14 +66,22 @@ public:
             act();
     }
 
+    void restore_memory() { memory_.protect(PROT_READ | PROT_WRITE); }
+
     /// Whether each bit registered has the state, and the others are 0.
-    bool has_bits(bool state) {
-        restore_memory();
-        std::vector<std::uint64_t> expected(memory_.size() / 8);
-        for (const Pair& pair : pairs_)
-            if (state)
-                set_bit(expected, pair);
-        return std::memcmp(expected.data(), memory_.at(), memory_.size()) == 0;
+    bool has_bits(bool state) const {
+        return std::memcmp(expected(state).data(), memory_.at(), memory_.size()) == 0;
+    }
+
+    /// Of a failure of has_bits(): the words that are wrong.
+    void print_bits(bool state) const {
+        const std::vector<std::uint64_t> right = expected(state);
+        std::ostringstream text;
+        for (std::size_t i = 0; i < right.size(); i++)
+            if (const std::uint64_t word = *memory_.at<std::uint64_t>(i * 8); word != right[i])
+                text << "# process " << getpid() << ", byte " << i * 8 << std::hex << ": " << word
+                     << " instead of " << right[i] << std::dec << "\n";
+        std::cout << text.str() << std::flush;
     }
 
 private:
@@ -82,8 +92,12 @@ private:
         unsigned bit, size;
     };
 
-    static void set_bit(std::vector<std::uint64_t>& words, const Pair& pair) {
-        words.at(pair.offset / 8) |= 1UL << (pair.offset % 8 * 8 + pair.bit);
+    std::vector<std::uint64_t> expected(bool state) const {
+        std::vector<std::uint64_t> words(memory_.size() / 8);
+        for (const Pair& pair : pairs_)
+            words.at(pair.offset / 8) |= static_cast<std::uint64_t>(state)
+                                         << (pair.offset % 8 * 8 + pair.bit);
+        return words;
     }
 
     void act() {
@@ -252,8 +266,6 @@ private:
         world_.tally(Operation::change_memory, Outcome::of(result));
     }
 
-    void restore_memory() { memory_.protect(PROT_READ | PROT_WRITE); }
-
     /// Here, as a child forked while another thread made it would wait for that thread.
     const std::string path_ = tracing_file("user_events_data");
     World& world_;
@@ -264,16 +276,23 @@ private:
     std::vector<Pair> pairs_;
 };
 
-/// Waits for a phase, looks, and tells.
-void look(World& world, Phase phase, bool state, std::vector<std::unique_ptr<Actor>>& actors) {
+void wait_for(const World& world, Phase phase) {
     while (world.phase < phase)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+/// Waits for a phase, looks, and tells.
+void look(World& world, Phase phase, bool state,
+          const std::vector<std::unique_ptr<Actor>>& actors) {
+    wait_for(world, phase);
     if (world.phase != phase)
         return;
-    const bool right = std::ranges::all_of(actors, [&](auto& actor) {
-        return eventually([&] { return actor->has_bits(state); }, std::chrono::seconds(5));
-    });
-    world.wrong += !right;
+    for (const auto& actor : actors) {
+        if (eventually([&] { return actor->has_bits(state); }, std::chrono::seconds(5)))
+            continue;
+        world.wrong++;
+        actor->print_bits(state);
+    }
     world.looked++;
 }
 
@@ -293,10 +312,13 @@ void run_program(World& world, unsigned seed, unsigned stream, int socket) {
         for (auto& actor : actors)
             threads.emplace_back([&actor] { actor->run(); });
     }
+    wait_for(world, Phase::writable);
+    for (const auto& actor : actors)
+        actor->restore_memory();
+    world.looked++;
     look(world, Phase::disabled, false, actors);
     look(world, Phase::enabled, true, actors);
-    while (world.phase < Phase::end)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    wait_for(world, Phase::end);
     _exit(0);
 }
 

@@ -35,7 +35,9 @@ enum class Phase : int {
     chaos,
     /// Everybody ends what he does.
     calm,
-    /// Nobody changes anything, every event is disabled: all bits are to be 0.
+    /// Programs have their memory such that it can be written, and change nothing any more.
+    writable,
+    /// Every event has been enabled and disabled since: all bits are to be 0.
     disabled,
     /// The same with every event enabled: 1.
     enabled,
