@@ -4,6 +4,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "swap.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -81,15 +82,25 @@ unsigned long smaps(const void* address, const std::string& label) {
     throw std::runtime_error("smaps has no " + label);
 }
 
-/// Whether the page of an address is there.
-bool is_present(const void* address) {
+/// What the kernel tells of the page of an address.
+std::uint64_t page_entry(const void* address) {
     const Descriptor file = Descriptor::open("/proc/self/pagemap", O_RDONLY);
     std::uint64_t entry = 0;
     const auto page = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(address) / page_size);
     const auto size = static_cast<ssize_t>(sizeof(entry));
     if (pread(file.number(), &entry, sizeof(entry), page * size) != size)
         throw_errno("pread");
-    return entry >> 63;
+    return entry;
+}
+
+/// Whether the page of an address is there.
+bool is_present(const void* address) {
+    return page_entry(address) >> 63 & 1;
+}
+
+/// Whether it is in swap space.
+bool is_swapped(const void* address) {
+    return page_entry(address) >> 62 & 1;
 }
 
 /// Three words at the end of a page. One bit of that in the middle is registered; all else is the
@@ -272,6 +283,37 @@ TEST_CASE("Memory that is given back lazily keeps the bit, or is zero but for it
     must_advise(memory, MADV_PAGEOUT);
     CHECK_FALSE(word.is_set());
     CHECK(word.neighbours_are_kept());
+}
+
+TEST_CASE("The bit is right at once in memory that has been swapped out") {
+    const SwapSpace swap(64);
+    const Event event(unique_name("swapped"));
+    const int kind = GENERATE(MAP_PRIVATE, MAP_SHARED);
+    CAPTURE(kind == MAP_SHARED);
+    Mapping memory(1, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS);
+    Guarded word(memory.at(), event);
+    // Shared memory has no entry of its own for what is in swap space.
+    const auto swap_out = [&] {
+        must_advise(memory, MADV_PAGEOUT);
+        return kind == MAP_SHARED ? !is_present(memory.at()) : is_swapped(memory.at());
+    };
+    for (int round = 0; round < 2; round++) {
+        word.fill();
+        REQUIRE(eventually(swap_out));
+        REQUIRE(event.enable() == succeeds(1));
+        CHECK(word.is_set());
+        CHECK(word.neighbours_are_kept());
+        REQUIRE(eventually(swap_out));
+        REQUIRE(event.disable() == succeeds(1));
+        CHECK_FALSE(word.is_set());
+        CHECK(word.neighbours_are_kept());
+    }
+    REQUIRE(event.enable() == succeeds(1));
+    REQUIRE(eventually(swap_out));
+    CHECK(word.unregister() == succeeds());
+    CHECK_FALSE(word.is_set());
+    CHECK(word.neighbours_are_kept());
+    REQUIRE(event.disable() == succeeds(1));
 }
 
 TEST_CASE("The bit is right at once in a transparent huge page") {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "fuse.hpp"
 
+#include "kernel_module.hpp"
 #include "mapping.hpp"
-#include "text_file.hpp"
 #include "user_events.hpp"
 
 #include <array>
@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 
 namespace selftest {
@@ -43,13 +42,8 @@ void answer_error(const Descriptor& device, const fuse_in_header& request, int e
     (void)!write(device.number(), &header, sizeof(header));
 }
 
-/// Opens the device. Not every kernel has it built in: then the module is where selftests/vm/run
-/// puts it.
 Descriptor open_device() {
-    if (!exists("/dev/fuse")) {
-        const Descriptor module = Descriptor::open("/modules/fuse.ko", O_RDONLY);
-        expect(Outcome::of(syscall(SYS_finit_module, module.number(), "", 0)), "load fuse.ko");
-    }
+    need_kernel_module("/dev/fuse", "fuse");
     return Descriptor::open("/dev/fuse", O_RDWR);
 }
 

@@ -163,7 +163,7 @@ private:
         if (random_.chance(50))
             world_.tally(Operation::bpf, Outcome::of(ioctl(file.number(), PERF_EVENT_IOC_SET_BPF,
                                                            program_.descriptor())));
-        for (unsigned left = random_.below(20); left > 0; left--)
+        for (unsigned left = random_.below(20); left > 0 && world_.phase == Phase::chaos; left--)
             act();
     }
 
