@@ -47,6 +47,8 @@ struct ue_enabler {
  * @changes: counts changes of state of any of its events; read without the
  *	mutex
  * @processes: the struct ue_process that have the set
+ * @update: which change of state @writes_left is for
+ * @writes_left: how much of that is still written at once; see registration.c
  */
 struct ue_enabler_set {
 	struct rb_root enablers;
@@ -54,6 +56,8 @@ struct ue_enabler_set {
 	atomic_t shares;
 	unsigned long changes;
 	struct list_head processes;
+	unsigned int update;
+	unsigned int writes_left;
 };
 
 /* Return: a set of one share without enablers, or NULL. */

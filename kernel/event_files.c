@@ -3,12 +3,13 @@
  * The files of an event in tracefs.
  *
  * Before 6.6 a file in tracefs stands for an inode that points to the event or
- * to its place in an instance, and whoever has opened it keeps the pointer when
- * the event has gone. "trigger" and "format" do not look whether it has, and
- * follow the pointer to what has been freed: a trigger set in this way lands on
- * whichever event is there by then. Both take no pointer for an event that has
- * gone; so the pointer is taken away. "filter" and "inject" keep their place,
- * which keeps no event: for them it is the event's memory that is kept.
+ * to its place in an instance (struct trace_event_file), and whoever has opened
+ * it, or has found it and is about to, keeps the pointer when the event has gone.
+ * "trigger" and "format" do not look whether it has, and follow the pointer to
+ * what has been freed: a trigger set in this way lands on whichever event is
+ * there by then. Both take no pointer for an event that has gone; so the pointer
+ * is taken away. The others do look, at their place: this is kept for them, and
+ * the event with it, to which the place leads.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,10 +26,11 @@
 #include "event_files.h"
 #include "kernel_symbols.h"
 
-/* A file that may be open, and leads to an event that has gone. */
+/* A file that is open, or about to be, of an event that has gone. */
 struct ue_open_file {
 	struct list_head node;
 	struct dentry *file;
+	struct trace_event_file *place;
 	struct ue_event *event;
 };
 
@@ -64,36 +66,50 @@ static struct dentry *ue_descendant(struct dentry *top,
 	return at;
 }
 
-static bool ue_may_be_open(const struct dentry *file)
-{
-	/* Ours, and that of the directory. */
-	return d_count(file) > 2;
-}
-
 static void ue_keep_for(struct dentry *file, struct ue_event *event)
 {
 	struct ue_open_file *open_file = kmalloc(sizeof(*open_file),
 						 GFP_KERNEL | __GFP_NOFAIL);
 
-	refcount_inc(&event->references);
 	open_file->file = dget(file);
+	open_file->place = d_inode(file)->i_private;
 	open_file->event = event;
+	static_call_cond(ue_event_file_get)(open_file->place);
+	refcount_inc(&event->references);
 	list_add(&open_file->node, &ue_open_files);
 }
 
-/* Once it is not, the only reference is ours: its directory has gone. */
+/* It is in no directory any more: has somebody a reference besides the caller? */
+static bool ue_is_open(const struct dentry *file)
+{
+	return d_count(file) > 1;
+}
+
 static void ue_free_closed(void)
 {
 	struct ue_open_file *open_file, *next;
 
 	list_for_each_entry_safe(open_file, next, &ue_open_files, node) {
-		if (d_count(open_file->file) > 1)
+		if (ue_is_open(open_file->file))
 			continue;
 		list_del(&open_file->node);
 		dput(open_file->file);
+		static_call_cond(ue_event_file_put)(open_file->place);
 		ue_event_free(open_file->event);
 		kfree(open_file);
 	}
+}
+
+/* Takes the file out of its directory, where nobody finds it from then on. */
+static void ue_forget_file(struct dentry *file, bool by_pointer,
+			   struct ue_event *event)
+{
+	static_call(ue_tracefs_remove)(file);
+	/* Read with event_mutex held. */
+	if (by_pointer)
+		WRITE_ONCE(d_inode(file)->i_private, NULL);
+	else if (ue_is_open(file))
+		ue_keep_for(file, event);
 }
 
 static void ue_forget_directory(struct dentry *directory,
@@ -101,24 +117,22 @@ static void ue_forget_directory(struct dentry *directory,
 {
 	static const struct {
 		const char *name;
-		bool forget;
+		bool by_pointer;
 	} files[] = {
 		{ "format",	true },
 		{ "trigger",	true },
+		{ "enable",	false },
 		{ "filter",	false },
+		{ "hist",	false },
+		{ "hist_debug",	false },
 		{ "inject",	false },
 	};
 
 	for (int i = 0; i < ARRAY_SIZE(files); i++) {
 		struct dentry *file = ue_child(directory, files[i].name);
 
-		if (!file)
-			continue;
-		/* Read with event_mutex held. */
-		if (files[i].forget)
-			WRITE_ONCE(d_inode(file)->i_private, NULL);
-		else if (ue_may_be_open(file))
-			ue_keep_for(file, event);
+		if (file)
+			ue_forget_file(file, files[i].by_pointer, event);
 		dput(file);
 	}
 }

@@ -23,6 +23,9 @@ struct vfsmount **ue_tracefs_mount;
 static bool ue_has_dyn_event_register;
 
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
+/* Do nothing where the kernel lacks them. */
+DEFINE_STATIC_CALL_NULL(ue_event_file_get, event_file_get);
+DEFINE_STATIC_CALL_NULL(ue_event_file_put, event_file_put);
 /* Says no where the kernel lacks it. */
 DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 			ring_buffer_record_is_set_on);
@@ -53,6 +56,16 @@ static void __init ue_set_tracefs_remove(unsigned long address)
 static void __init ue_set_tracefs_mount(unsigned long address)
 {
 	ue_tracefs_mount = (struct vfsmount **)address;
+}
+
+static void __init ue_set_event_file_get(unsigned long address)
+{
+	UE_SET_FUNCTION(event_file_get, address);
+}
+
+static void __init ue_set_event_file_put(unsigned long address)
+{
+	UE_SET_FUNCTION(event_file_put, address);
 }
 #endif
 
@@ -103,6 +116,10 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	{ "tracefs_mount", UE_SYMBOL_REQUIRED,
 	  "events that go while a file of theirs is open",
 	  ue_set_tracefs_mount },
+	{ "event_file_get", UE_SYMBOL_OPTIONAL,
+	  "that for all of their files", ue_set_event_file_get },
+	{ "event_file_put", UE_SYMBOL_OPTIONAL,
+	  "that for all of their files", ue_set_event_file_put },
 #endif
 	{ "ring_buffer_record_is_set_on", UE_SYMBOL_OPTIONAL,
 	  "counting lost records", ue_set_ring_buffer_record_is_set_on },

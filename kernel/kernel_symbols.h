@@ -47,8 +47,15 @@ struct dyn_event {
 
 int dyn_event_register(struct dyn_event_operations *ops);
 
-/* Where tracefs is, for event_files.c; set where that is needed. */
+/* For event_files.c; set where that is needed. */
+struct trace_event_file;
+void event_file_get(struct trace_event_file *file);
+void event_file_put(struct trace_event_file *file);
+
 extern struct vfsmount **ue_tracefs_mount;
+
+DECLARE_STATIC_CALL(ue_event_file_get, event_file_get);
+DECLARE_STATIC_CALL(ue_event_file_put, event_file_put);
 
 extern struct mutex *ue_dyn_event_ops_mutex;
 extern struct list_head *ue_dyn_event_list;

@@ -24,6 +24,14 @@
  */
 #define UE_FAULTS_MAX	16
 
+/*
+ * How many bits of one set are written at once when an event changes, over all
+ * address spaces that have the set. The rest is left to their workers: with
+ * event_mutex held, everybody waits for what a program has registered without
+ * end, and forked.
+ */
+#define UE_WRITES_AT_ONCE	16384
+
 /* A bit of a process that is being cleared; its pair is taken until then. */
 struct ue_clearing {
 	struct list_head node;
@@ -32,6 +40,9 @@ struct ue_clearing {
 
 /* The last registration's; 0 is none's. Protected by ue_enabler_mutex. */
 static u64 ue_last_id;
+
+/* Counts the changes of state. Protected by ue_enabler_mutex. */
+static unsigned int ue_last_update;
 
 /* For what must not fail. */
 #define UE_GFP_UNDO	(GFP_KERNEL | __GFP_NOFAIL)
@@ -146,18 +157,45 @@ static void ue_process_update(struct ue_process *process,
 	mmput_async(mm);
 }
 
+/* Writes a bit in all address spaces that have it. */
+static void ue_set_update(struct ue_enabler_set *set,
+			  const struct ue_enabler *enabler)
+{
+	struct ue_process *process;
+	bool last;
+
+	if (set->update != ue_last_update) {
+		set->update = ue_last_update;
+		set->writes_left = UE_WRITES_AT_ONCE;
+	}
+	/* All have a worker already, which comes to this bit as well. */
+	if (!set->writes_left)
+		return;
+	last = set->writes_left == 1;
+	list_for_each_entry(process, &set->processes, in_set) {
+		if (set->writes_left == 1) {
+			ue_worker_start(process);
+			ue_process_changed(process);
+		} else {
+			ue_process_update(process, enabler);
+			set->writes_left--;
+		}
+	}
+	if (last)
+		set->writes_left = 0;
+}
+
 void ue_registrations_update(struct ue_event *event)
 {
 	struct ue_enabler *enabler;
-	struct ue_process *process;
 
 	lockdep_assert_held(ue_event_mutex);
 	mutex_lock(&ue_enabler_mutex);
+	ue_last_update++;
 	list_for_each_entry(enabler, &event->enablers, of_event) {
 		struct ue_enabler_set *set = enabler->set;
 
-		list_for_each_entry(process, &set->processes, in_set)
-			ue_process_update(process, enabler);
+		ue_set_update(set, enabler);
 		/*
 		 * A child being forked has the set, and is not on its list. Pairs
 		 * with ue_process_share().

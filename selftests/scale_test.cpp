@@ -78,8 +78,9 @@ public:
         rmdir(root_.c_str());
     }
 
-    void limit(unsigned long bytes) const {
-        expect(write_text(path_ + "/memory.high", std::to_string(bytes)), "memory.high");
+    /// Sets memory.high, where one is held back, or memory.max, where one is killed.
+    void limit(const std::string& file, unsigned long bytes) const {
+        expect(write_text(path_ + "/" + file, std::to_string(bytes)), file);
     }
     /// Whether anybody in it has been at the limit.
     bool was_held_back() const { return !has_line(read_text(path_ + "/memory.events"), "high 0"); }
@@ -205,6 +206,26 @@ void check_five_hundred_processes(bool inherits) {
     CHECK(nothing_left.holds());
 }
 
+/// More registrations than anybody lets a program have in a test.
+constexpr unsigned endless_pages = 64;
+const unsigned endless = endless_pages * static_cast<unsigned>(page_size) * 8;
+
+/// Has the calling process in the group, and register bit after bit until it is refused one.
+int register_without_end(const MemoryGroup& group, const Event& event,
+                         std::atomic<unsigned>& registered) {
+    group.enter();
+    Mapping memory(endless_pages);
+    DataFile file;
+    user_reg reg = registration(nullptr, 0, event.name().c_str());
+    for (; registered < endless; registered++) {
+        reg.enable_addr = address_of(&memory.at<Word>()[registered / bits_of_word]);
+        reg.enable_bit = static_cast<std::uint8_t>(registered % bits_of_word);
+        if (!file.control(DIAG_IOCSREG, &reg).ok())
+            return 1;
+    }
+    _exit(2);
+}
+
 } // namespace
 
 TEST_CASE("The bits of five hundred processes are right when the change of state returns") {
@@ -243,33 +264,18 @@ TEST_CASE("Registrations are charged to the program, and freed when it ends") {
     CHECK(eventually([&] { return group.kernel_memory() < after - count * 32ul; }));
 }
 
-// With memory.max the kernel would tell of each program that it kills, like of a fault of its own.
 TEST_CASE("A program that registers without end is held back at its limit, alone") {
     constexpr unsigned long limit = 4 << 20;
-    constexpr unsigned pages = 64;
-    const unsigned all = pages * static_cast<unsigned>(page_size) * 8;
     const NothingLeft nothing_left;
     const Event event(unique_name("endless"));
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     auto& registered = *shared.at<std::atomic<unsigned>>();
     const MemoryGroup group;
-    group.limit(limit);
-    Child child([&](Channel&) -> int {
-        group.enter();
-        Mapping memory(pages);
-        DataFile file;
-        user_reg reg = registration(nullptr, 0, event.name().c_str());
-        for (; registered < all; registered++) {
-            reg.enable_addr = address_of(&memory.at<Word>()[registered / bits_of_word]);
-            reg.enable_bit = static_cast<std::uint8_t>(registered % bits_of_word);
-            if (!file.control(DIAG_IOCSREG, &reg).ok())
-                return 1;
-        }
-        _exit(2);
-    });
+    group.limit("memory.high", limit);
+    Child child([&](Channel&) { return register_without_end(group, event, registered); });
     REQUIRE(eventually([&] { return group.was_held_back() && group.current() > limit; }));
     CHECK(registered > 10000);
-    CHECK(registered < all);
+    CHECK(registered < endless);
 
     // Others do not notice.
     Mapping memory(1);
@@ -287,5 +293,67 @@ TEST_CASE("A program that registers without end is held back at its limit, alone
     child.kill();
     CHECK(event.goes());
     CHECK(eventually([&] { return group.current() < limit / 4; }));
+    CHECK(nothing_left.holds());
+}
+
+TEST_CASE("A program that registers beyond its limit is killed, and leaves nothing") {
+    constexpr unsigned long limit = 4 << 20;
+    const NothingLeft nothing_left;
+    const Event event(unique_name("killed"));
+    Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    auto& registered = *shared.at<std::atomic<unsigned>>();
+    const MemoryGroup group;
+    group.limit("memory.max", limit);
+    Child child([&](Channel&) { return register_without_end(group, event, registered); });
+    CHECK(child.wait() == -SIGKILL);
+    CHECK(registered > 10000);
+    CHECK(registered < endless);
+    CHECK(event.goes());
+    CHECK(eventually([&] { return group.current() < limit / 4; }));
+    CHECK(nothing_left.holds());
+}
+
+// Too much to be waited for: others want to be told as well.
+TEST_CASE("The bits of a family that has registered very much are all right in time") {
+    constexpr unsigned processes = 20, count = 10000;
+    const NothingLeft nothing_left;
+    const Event event(unique_name("family"));
+    Mapping memory(1);
+    std::vector<std::unique_ptr<Child>> children;
+    {
+        DataFile file;
+        REQUIRE(register_bits(file, memory, count, event.name()) == count);
+        for (unsigned i = 0; i < processes; i++)
+            children.push_back(std::make_unique<Child>([&](Channel& channel) -> int {
+                // Its own from here on, so that nothing has to be waited for.
+                *memory.at<Word>(page_size - sizeof(Word)) = 1;
+                channel.send('r');
+                for (char asked = 0; (asked = channel.receive<char>()) != 'e';)
+                    channel.send(wrong_words(memory, count, asked == '1'));
+                _exit(0);
+            }));
+        for (auto& child : children)
+            REQUIRE(child->channel().receive<char>() == 'r');
+    }
+    Word word{0};
+    DataFile other;
+    REQUIRE(other.register_event(&word, 0, event.name()) == succeeds());
+    for (unsigned round = 0; round < 4; round++) {
+        const bool set = round % 2 == 0;
+        REQUIRE((set ? event.enable() : event.disable()) == succeeds(1));
+        CHECK(word == set);
+        CHECK(eventually([&] { return wrong_words(memory, count, set) == 0; }));
+        for (auto& child : children)
+            CHECK(eventually([&] {
+                child->channel().send(set ? '1' : '0');
+                return child->channel().receive<unsigned>() == 0;
+            }));
+    }
+    CHECK(other.unregister(&word, 0) == succeeds());
+    other.close();
+    children.clear();
+    for (unsigned i = 0; i < count; i++)
+        DataFile().unregister(&memory.at<Word>()[i / bits_of_word], i % bits_of_word);
+    CHECK(event.goes());
     CHECK(nothing_left.holds());
 }
