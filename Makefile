@@ -57,12 +57,25 @@ SEED ?=
 .PHONY: test-debug
 test-debug: ## run all tests, and with failing memory, on the debug kernel (first: builds it)
 	@$(packages) build vm tests
-	+@selftests/vm/module debug build/debug
+	+@selftests/vm/module debug build/debug UE_DEBUG=y
 	@$(MAKE) selftests
-	@rm -f $(results)/debug/*.tap
-	@selftests/vm/run --timeout 300 $(tools:%=--add %) debug $(tests) \
-		build/selftests/debug/fault_test build/selftests/debug/unload_test || :
+	+@selftests/kselftest/build build/kselftest
+	@$(call run_on_debug,debug)
 	prove --failures --recurse --ext .tap $(results)/debug
+
+# All there is, in two guests side by side. What unloads the module for good comes
+# last in each.
+debug_tests_1 = selftests/vm/kunit $(kselftests) $(wordlist 1,14,$(tests))
+debug_tests_2 = $(filter-out $(debug_tests_1),$(tests)) build/selftests/debug/fault_test
+run_on_debug = rm -rf $(results)/$1; \
+	$(foreach part,1 2,selftests/vm/run --timeout 600 $(tools:%=--add %) \
+		--module build/$1/user_events.ko \
+		--add build/$1/user_events_test.ko=/user_events_test.ko \
+		--results $(results)/$1/$(part) debug $(debug_tests_$(part)) \
+		build/selftests/debug/unload_test $2 &) wait
+# Under names that are not those of ours.
+kselftests := $(foreach test,abi_test dyn_test ftrace_test perf_test,\
+	build/kselftest/$(test)=kernel_$(test))
 
 SEQUENCES ?= 100
 

@@ -351,13 +351,15 @@ TEST_CASE("The bits of a child are right at once, however the event changes whil
     auto& counts = *shared.at<Counts>();
     std::jthread changing([&] {
         while (!counts.stop) {
+            const auto start = std::chrono::steady_clock::now();
             counts.steps++;
             if (counts.steps / 2 % 2 == 0)
                 event.enable();
             else
                 event.disable();
             counts.steps++;
-            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            // As long as the change took: on a slow machine, too, children come in between.
+            std::this_thread::sleep_for(std::chrono::steady_clock::now() - start);
         }
         event.disable();
     });
