@@ -63,6 +63,17 @@ test-debug: ## run all tests, and with failing memory, on the debug kernel (firs
 	@$(call run_on_debug,debug)
 	prove --failures --recurse --ext .tap $(results)/debug
 
+.PHONY: coverage
+coverage: ## say which lines of the module these tests reach, and which not
+	@$(packages) build vm tests
+	+@selftests/vm/module debug build/coverage \
+		UE_DEBUG=y GCOV_PROFILE=y UBSAN_SANITIZE=n
+	@$(MAKE) selftests
+	+@selftests/kselftest/build build/kselftest
+	@$(call run_on_debug,coverage,selftests/coverage/fetch)
+	prove --failures --recurse --ext .tap $(results)/coverage
+	@selftests/coverage/report 95 build/coverage $(results)/coverage/*/fetch.tap
+
 # All there is, in two guests side by side. What unloads the module for good comes
 # last in each.
 debug_tests_1 = selftests/vm/kunit $(kselftests) $(wordlist 1,14,$(tests))
