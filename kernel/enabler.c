@@ -34,7 +34,6 @@ struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
 		ue_tally(UE_TALLY_SETS, 1);
 		set->enablers = RB_ROOT;
 		atomic_set(&set->shares, 1);
-		INIT_LIST_HEAD(&set->processes);
 	}
 	return set;
 }

@@ -55,7 +55,7 @@ struct ue_enabler_set {
 	unsigned int nr;
 	atomic_t shares;
 	unsigned long changes;
-	struct list_head processes;
+	struct hlist_head processes;
 	unsigned int update;
 	unsigned int writes_left;
 };

@@ -2,9 +2,10 @@
 /*
  * The address spaces that have enablers.
  *
- * An address space is known by its mm_struct. One mmu_notifier for each holds
- * the struct mm_struct (not its memory), and tells when its last user is
- * gone: at exit, at exec.
+ * An address space is known by its mm_struct. A notifier for each holds the
+ * struct mm_struct (not its memory), and tells when its last user is gone: at
+ * exit, at exec. It is one of an interval, as large as can be, since the end
+ * of an address space that has one of the other kind waits for a grace period.
  *
  * A fork shares the parent's set with the child, which costs the same however
  * many enablers it has. Who registers or unregisters then copies the set
@@ -15,8 +16,10 @@
 #include <linux/hash.h>
 #include <linux/module.h>
 #include <linux/rhashtable.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
+#include <linux/task_work.h>
+#include <linux/workqueue.h>
 
 #include "catch_up.h"
 #include "enabler.h"
@@ -32,19 +35,16 @@ static u32 ue_hash_mm(const void *key, u32 length, u32 seed)
 static const struct rhashtable_params ue_by_mm_params = {
 	.hashfn = ue_hash_mm,
 	.key_len = sizeof(struct mm_struct *),
-	.key_offset = offsetof(struct ue_process, mm),
+	.key_offset = offsetof(struct ue_process, notifier.mm),
 	.head_offset = offsetof(struct ue_process, by_mm),
 	.automatic_shrinking = true,
 };
 
-/* Changed with ue_enabler_mutex held; ue_by_mm is read under RCU as well. */
+/* Changed with ue_enabler_mutex held; read under RCU as well. */
 static struct rhashtable ue_by_mm;
-static LIST_HEAD(ue_all);
 
-/* Those that ue_free_notifier() has still to be called for. */
-static atomic_t ue_nr_notifiers;
-
-static work_func_t ue_process_work;
+/* Forgotten, and with a notifier still. Protected by ue_enabler_mutex. */
+static LIST_HEAD(ue_ended);
 
 struct ue_process *ue_process_find(struct mm_struct *mm)
 {
@@ -92,58 +92,86 @@ static void ue_process_set_set(struct ue_process *process,
 	struct ue_enabler_set *old = process->set;
 
 	if (old)
-		list_del(&process->in_set);
+		hlist_del(&process->in_set);
 	spin_lock(&process->lock);
 	process->set = set;
 	spin_unlock(&process->lock);
 	if (set)
-		list_add(&process->in_set, &set->processes);
+		hlist_add_head(&process->in_set, &set->processes);
 	if (old)
 		ue_set_put(old);
 }
 
-/* Return: false when it has been forgotten already. */
-static bool ue_process_forget(struct ue_process *process)
-{
-	lockdep_assert_held(&ue_enabler_mutex);
-	if (!process->set)
-		return false;
-	rhashtable_remove_fast(&ue_by_mm, &process->by_mm, ue_by_mm_params);
-	list_del(&process->all);
-	ue_catch_up_done(process);
-	ue_process_set_set(process, NULL);
-	return true;
-}
-
-static struct ue_process *ue_from_notifier(struct mmu_notifier *notifier)
-{
-	return container_of(notifier, struct ue_process, notifier);
-}
-
-/* With mmap_lock held for writing. */
-static struct mmu_notifier *ue_alloc_notifier(struct mm_struct *mm)
+static struct ue_process *ue_process_create(void)
 {
 	struct ue_process *process = kzalloc(sizeof(*process),
 					     GFP_KERNEL_ACCOUNT);
 
-	if (!process)
-		return ERR_PTR(-ENOMEM);
-	ue_tally(UE_TALLY_PROCESSES, 1);
-	atomic_inc(&ue_nr_notifiers);
-	process->mm = mm;
-	refcount_set(&process->references, 1);
-	INIT_WORK(&process->work, ue_process_work);
-	INIT_LIST_HEAD(&process->clearing);
-	INIT_LIST_HEAD(&process->expected);
-	spin_lock_init(&process->lock);
-	return &process->notifier;
+	if (process) {
+		ue_tally(UE_TALLY_PROCESSES, 1);
+		refcount_set(&process->references, 1);
+		INIT_LIST_HEAD(&process->expected);
+		spin_lock_init(&process->lock);
+	}
+	return process;
 }
 
-static void ue_free_notifier(struct mmu_notifier *notifier)
+/* Waits for what goes on in the address space, so not in ue_invalidate(). */
+static void ue_process_end(struct ue_process *process)
 {
-	ue_process_put(ue_from_notifier(notifier));
-	if (atomic_dec_and_test(&ue_nr_notifiers))
-		wake_up_var(&ue_nr_notifiers);
+	mmu_interval_notifier_remove(&process->notifier);
+	ue_process_put(process);
+}
+
+static void ue_end_task_work(struct callback_head *task_work)
+{
+	ue_process_end(container_of(task_work, struct ue_process, task_work));
+	/* Last; unloading waits for the few instructions that follow. */
+	module_put(THIS_MODULE);
+}
+
+/*
+ * Whoever lets go of the address space removes the notifier, once he is
+ * through with that. Return: false when he can't, or the module is unloading.
+ */
+static bool ue_end_on_return(struct ue_process *process)
+{
+	if ((current->flags & PF_KTHREAD) || !try_module_get(THIS_MODULE))
+		return false;
+	init_task_work(&process->task_work, ue_end_task_work);
+	if (!task_work_add(current, &process->task_work, TWA_RESUME))
+		return true;
+	module_put(THIS_MODULE);
+	return false;
+}
+
+static struct ue_process *ue_take_ended(void)
+{
+	struct ue_process *process;
+
+	mutex_lock(&ue_enabler_mutex);
+	process = list_first_entry_or_null(&ue_ended, struct ue_process, ended);
+	if (process)
+		list_del(&process->ended);
+	mutex_unlock(&ue_enabler_mutex);
+	return process;
+}
+
+static void ue_end_all(struct work_struct *unused)
+{
+	struct ue_process *process;
+
+	while ((process = ue_take_ended()))
+		ue_process_end(process);
+}
+
+static DECLARE_WORK(ue_end_work, ue_end_all);
+
+static void ue_process_leave(struct ue_process *process)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	ue_catch_up_done(process);
+	ue_process_set_set(process, NULL);
 }
 
 /*
@@ -151,33 +179,34 @@ static void ue_free_notifier(struct mmu_notifier *notifier)
  * hold event_mutex (uprobes lets go of address spaces under it), so that it
  * can't be taken here.
  */
-static void ue_release(struct mmu_notifier *notifier, struct mm_struct *mm)
+static void ue_release(struct ue_process *process)
 {
-	bool forgotten;
-
 	mutex_lock(&ue_enabler_mutex);
-	forgotten = ue_process_forget(ue_from_notifier(notifier));
+	/* Else it has been forgotten already, at unload. */
+	if (process->set) {
+		rhashtable_remove_fast(&ue_by_mm, &process->by_mm,
+				       ue_by_mm_params);
+		ue_process_leave(process);
+		if (!ue_end_on_return(process)) {
+			list_add_tail(&process->ended, &ue_ended);
+			queue_work(system_unbound_wq, &ue_end_work);
+		}
+	}
 	mutex_unlock(&ue_enabler_mutex);
-	if (forgotten)
-		mmu_notifier_put(notifier);
 }
 
 /*
- * A fork says this of each private mapping before it copies it. What is
- * written to a bit from here on, the child's copy may miss. The note is the
- * forking task's: of two that fork at once, the one whose note is lost takes
- * its child's copy for stale. Others than forks say this too, and forks that
- * fail: then the note is older than need be.
+ * A fork says that it changes pages' protection, of each private mapping before
+ * it copies it. What is written to a bit from here on, the child's copy may
+ * miss. The note is the forking task's: of two that fork at once, the one whose
+ * note is lost takes its child's copy for stale. Others than forks say this
+ * too, and forks that fail: then the note is older than need be.
  */
-static int ue_invalidate_range_start(struct mmu_notifier *notifier,
-				     const struct mmu_notifier_range *range)
+static void ue_note_fork(struct ue_process *process)
 {
-	struct ue_process *process = ue_from_notifier(notifier);
-
-	if (range->event != MMU_NOTIFY_PROTECTION_PAGE ||
-	    current->mm != process->mm ||
+	if (current->mm != ue_process_mm(process) ||
 	    READ_ONCE(process->forking) == current)
-		return 0;
+		return;
 
 	spin_lock(&process->lock);
 	/* Pairs with ue_process_changed(). */
@@ -185,14 +214,25 @@ static int ue_invalidate_range_start(struct mmu_notifier *notifier,
 	process->fork_behind = READ_ONCE(process->behind);
 	WRITE_ONCE(process->forking, current);
 	spin_unlock(&process->lock);
-	return 0;
 }
 
-static const struct mmu_notifier_ops ue_notifier_ops = {
-	.alloc_notifier = ue_alloc_notifier,
-	.free_notifier = ue_free_notifier,
-	.release = ue_release,
-	.invalidate_range_start = ue_invalidate_range_start,
+/* Sleeps for MMU_NOTIFY_RELEASE alone, which may. */
+static bool ue_invalidate(struct mmu_interval_notifier *notifier,
+			  const struct mmu_notifier_range *range,
+			  unsigned long seq)
+{
+	struct ue_process *process = container_of(notifier, struct ue_process,
+						  notifier);
+
+	if (range->event == MMU_NOTIFY_RELEASE)
+		ue_release(process);
+	else if (range->event == MMU_NOTIFY_PROTECTION_PAGE)
+		ue_note_fork(process);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops ue_notifier_ops = {
+	.invalidate = ue_invalidate,
 };
 
 /* It is known as long as it has a user, which the caller is. */
@@ -235,39 +275,48 @@ bool ue_process_share(struct ue_share *share)
 	return shared;
 }
 
+/* Return: 0; -EEXIST; -ENOMEM. */
 static int ue_process_remember(struct ue_process *process,
 			       struct ue_enabler_set *set)
 {
+	int err;
+
 	lockdep_assert_held(&ue_enabler_mutex);
-	if (process->set)
-		return -EEXIST;
 	/* Before it can be found, so that who finds it finds a set. */
 	ue_process_set_set(process, set);
-	if (rhashtable_insert_fast(&ue_by_mm, &process->by_mm,
-				   ue_by_mm_params)) {
-		list_del(&process->in_set);
-		process->set = NULL;
-		return -ENOMEM;
-	}
-	list_add(&process->all, &ue_all);
-	return 0;
+	err = rhashtable_lookup_insert_fast(&ue_by_mm, &process->by_mm,
+					    ue_by_mm_params);
+	if (!err)
+		return 0;
+	hlist_del(&process->in_set);
+	process->set = NULL;
+	return err == -EEXIST ? err : -ENOMEM;
 }
 
 int ue_process_know(struct mm_struct *mm, struct ue_enabler_set *set)
 {
-	struct mmu_notifier *notifier;
+	struct ue_process *process = ue_process_create();
 	int err;
 
-	/* Gives the same one to two threads that come at once. */
-	notifier = mmu_notifier_get(&ue_notifier_ops, mm);
-	if (IS_ERR(notifier))
-		return PTR_ERR(notifier);
+	if (!process)
+		return -ENOMEM;
+	err = mmu_interval_notifier_insert(&process->notifier, mm, 0, ULONG_MAX,
+					   &ue_notifier_ops);
+	if (err) {
+		ue_process_put(process);
+		return err;
+	}
+	/*
+	 * While others' intervals are being invalidated, it is not in its place
+	 * yet, and would not be told of the end; this waits for that.
+	 */
+	mmu_interval_read_begin(&process->notifier);
 
 	mutex_lock(&ue_enabler_mutex);
-	err = ue_process_remember(ue_from_notifier(notifier), set);
+	err = ue_process_remember(process, set);
 	mutex_unlock(&ue_enabler_mutex);
 	if (err)
-		mmu_notifier_put(notifier);
+		ue_process_end(process);
 	return err;
 }
 
@@ -325,10 +374,17 @@ int ue_process_own_set(struct ue_process *process, gfp_t gfp)
 	}
 }
 
-int ue_processes_init(work_func_t work)
+int ue_processes_init(void)
 {
-	ue_process_work = work;
 	return rhashtable_init(&ue_by_mm, &ue_by_mm_params);
+}
+
+static void ue_forget_at_unload(void *object, void *unused)
+{
+	struct ue_process *process = object;
+
+	ue_process_leave(process);
+	list_add_tail(&process->ended, &ue_ended);
 }
 
 /*
@@ -337,17 +393,11 @@ int ue_processes_init(work_func_t work)
  */
 void ue_processes_exit(void)
 {
-	struct ue_process *process, *next;
-
 	mutex_lock(&ue_enabler_mutex);
-	list_for_each_entry_safe(process, next, &ue_all, all) {
-		ue_process_forget(process);
-		mmu_notifier_put(&process->notifier);
-	}
+	rhashtable_free_and_destroy(&ue_by_mm, ue_forget_at_unload, NULL);
 	mutex_unlock(&ue_enabler_mutex);
 
-	/* Waits for ue_release(), and then for each ue_free_notifier(). */
-	mmu_notifier_synchronize();
-	wait_var_event(&ue_nr_notifiers, !atomic_read(&ue_nr_notifiers));
-	rhashtable_destroy(&ue_by_mm);
+	/* Nobody is forgotten any more. Waits for ue_invalidate() of each. */
+	ue_end_all(&ue_end_work);
+	flush_work(&ue_end_work);
 }

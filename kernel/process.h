@@ -10,60 +10,69 @@
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
-#include <linux/workqueue.h>
+#include <linux/types.h>
 
 struct ue_enabler_set;
 
 /**
  * struct ue_process - an address space that has, or had, enablers
- * @notifier: ties it to the mm_struct, and tells of the end
- * @mm: the address space
+ * @notifier: holds the mm_struct, and tells of the end
  * @set: its enablers; NULL before it is known and after it is gone. Changed
  *	with @lock and ue_enabler_mutex held, read with either.
  * @in_set: its place among those who have @set
+ * @task_work: removes @notifier, after the end
+ * @ended: its place among those whose @notifier a worker removes
+ * @rcu: frees it
  * @clearing: bits whose registration has ended, and that are being cleared
  * @by_mm: its place in the table
- * @all: its place among all
  * @references: one of the notifier, one while @behind
- * @work: brings all bits up to date, where the workqueue does that
- * @waiting: its place among those for whom the workqueue has no place
  * @lock: taken to change the set in place, which needs the only share of it,
  *	and to take another share of it
+ * @waiting: its place among those for whom the workqueue has no place
+ * @expected: its place among those that are waited for, while @behind
+ * @forking: the task that has begun to copy the memory, and whose @fork_changes
+ *	and @fork_behind are; only compared; changed with @lock held
+ * @changes: counts writes to its bits that a fork under way may miss; changed
+ *	with ue_enabler_mutex held
+ * @fork_changes: @changes before that; protected by @lock
+ * @fork_behind: @behind before that; protected by @lock
  * @behind: it is to be brought up to date, or is just being; changed with
  *	ue_enabler_mutex held
  * @again: something has changed since that has begun
- * @expected: its place among those that are waited for, while @behind
- * @changes: counts writes to its bits that a fork under way may miss; changed
- *	with ue_enabler_mutex held
- * @forking: the task that has begun to copy the memory, and whose the two below
- *	are; only compared; changed with @lock held
- * @fork_changes: @changes before that; protected by @lock
- * @fork_behind: @behind before that; protected by @lock
- * @rcu: frees it
  *
  * Protected by ue_enabler_mutex where nothing else is said.
  */
 struct ue_process {
-	struct mmu_notifier notifier;
-	struct mm_struct *mm;
+	struct mmu_interval_notifier notifier;
 	struct ue_enabler_set *set;
-	struct list_head in_set;
-	struct list_head clearing;
+	union {	/* one after the other */
+		struct hlist_node in_set;
+		struct callback_head task_work;
+		struct list_head ended;
+		struct rcu_head rcu;
+	};
+	struct hlist_head clearing;
 	struct rhash_head by_mm;
-	struct list_head all;
 	refcount_t references;
-	struct work_struct work;
-	struct list_head waiting;
 	spinlock_t lock;
+	struct list_head waiting;
+	struct list_head expected;
+	struct task_struct *forking;
+	unsigned int changes;
+	unsigned int fork_changes;
+	bool fork_behind;
 	bool behind;
 	bool again;
-	struct list_head expected;
-	unsigned long changes;
-	struct task_struct *forking;
-	unsigned long fork_changes;
-	bool fork_behind;
-	struct rcu_head rcu;
 };
+
+/*
+ * ue_process_mm() - the address space; held, not its memory, until it has been
+ * forgotten
+ */
+static inline struct mm_struct *ue_process_mm(const struct ue_process *process)
+{
+	return process->notifier.mm;
+}
 
 /**
  * struct ue_share - a share of a set, taken at a fork
@@ -98,7 +107,7 @@ static inline void ue_process_changed(struct ue_process *process)
 {
 	/*
 	 * Whoever reads the new count reads what was written before it. Pairs
-	 * with ue_invalidate_range_start().
+	 * with ue_note_fork().
 	 */
 	smp_store_release(&process->changes, process->changes + 1);
 }
@@ -111,7 +120,8 @@ static inline void ue_process_changed(struct ue_process *process)
  * On success the caller's share of @set is the address space's. It stays
  * known until its last user is gone.
  *
- * Context: may sleep; takes mmap_lock.
+ * Context: may sleep; takes mmap_lock, and waits until nobody changes the page
+ * tables.
  * Return: 0; -EEXIST when it is known already; -ENOMEM; -EINTR when a signal
  * came first.
  */
@@ -150,11 +160,7 @@ void ue_share_drop(struct ue_enabler_set *set);
 /* ue_process_put() - one reference less. Any context. */
 void ue_process_put(struct ue_process *process);
 
-/**
- * ue_processes_init() - begin
- * @work: what @work of an address space is to do
- */
-int ue_processes_init(work_func_t work);
+int ue_processes_init(void);
 
 /* ue_processes_exit() - forget all address spaces; at unload. */
 void ue_processes_exit(void);

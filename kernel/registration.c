@@ -34,7 +34,7 @@
 
 /* A bit of a process that is being cleared; its pair is taken until then. */
 struct ue_clearing {
-	struct list_head node;
+	struct hlist_node node;
 	struct ue_user_bit word;
 };
 
@@ -52,7 +52,7 @@ static int ue_process_write(struct ue_process *process,
 			    const struct ue_enabler *enabler)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
-	return ue_user_bit_write(process->mm, &enabler->word,
+	return ue_user_bit_write(ue_process_mm(process), &enabler->word,
 				 ue_event_enabled(enabler->event));
 }
 
@@ -78,7 +78,7 @@ static int ue_process_follow(struct ue_process *process,
 static int ue_process_clear(struct ue_process *process,
 			    const struct ue_user_bit *word)
 {
-	return ue_user_bit_clear(process->mm, word);
+	return ue_user_bit_clear(ue_process_mm(process), word);
 }
 
 /*
@@ -91,19 +91,21 @@ static int ue_process_settle(struct ue_process *process,
 			     int (*write)(struct ue_process *process,
 					  const struct ue_user_bit *word))
 {
+	struct mm_struct *mm = ue_process_mm(process);
+
 	for (int faults = 0; faults < UE_FAULTS_MAX; faults++) {
 		int err;
 
 		/* A killable wait, which is not reported as a hung task. */
-		if (mmap_read_lock_killable(process->mm))
+		if (mmap_read_lock_killable(mm))
 			return -EINTR;
 		err = write(process, word);
 		if (err != -EAGAIN) {
-			mmap_read_unlock(process->mm);
+			mmap_read_unlock(mm);
 			return err;
 		}
 		/* Gives up the lock. */
-		err = ue_user_bit_fault_in(process->mm, word);
+		err = ue_user_bit_fault_in(mm, word);
 		if (err)
 			return err;
 	}
@@ -141,7 +143,7 @@ void ue_registrations_settle(struct ue_process *process)
 static void ue_process_update(struct ue_process *process,
 			      const struct ue_enabler *enabler)
 {
-	struct mm_struct *mm = process->mm;
+	struct mm_struct *mm = ue_process_mm(process);
 	int err = -EAGAIN;
 
 	/* Its end is near, and nobody will read the bit. */
@@ -172,7 +174,7 @@ static void ue_set_update(struct ue_enabler_set *set,
 	if (!set->writes_left)
 		return;
 	last = set->writes_left == 1;
-	list_for_each_entry(process, &set->processes, in_set) {
+	hlist_for_each_entry(process, &set->processes, in_set) {
 		if (set->writes_left == 1) {
 			ue_worker_start(process);
 			ue_process_changed(process);
@@ -213,7 +215,7 @@ static bool ue_is_clearing(const struct ue_process *process,
 {
 	const struct ue_clearing *clearing;
 
-	list_for_each_entry(clearing, &process->clearing, node) {
+	hlist_for_each_entry(clearing, &process->clearing, node) {
 		if (clearing->word.address == address &&
 		    clearing->word.bit == bit)
 			return true;
@@ -274,7 +276,7 @@ static struct ue_event *ue_begin_clearing(struct ue_process *process,
 	enabler = ue_find_registration(process, address, bit, id);
 	if (enabler) {
 		clearing->word = enabler->word;
-		list_add(&clearing->node, &process->clearing);
+		hlist_add_head(&clearing->node, &process->clearing);
 		event = ue_enabler_erase(enabler);
 		if (!set->nr)
 			module_put(THIS_MODULE);
@@ -304,7 +306,7 @@ static int ue_end_registration(unsigned long address, u8 bit, u64 id)
 	err = ue_process_settle(process, &clearing.word, ue_process_clear);
 
 	mutex_lock(&ue_enabler_mutex);
-	list_del(&clearing.node);
+	hlist_del(&clearing.node);
 	mutex_unlock(&ue_enabler_mutex);
 	ue_event_put(event);
 	return err;
@@ -413,7 +415,7 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *word,
 
 int ue_registrations_init(void)
 {
-	int err = ue_processes_init(ue_worker_work);
+	int err = ue_processes_init();
 
 	if (err)
 		return err;

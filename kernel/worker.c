@@ -31,8 +31,18 @@
 static struct workqueue_struct *ue_workqueue;
 static void (*ue_worker_settle)(struct ue_process *process);
 
+/**
+ * struct ue_place - a place in the workqueue
+ * @work: brings all bits of @process up to date
+ * @process: NULL when the place is free
+ */
+struct ue_place {
+	struct work_struct work;
+	struct ue_process *process;
+};
+
 /* Protected by ue_enabler_mutex. */
-static unsigned int ue_nr_in_queue;
+static struct ue_place ue_places[UE_IN_QUEUE_MAX];
 static LIST_HEAD(ue_waiting);
 
 /* Return: false when there is more to do. */
@@ -55,7 +65,7 @@ static bool ue_worker_done(struct ue_process *process)
 /* Waits for one program alone. */
 static void ue_worker_run(struct ue_process *process)
 {
-	struct mm_struct *mm = process->mm;
+	struct mm_struct *mm = ue_process_mm(process);
 
 	do {
 		if (mmget_not_zero(mm)) {
@@ -72,11 +82,14 @@ static void ue_worker_run(struct ue_process *process)
 static bool ue_worker_queue(struct ue_process *process)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
-	if (ue_nr_in_queue == UE_IN_QUEUE_MAX)
-		return false;
-	ue_nr_in_queue++;
-	queue_work(ue_workqueue, &process->work);
-	return true;
+	for (int i = 0; i < UE_IN_QUEUE_MAX; i++) {
+		if (ue_places[i].process)
+			continue;
+		ue_places[i].process = process;
+		queue_work(ue_workqueue, &ue_places[i].work);
+		return true;
+	}
+	return false;
 }
 
 static struct ue_process *ue_waiting_first(void)
@@ -86,15 +99,16 @@ static struct ue_process *ue_waiting_first(void)
 					waiting);
 }
 
-void ue_worker_work(struct work_struct *work)
+static void ue_place_work(struct work_struct *work)
 {
+	struct ue_place *place = container_of(work, struct ue_place, work);
 	struct ue_process *next;
 
-	ue_worker_run(container_of(work, struct ue_process, work));
+	ue_worker_run(place->process);
 
 	/* The place is the next one's. */
 	mutex_lock(&ue_enabler_mutex);
-	ue_nr_in_queue--;
+	place->process = NULL;
 	next = ue_waiting_first();
 	if (next && ue_worker_queue(next)) {
 		list_del_init(&next->waiting);
@@ -164,7 +178,7 @@ void ue_worker_start(struct ue_process *process)
 	ue_tally(UE_TALLY_WORKERS, 1);
 	ue_catch_up_expect(process);
 	refcount_inc(&process->references);
-	mmgrab(process->mm);
+	mmgrab(ue_process_mm(process));
 	if (ue_worker_queue(process))
 		return;
 	/* Given back with a place in the queue, or as the thread's last act. */
@@ -176,6 +190,8 @@ void ue_worker_start(struct ue_process *process)
 int ue_workers_init(void (*settle)(struct ue_process *process))
 {
 	ue_worker_settle = settle;
+	for (int i = 0; i < UE_IN_QUEUE_MAX; i++)
+		INIT_WORK(&ue_places[i].work, ue_place_work);
 	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND, 0);
 	return ue_workqueue ? 0 : -ENOMEM;
 }

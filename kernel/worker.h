@@ -7,7 +7,6 @@
 #define UE_WORKER_H
 
 struct ue_process;
-struct work_struct;
 
 /**
  * ue_worker_start() - have an address space brought up to date
@@ -20,9 +19,6 @@ struct work_struct;
  * Context: ue_enabler_mutex held; the module is in use.
  */
 void ue_worker_start(struct ue_process *process);
-
-/* ue_worker_work() - what @work of an address space does. */
-void ue_worker_work(struct work_struct *work);
 
 /**
  * ue_workers_init() - begin

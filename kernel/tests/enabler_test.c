@@ -126,7 +126,7 @@ static void ue_new_set_test(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
 	KUNIT_EXPECT_EQ(test, atomic_read(&set->shares), 1);
-	KUNIT_EXPECT_TRUE(test, list_empty(&set->processes));
+	KUNIT_EXPECT_TRUE(test, hlist_empty(&set->processes));
 	ue_test_has(test, set, 0);
 	mutex_lock(&ue_enabler_mutex);
 	ue_enabler_set_free(set);
