@@ -263,7 +263,10 @@ bool ue_process_share(struct ue_share *share)
 			share->set = set;
 			/* Pairs with ue_registrations_update(). */
 			share->changes = smp_load_acquire(&set->changes);
-			share->stale = process->forking != current ||
+			/* Pairs with ue_register(). */
+			share->stale =
+				atomic_read_acquire(&process->registering) ||
+				process->forking != current ||
 				process->fork_behind ||
 				process->fork_changes !=
 				READ_ONCE(process->changes);

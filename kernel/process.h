@@ -39,6 +39,8 @@ struct ue_enabler_set;
  * @behind: it is to be brought up to date, or is just being; changed with
  *	ue_enabler_mutex held
  * @again: something has changed since that has begun
+ * @registering: registrations whose bit has not been written yet; rises with
+ *	@lock held
  *
  * Protected by ue_enabler_mutex where nothing else is said.
  */
@@ -63,6 +65,7 @@ struct ue_process {
 	bool fork_behind;
 	bool behind;
 	bool again;
+	atomic_t registering;
 };
 
 /*

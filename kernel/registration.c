@@ -375,7 +375,9 @@ static int ue_insert(struct ue_process *process, struct list_head *blank,
 					*id);
 		if (err)
 			list_add(&enabler->of_event, blank);
-		else if (process->set->nr == 1)
+		else
+			atomic_inc(&process->registering);
+		if (!err && process->set->nr == 1)
 			/* The caller has a file of ours open. */
 			__module_get(THIS_MODULE);
 	}
@@ -401,7 +403,6 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *word,
 
 	mutex_lock(&ue_enabler_mutex);
 	err = ue_insert(process, &blank, word, event, id);
-	ue_process_changed(process);
 	mutex_unlock(&ue_enabler_mutex);
 	ue_enablers_free(&blank);
 	if (err)
@@ -410,6 +411,8 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *word,
 	err = ue_process_settle(process, word, ue_process_follow);
 	if (err)
 		ue_register_undo(word, *id);
+	/* A fork sees it until then, or the change. Pairs with ue_process_share(). */
+	atomic_dec_return_release(&process->registering);
 	return err;
 }
 

@@ -5,6 +5,7 @@
 #include "mapping.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
+#include "userfault.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -389,6 +390,30 @@ TEST_CASE("The bits of a child are right at once, however the event changes whil
     CHECK(counts.born_set > 0);
     CHECK(counts.born_clear > 0);
     CHECK(during_a_change > 0);
+}
+
+TEST_CASE("A child made during a registration has that too, and its bit is right") {
+    const Event event(unique_name("under_way"));
+    Mapping memory(1);
+    Word first{0}, &word = *memory.at<Word>();
+    DataFile file;
+    REQUIRE(file.register_event(&first, 0, event.name()) == succeeds());
+    const Enabled enabled{event};
+    Userfault fault(memory);
+    Outcome registered = fails(EAGAIN);
+    std::jthread registering([&] { registered = file.register_event(&word, 0, event.name()); });
+    // The bit has not been written yet, and the child's page is nobody's to answer for.
+    REQUIRE(eventually([&] { return fault.is_waited_for(); }));
+    Forked child(word, file);
+    CHECK(child.word() == 1);
+    CHECK(child.unregister() == 0);
+    CHECK(child.word() == 0);
+    CHECK(child.end() == 0);
+    CHECK(fault.is_waited_for());
+    fault.answer();
+    registering.join();
+    CHECK(registered == succeeds());
+    CHECK(word == 1);
 }
 
 TEST_CASE("What is registered after the fork is not the other's") {
