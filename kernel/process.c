@@ -4,8 +4,8 @@
  *
  * An address space is known by its mm_struct. A notifier for each holds the
  * struct mm_struct (not its memory), and tells when its last user is gone: at
- * exit, at exec. It is one of an interval, as large as can be, since the end
- * of an address space that has one of the other kind waits for a grace period.
+ * exit, at exec. It is one of an interval, since the end of an address space
+ * that has one of the other kind waits for a grace period.
  *
  * A fork shares the parent's set with the child, which costs the same however
  * many enablers it has. Who registers or unregisters then copies the set
@@ -196,16 +196,18 @@ static void ue_release(struct ue_process *process)
 }
 
 /*
- * A fork says that it changes pages' protection, of each private mapping before
- * it copies it. What is written to a bit from here on, the child's copy may
- * miss. The note is the forking task's: of two that fork at once, the one whose
- * note is lost takes its child's copy for stale. Others than forks say this
- * too, and forks that fail: then the note is older than need be.
+ * A fork says that it changes the protection of pages, of each private mapping
+ * before it copies it, the stack among them. All the while it holds the
+ * mmap_lock for writing, so that no bit is written: the child's copy has what
+ * has been counted by now, but for what was left to a worker, and may miss what
+ * comes later. The note is the forking task's: of two that fork at once, the
+ * one whose note is lost takes its child's copy for stale; so does one that
+ * has left none, as it has no stack where it was. Forks that fail leave one
+ * too: it is older than need be.
  */
 static void ue_note_fork(struct ue_process *process)
 {
-	if (current->mm != ue_process_mm(process) ||
-	    READ_ONCE(process->forking) == current)
+	if (current->mm != ue_process_mm(process))
 		return;
 
 	spin_lock(&process->lock);
@@ -303,8 +305,13 @@ int ue_process_know(struct mm_struct *mm, struct ue_enabler_set *set)
 
 	if (!process)
 		return -ENOMEM;
-	err = mmu_interval_notifier_insert(&process->notifier, mm, 0, ULONG_MAX,
-					   &ue_notifier_ops);
+	/*
+	 * A page that each fork copies and that else hardly ever changes: what
+	 * happens to others costs little. The end is that of all intervals.
+	 */
+	err = mmu_interval_notifier_insert(&process->notifier, mm,
+					   READ_ONCE(mm->start_stack) & PAGE_MASK,
+					   PAGE_SIZE, &ue_notifier_ops);
 	if (err) {
 		ue_process_put(process);
 		return err;
