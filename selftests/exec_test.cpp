@@ -10,8 +10,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <sched.h>
+#include <stdexcept>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -169,6 +172,28 @@ private:
     std::uint32_t index_;
 };
 
+/// How often a child sleeps from its fork until its new program reads of that, at the least of
+/// some.
+unsigned sleeps_of_exec() {
+    const std::string key = "\nvoluntary_ctxt_switches:";
+    unsigned least = ~0u;
+    for (int i = 0; i < 20; i++) {
+        Child child([&](Channel& channel) {
+            dup2(channel.descriptor(), STDOUT_FILENO);
+            execl("/bin/cat", "cat", "/proc/self/status", nullptr);
+            return errno;
+        });
+        expect(Outcome::success(child.wait()), "exec");
+        char status[4096] = {};
+        const ssize_t size = read(child.channel().descriptor(), status, sizeof(status) - 1);
+        const char* const found = size > 0 ? strstr(status, key.c_str()) : nullptr;
+        if (!found)
+            throw std::runtime_error("no count of context switches");
+        least = std::min(least, static_cast<unsigned>(std::stoul(found + key.size())));
+    }
+    return least;
+}
+
 } // namespace
 
 // Not a test of its own: hidden, and run by the children of those below.
@@ -293,6 +318,15 @@ TEST_CASE("exec in a process that shares its parent's memory leaves the parent a
     CHECK(words[1] == 1);
     CHECK(file.unregister(&words[0], 0) == succeeds());
     CHECK(file.unregister(&words[1], 0) == succeeds());
+}
+
+TEST_CASE("exec drops registrations without waiting for anything") {
+    Word word{0};
+    DataFile file;
+    const unsigned without = sleeps_of_exec();
+    REQUIRE(file.register_event(&word, 0, unique_name("sleeps")) == succeeds());
+    CHECK(sleeps_of_exec() == without);
+    CHECK(file.unregister(&word, 0) == succeeds());
 }
 
 TEST_CASE("Programs that exec while an event is enabled and disabled hinder nobody") {

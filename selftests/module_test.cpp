@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -203,6 +204,47 @@ TEST_CASE("Unloading is refused while something is in use") {
 
     CHECK(event.goes());
     CHECK(eventually([] { return unload().ok(); }));
+}
+
+TEST_CASE("Processes that had registrations outlive the module, and end while it is unloaded") {
+    constexpr unsigned rounds = 10, processes = 8;
+    Loaded loaded;
+    const bool at_once = GENERATE(false, true);
+    CAPTURE(at_once);
+    Word word{0};
+    const Event event(unique_name("had"));
+    unsigned left = 0, failed = 0;
+    for (unsigned round = 0; round < rounds; round++) {
+        std::vector<std::unique_ptr<Child>> children;
+        for (unsigned i = 0; i < processes; i++) {
+            children.push_back(std::make_unique<Child>([&](Channel& channel) -> int {
+                DataFile file;
+                file.index_of(&word, 0, event.name());
+                const int error = file.unregister(&word, 0).error();
+                file.close();
+                channel.send('r');
+                channel.receive<char>();
+                // A fork, and an end, with the module or without it.
+                return error + in_child([] { return 0; });
+            }));
+            children.back()->channel().receive<char>();
+        }
+        const auto end = [&] {
+            for (const auto& child : children)
+                child->channel().send('e');
+        };
+        if (at_once)
+            end();
+        left += !eventually([] { return unload().ok(); });
+        if (!at_once)
+            end();
+        for (const auto& child : children)
+            failed += child->wait() != 0;
+        REQUIRE(load() == succeeds());
+    }
+    CHECK(left == 0);
+    CHECK(failed == 0);
+    check_that_it_works();
 }
 
 TEST_CASE("An event that persists and that nobody uses goes with the module") {

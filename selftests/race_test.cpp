@@ -10,10 +10,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
+#include <barrier>
 #include <chrono>
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 using namespace selftest;
 
@@ -228,4 +232,42 @@ TEST_CASE("One format of a name goes with its process, the other one stays and w
     REQUIRE(file.unregister(&word, 0) == succeeds());
     file.close();
     CHECK(stays.goes());
+}
+
+TEST_CASE("Threads that are the first of their process to register do so at the same time") {
+    constexpr unsigned rounds = 30, threads = 4;
+    const Event event(unique_name("first"));
+    Word kept{0};
+    unsigned failed = 0;
+    Child keeping([&](Channel& channel) {
+        DataFile file;
+        file.index_of(&kept, 0, event.name());
+        channel.send('r');
+        channel.receive<char>();
+        return 0;
+    });
+    REQUIRE(keeping.channel().receive<char>() == 'r');
+    const Enabled enabled{event};
+    for (unsigned round = 0; round < rounds; round++)
+        failed += in_child([&]() -> int {
+                      Word word{0};
+                      std::atomic<unsigned> wrong{0};
+                      std::barrier all(threads);
+                      std::vector<std::jthread> running;
+                      for (unsigned i = 0; i < threads; i++)
+                          running.emplace_back([&, i] {
+                              DataFile file;
+                              all.arrive_and_wait();
+                              wrong += !file.register_event(&word, i, event.name()).ok();
+                              all.arrive_and_wait();
+                              wrong += word != (1u << threads) - 1;
+                              all.arrive_and_wait();
+                              wrong += !file.unregister(&word, i).ok();
+                          });
+                      running.clear();
+                      return static_cast<int>(wrong + word);
+                  }) != 0;
+    CHECK(failed == 0);
+    keeping.channel().send('e');
+    CHECK(keeping.wait() == 0);
 }
