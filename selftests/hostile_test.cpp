@@ -3,6 +3,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "module.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -248,6 +249,25 @@ TEST_CASE("A program that hangs can be killed, and leaves nothing behind") {
     }
     REQUIRE(event.disable() == succeeds(1));
     CHECK(event.goes());
+}
+
+TEST_CASE("The module stays as long as the kernel waits for a program, even one that was killed") {
+    module::Loaded loaded;
+    const Event event(unique_name("stays"));
+    {
+        Hinderer hinderer(event);
+        REQUIRE(event.enable() == succeeds(1));
+        REQUIRE(hinderer.hinders());
+        REQUIRE(event.disable() == succeeds(1));
+        const Descriptor userfault = hinderer.userfault();
+        hinderer.kill();
+        for (int round = 0; round < 100; round++)
+            if (module::unload().ok())
+                FAIL("unloaded while a worker waits, in round " << round);
+        CHECK(Userfault::is_waited_for(userfault));
+    }
+    CHECK(eventually([] { return module::unload().ok(); }));
+    CHECK(module::load() == succeeds());
 }
 
 TEST_CASE("REG and UNREG of a page that nobody brings can be killed") {
