@@ -48,6 +48,10 @@ const struct {
                 call.command.find("4294967294") != std::string::npos;
      },
      either(ENOENT, EINVAL), error(EINVAL)},
+    // In-tree those of its events that come before the one in use are gone.
+    {"a name of which an event is in use keeps all of its events",
+     [](const Call& call) { return call.kind == Call::remove && call.several; }, error(EBUSY),
+     error(EBUSY), true},
     // In-tree they hinder a line alone, not REG.
     {"empty fields at the beginning make no difference to an event that is there",
      [](const Call& call) {

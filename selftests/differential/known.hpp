@@ -18,6 +18,8 @@ struct Call {
     std::string command = {};
     /// Of a write: the payload's size.
     std::size_t size = 0;
+    /// Of a deletion: there is more than one event of the name.
+    bool several = false;
 };
 
 /// A point in which answers are known to differ.

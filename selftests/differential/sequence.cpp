@@ -199,12 +199,13 @@ void Sequence::unregister() {
 void Sequence::remove() {
     const std::string name = one_of(names);
     const int file = any_file();
+    const bool several = directories_of(name).size() > 1;
     Outcome outcome = Outcome::of(ioctl(file, DIAG_IOCSDEL, name.c_str()));
     for (int attempt = 0; in_tree_ && attempt < 5 && outcome == fails(EBUSY); attempt++) {
         settle();
         outcome = Outcome::of(ioctl(file, DIAG_IOCSDEL, name.c_str()));
     }
-    say("delete " + name, {Call::remove}, outcome);
+    say("delete " + name, {Call::remove, true, "", 0, several}, outcome);
 }
 
 void Sequence::write() {
