@@ -46,18 +46,19 @@ struct ue_enabler {
  *	being forked; rises without ue_enabler_mutex, see process.c
  * @changes: counts changes of state of any of its events; read without the
  *	mutex
- * @processes: the struct ue_process that have the set
- * @update: which change of state @writes_left is for
+ * @update: which change of state @writes_left is for; that numbers come again
+ *	means no more than that little may be left
  * @writes_left: how much of that is still written at once; see registration.c
+ * @processes: the struct ue_process that have the set
  */
 struct ue_enabler_set {
 	struct rb_root enablers;
 	unsigned int nr;
 	atomic_t shares;
-	unsigned long changes;
+	unsigned int changes;
+	u16 update;
+	u16 writes_left;
 	struct hlist_head processes;
-	unsigned int update;
-	unsigned int writes_left;
 };
 
 /* Return: a set of one share without enablers, or NULL. */

@@ -85,7 +85,7 @@ static inline struct mm_struct *ue_process_mm(const struct ue_process *process)
  */
 struct ue_share {
 	struct ue_enabler_set *set;
-	unsigned long changes;
+	unsigned int changes;
 	bool stale;
 };
 

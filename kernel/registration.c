@@ -42,7 +42,7 @@ struct ue_clearing {
 static u64 ue_last_id;
 
 /* Counts the changes of state. Protected by ue_enabler_mutex. */
-static unsigned int ue_last_update;
+static u16 ue_last_update;
 
 /* For what must not fail. */
 #define UE_GFP_UNDO	(GFP_KERNEL | __GFP_NOFAIL)
