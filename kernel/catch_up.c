@@ -5,8 +5,8 @@
  * Tracing tells of a change with event_mutex held, under which nobody may wait
  * for a program. So the task that makes the change waits later, on its way
  * back to user space. A program that hinders its own worker can't make it
- * wait twice: whoever was waited for in vain is not expected any more until
- * its work has been done.
+ * wait again and again: whoever was waited for in vain is not expected any more
+ * until its work has been done, nor the next few times.
  */
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -24,6 +24,9 @@
 #define UE_CATCH_UP_TIME	msecs_to_jiffies(200)
 #define UE_CATCH_UP_EACH	msecs_to_jiffies(10)
 
+/* How often nobody waits for whom somebody has waited in vain. */
+#define UE_CATCH_UP_WITHOUT	20
+
 /* Protected by ue_enabler_mutex, but that @ue_nr_expected is read without. */
 static LIST_HEAD(ue_expected);
 static unsigned int ue_nr_expected;
@@ -36,6 +39,10 @@ static DECLARE_WAIT_QUEUE_HEAD(ue_caught_up);
 void ue_catch_up_expect(struct ue_process *process)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
+	if (process->unexpected) {
+		process->unexpected--;
+		return;
+	}
 	list_add(&process->expected, &ue_expected);
 	WRITE_ONCE(ue_nr_expected, ue_nr_expected + 1);
 }
@@ -57,8 +64,10 @@ static void ue_catch_up_give_up(void)
 	struct ue_process *process, *next;
 
 	mutex_lock(&ue_enabler_mutex);
-	list_for_each_entry_safe(process, next, &ue_expected, expected)
+	list_for_each_entry_safe(process, next, &ue_expected, expected) {
+		process->unexpected = UE_CATCH_UP_WITHOUT;
 		ue_catch_up_done(process);
+	}
 	mutex_unlock(&ue_enabler_mutex);
 }
 

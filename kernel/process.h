@@ -38,6 +38,7 @@ struct ue_enabler_set;
  * @fork_behind: @behind before that; protected by @lock
  * @behind: it is to be brought up to date, or is just being; changed with
  *	ue_enabler_mutex held
+ * @unexpected: how often it is not going to be waited for
  * @again: something has changed since that has begun
  * @registering: registrations whose bit has not been written yet; rises with
  *	@lock held
@@ -65,6 +66,7 @@ struct ue_process {
 	bool fork_behind;
 	bool behind;
 	bool again;
+	u8 unexpected;
 	atomic_t registering;
 };
 

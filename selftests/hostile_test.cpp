@@ -150,6 +150,31 @@ TEST_CASE("A program that hangs delays enabling its event once, and nobody's bit
     CHECK(word == 0);
 }
 
+TEST_CASE("A program that answers a moment too late each time delays few changes") {
+    constexpr unsigned rounds = 100;
+    const Event event(unique_name("late"));
+    Hinderer hinderer(event);
+    Word word{0};
+    DataFile file;
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    // Were it waited for each time, enabling alone would take 20 seconds.
+    Clock::duration spent{};
+    for (unsigned round = 0; round < rounds; round++) {
+        const auto start = Clock::now();
+        REQUIRE(event.enable() == succeeds(1));
+        spent += Clock::now() - start;
+        CHECK(word == 1);
+        REQUIRE(eventually([&] { return hinderer.hinders(); }));
+        hinderer.answer();
+        REQUIRE(eventually([&] { return hinderer.word() == 1; }));
+        REQUIRE(event.disable() == succeeds(1));
+        CHECK(word == 0);
+        REQUIRE(eventually([&] { return hinderer.word() == 0; }));
+        hinderer.hinder_again();
+    }
+    CHECK(spent < 10s);
+}
+
 TEST_CASE("Three hundred programs that hang do not keep the bits from others") {
     constexpr unsigned count = 300;
     const Event hindered(unique_name("hindered")), free(unique_name("free"));

@@ -296,9 +296,8 @@ TEST_CASE("A process that ends leaves nothing behind") {
 }
 
 TEST_CASE("The name of an event is free as soon as its only process was waited for") {
-    // As many as there is time for: where memory is checked, an instance takes seconds.
-    constexpr unsigned most = 40, least = 2;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+    // Where memory is checked, an instance takes seconds.
+    Rounds rounds(2, 40, std::chrono::seconds(15));
     const std::string name = unique_name("free");
     const std::string directory = tracing_file("instances/" + name);
     const bool with_instances = GENERATE(false, true);
@@ -311,8 +310,7 @@ TEST_CASE("The name of an event is free as soon as its only process was waited f
 
     Word word{0};
     unsigned refused_to_child = 0, refused = 0;
-    for (unsigned round = 0;
-         round < least || (round < most && std::chrono::steady_clock::now() < end); round++) {
+    while (rounds.next()) {
         Child child([&](Channel& channel) -> int {
             DataFile file;
             channel.send(file.register_event(&word, 0, name + " u32 a").error());
@@ -321,7 +319,7 @@ TEST_CASE("The name of an event is free as soon as its only process was waited f
             _exit(0);
         });
         refused_to_child += child.channel().receive<int>() != 0;
-        if (round % 2 == 0)
+        if (rounds.begun() % 2 == 0)
             child.channel().send('e');
         else
             kill(child.pid(), SIGKILL);

@@ -88,13 +88,13 @@ TEST_CASE("Unloading takes everything back, and loading brings it again") {
     check_that_it_works();
 }
 
-TEST_CASE("The module loads and unloads a hundred times") {
+TEST_CASE("The module loads and unloads again and again") {
     Loaded loaded;
     REQUIRE(eventually([] { return unload().ok(); }));
-    for (int round = 0; round < 100; round++) {
-        INFO("round " << round);
+    for (Rounds rounds(10, 100, std::chrono::seconds(15)); rounds.next();) {
+        INFO("round " << rounds.begun());
         REQUIRE(load() == succeeds());
-        if (round % 10 == 0)
+        if (rounds.begun() % 10 == 0)
             check_that_it_works();
         REQUIRE(eventually([] { return unload().ok(); }));
     }
@@ -121,8 +121,8 @@ TEST_CASE("The module comes and goes while others read and write dynamic_events"
             read += !read_text(path).empty();
     });
 
-    for (int round = 0; round < 30; round++) {
-        INFO("round " << round);
+    for (Rounds rounds(5, 30, std::chrono::seconds(15)); rounds.next();) {
+        INFO("round " << rounds.begun());
         const unsigned before = made;
         // Both have been at work with the module there.
         REQUIRE(eventually([&] { return made > before && read > 0; }));

@@ -112,10 +112,8 @@ Event only_tracepoint(const std::string& name) {
 } // namespace
 
 TEST_CASE("A deletion takes no event from under a registration, in thousands of races of the two") {
-    // As many as there is time for: kernels that look for faults take ten times as long.
-    constexpr unsigned rounds = 50000;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(40);
-    unsigned round = 0;
+    // Kernels that look for faults take ten times as long.
+    Rounds rounds(1000, 50000, std::chrono::seconds(30));
     const bool multi = GENERATE(false, true);
     const unsigned flags = multi ? persist | multi_format : persist;
     CAPTURE(multi);
@@ -133,7 +131,8 @@ TEST_CASE("A deletion takes no event from under a registration, in thousands of 
         Deleter deleter(name);
         const OnCpu first(0);
         Pauses pauses(2);
-        for (; round < rounds && std::chrono::steady_clock::now() < end; round++) {
+        while (rounds.next()) {
+            const unsigned round = rounds.begun();
             DataFile file;
             user_reg reg = registration(&word, 0, command.c_str(), 4, flags);
             pauses.between(0, 2);
@@ -165,10 +164,9 @@ TEST_CASE("A deletion takes no event from under a registration, in thousands of 
     CHECK(deletions.other == 0);
     CHECK(deletions.other_error == 0);
     // The two did meet.
-    CHECK(round > 1000);
-    CHECK(deletions.deleted > round / 1000);
-    CHECK(deletions.absent > round / 1000);
-    CHECK(deletions.busy > round / 1000);
+    CHECK(deletions.deleted > rounds.begun() / 1000);
+    CHECK(deletions.absent > rounds.begun() / 1000);
+    CHECK(deletions.busy > rounds.begun() / 1000);
 
     DataFile file;
     const Outcome last = file.delete_event(name);

@@ -22,4 +22,25 @@ bool eventually(Condition&& condition, std::chrono::milliseconds limit = patienc
     return true;
 }
 
+/// Rounds of something that takes longer on some kernels than on others: as many as there is time
+/// for, within limits.
+class Rounds {
+public:
+    Rounds(unsigned least, unsigned most, std::chrono::seconds limit)
+        : least_(least), most_(most), end_(std::chrono::steady_clock::now() + limit) {}
+
+    /// Whether there is to be one more, which is then counted.
+    bool next() {
+        if (begun_ >= least_ && (begun_ >= most_ || std::chrono::steady_clock::now() >= end_))
+            return false;
+        begun_++;
+        return true;
+    }
+    unsigned begun() const { return begun_; }
+
+private:
+    unsigned least_, most_, begun_ = 0;
+    std::chrono::steady_clock::time_point end_;
+};
+
 } // namespace selftest
