@@ -41,6 +41,20 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 	done; wait
 	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%)
 
+.PHONY: test-races
+test-races: ## run those tests that race with two processors at the same time, on both
+	@$(packages) build vm tests
+	@$(MAKE) $(KERNELS:%=modules-%) selftests
+	@rm -rf $(results)/races
+	@for kernel in $(KERNELS); do \
+		selftests/vm/run --parallel --timeout 240 \
+			--results $(results)/races/$$kernel \
+			$$kernel $(races:%=build/selftests/%_test); \
+	done
+	prove --failures --recurse --ext .tap $(results)/races
+
+races := race fork exec enable_bit hostile lifetime
+
 .PHONY: kselftest
 kselftest: ## run the kernel's own selftests of user_events on both (about 1 minute)
 	+@selftests/kselftest/run $(KERNELS)

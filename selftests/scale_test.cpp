@@ -4,12 +4,14 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 #include <sys/mount.h>
@@ -101,7 +103,7 @@ private:
 } // namespace
 
 TEST_CASE("Ten thousand registrations of a program follow at once, and go with it") {
-    constexpr unsigned count = 10000;
+    const unsigned count = fewer(10000);
     const NothingLeft nothing_left;
     const Event event(unique_name("ten_thousand"));
     Child child([&](Channel& channel) -> int {
@@ -130,7 +132,7 @@ TEST_CASE("Ten thousand registrations of a program follow at once, and go with i
 }
 
 TEST_CASE("Ten thousand registrations can be ended one by one") {
-    constexpr unsigned count = 10000;
+    const unsigned count = fewer(10000);
     const NothingLeft nothing_left;
     const Event event(unique_name("one_by_one"));
     Mapping memory(1);
@@ -154,7 +156,8 @@ namespace {
 
 /// Has five hundred processes look at their bits after each of some changes of state.
 void check_five_hundred_processes(bool inherits) {
-    constexpr unsigned processes = 500, each = 20;
+    const unsigned processes = fewer(500);
+    constexpr unsigned each = 20;
     const NothingLeft nothing_left;
     const Event event(unique_name("five_hundred"));
     struct Shared {
@@ -237,7 +240,7 @@ TEST_CASE("The bits that five hundred processes have inherited are right when it
 }
 
 TEST_CASE("Registrations are charged to the program, and freed when it ends") {
-    constexpr unsigned count = 10000;
+    const unsigned count = fewer(10000);
     const Event event(unique_name("charged"));
     const MemoryGroup group;
     Child child([&](Channel& channel) -> int {
@@ -265,7 +268,7 @@ TEST_CASE("Registrations are charged to the program, and freed when it ends") {
 }
 
 TEST_CASE("A program that registers without end is held back at its limit, alone") {
-    constexpr unsigned long limit = 4 << 20;
+    const unsigned long limit = std::max(fewer(4 << 20), 1u << 20);
     const NothingLeft nothing_left;
     const Event event(unique_name("endless"));
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
@@ -274,7 +277,7 @@ TEST_CASE("A program that registers without end is held back at its limit, alone
     group.limit("memory.high", limit);
     Child child([&](Channel&) { return register_without_end(group, event, registered); });
     REQUIRE(eventually([&] { return group.was_held_back() && group.current() > limit; }));
-    CHECK(registered > 10000);
+    CHECK(registered > fewer(10000));
     CHECK(registered < endless);
 
     // Others do not notice.
@@ -297,7 +300,7 @@ TEST_CASE("A program that registers without end is held back at its limit, alone
 }
 
 TEST_CASE("A program that registers beyond its limit is killed, and leaves nothing") {
-    constexpr unsigned long limit = 4 << 20;
+    const unsigned long limit = std::max(fewer(4 << 20), 1u << 20);
     const NothingLeft nothing_left;
     const Event event(unique_name("killed"));
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
@@ -306,7 +309,7 @@ TEST_CASE("A program that registers beyond its limit is killed, and leaves nothi
     group.limit("memory.max", limit);
     Child child([&](Channel&) { return register_without_end(group, event, registered); });
     CHECK(child.wait() == -SIGKILL);
-    CHECK(registered > 10000);
+    CHECK(registered > fewer(10000));
     CHECK(registered < endless);
     CHECK(event.goes());
     CHECK(eventually([&] { return group.current() < limit / 4; }));
@@ -315,7 +318,7 @@ TEST_CASE("A program that registers beyond its limit is killed, and leaves nothi
 
 // Too much to be waited for: others want to be told as well.
 TEST_CASE("The bits of a family that has registered very much are all right in time") {
-    constexpr unsigned processes = 20, count = 10000;
+    const unsigned processes = fewer(20), count = fewer(10000);
     const NothingLeft nothing_left;
     const Event event(unique_name("family"));
     Mapping memory(1);
