@@ -139,29 +139,54 @@ void ue_registrations_settle(struct ue_process *process)
 	}
 }
 
+/*
+ * The address space that is being written to, which is held, and locked if that
+ * could be had at once; NULL is none. Most have several bits to be written.
+ */
+struct ue_visit {
+	struct mm_struct *mm;
+	bool locked;
+};
+
+static void ue_visit_end(struct ue_visit *visit)
+{
+	if (!visit->mm)
+		return;
+	if (visit->locked)
+		mmap_read_unlock(visit->mm);
+	mmput_async(visit->mm);
+	visit->mm = NULL;
+}
+
+/* Return: false when its end is near, and nobody will read the bit. */
+static bool ue_visit(struct ue_visit *visit, struct mm_struct *mm)
+{
+	if (visit->mm == mm)
+		return true;
+	ue_visit_end(visit);
+	if (!mmget_not_zero(mm))
+		return false;
+	visit->mm = mm;
+	visit->locked = mmap_read_trylock(mm);
+	return true;
+}
+
 /* Writes without waiting; where that can't be, a worker does it. */
 static void ue_process_update(struct ue_process *process,
-			      const struct ue_enabler *enabler)
+			      const struct ue_enabler *enabler,
+			      struct ue_visit *visit)
 {
-	struct mm_struct *mm = ue_process_mm(process);
-	int err = -EAGAIN;
-
-	/* Its end is near, and nobody will read the bit. */
-	if (!mmget_not_zero(mm))
+	if (!ue_visit(visit, ue_process_mm(process)))
 		return;
-	if (mmap_read_trylock(mm)) {
-		err = ue_process_write(process, enabler);
-		mmap_read_unlock(mm);
-	}
-	if (err)
+	if (!visit->locked || ue_process_write(process, enabler))
 		ue_worker_start(process);
 	ue_process_changed(process);
-	mmput_async(mm);
 }
 
 /* Writes a bit in all address spaces that have it. */
 static void ue_set_update(struct ue_enabler_set *set,
-			  const struct ue_enabler *enabler)
+			  const struct ue_enabler *enabler,
+			  struct ue_visit *visit)
 {
 	struct ue_process *process;
 	bool last;
@@ -179,7 +204,7 @@ static void ue_set_update(struct ue_enabler_set *set,
 			ue_worker_start(process);
 			ue_process_changed(process);
 		} else {
-			ue_process_update(process, enabler);
+			ue_process_update(process, enabler, visit);
 			set->writes_left--;
 		}
 	}
@@ -190,6 +215,7 @@ static void ue_set_update(struct ue_enabler_set *set,
 void ue_registrations_update(struct ue_event *event)
 {
 	struct ue_enabler *enabler;
+	struct ue_visit visit = { };
 
 	lockdep_assert_held(ue_event_mutex);
 	mutex_lock(&ue_enabler_mutex);
@@ -197,7 +223,7 @@ void ue_registrations_update(struct ue_event *event)
 	list_for_each_entry(enabler, &event->enablers, of_event) {
 		struct ue_enabler_set *set = enabler->set;
 
-		ue_set_update(set, enabler);
+		ue_set_update(set, enabler, &visit);
 		/*
 		 * A child being forked has the set, and is not on its list. Pairs
 		 * with ue_process_share().
@@ -206,6 +232,7 @@ void ue_registrations_update(struct ue_event *event)
 		if (need_resched())
 			cond_resched();
 	}
+	ue_visit_end(&visit);
 	mutex_unlock(&ue_enabler_mutex);
 	ue_catch_up_on_return();
 }
