@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The write indexes of an open file: an array for those who write, who look
- * an event up with every record, and for those who register a map from events,
- * once there are too many to look through.
+ * an event up with every record, and for those who register a hash table of the
+ * events, once there are too many to look through.
  */
-#include <linux/err.h>
+#include <linux/hash.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
@@ -20,7 +20,7 @@ void ue_index_table_init(struct ue_index_table *table)
 {
 	mutex_init(&table->lock);
 	table->array = NULL;
-	xa_init(&table->by_event);
+	table->slots = NULL;
 }
 
 void ue_index_table_destroy(struct ue_index_table *table)
@@ -37,7 +37,7 @@ void ue_index_table_destroy(struct ue_index_table *table)
 		outgrown = array->outgrown;
 		kvfree(array);
 	}
-	xa_destroy(&table->by_event);
+	kvfree(table->slots);
 	mutex_destroy(&table->lock);
 }
 
@@ -51,43 +51,32 @@ static u32 ue_index_search(const struct ue_index_array *array,
 	return index;
 }
 
+/* The slot of @event, or the one that it would get; at least half are empty. */
+static u32 *ue_index_slot(u32 *slots, const struct ue_index_array *array,
+			  const struct ue_event *event)
+{
+	const u32 mask = 2 * array->capacity - 1;
+	u32 at = hash_ptr(event, 32) & mask;
+
+	while (slots[at] && array->events[slots[at] - 1] != event)
+		at = (at + 1) & mask;
+	return &slots[at];
+}
+
 /* The index that @event has, or the number of those given out. */
 static u32 ue_index_of(struct ue_index_table *table,
 		       const struct ue_event *event)
 {
 	struct ue_index_array *array = table->array;
-	void *index;
+	u32 slot;
 
 	lockdep_assert_held(&table->lock);
 	if (!array)
 		return 0;
-	if (array->nr <= UE_INDEX_SEARCHED)
+	if (!table->slots)
 		return ue_index_search(array, event);
-	index = xa_load(&table->by_event, event->serial);
-	return index ? xa_to_value(index) : array->nr;
-}
-
-/*
- * With the first event too many to be looked through, all of them come into
- * the map. What is there already when memory ends is right, and not looked at.
- */
-static int ue_index_map(struct ue_index_table *table,
-			const struct ue_event *event)
-{
-	struct ue_index_array *array = table->array;
-	u32 first = array->nr == UE_INDEX_SEARCHED ? 0 : array->nr;
-	int err = 0;
-
-	if (array->nr < UE_INDEX_SEARCHED)
-		return 0;
-	for (u32 i = first; !err && i <= array->nr; i++) {
-		const struct ue_event *ith = i < array->nr ? array->events[i] :
-							     event;
-
-		err = xa_err(xa_store(&table->by_event, ith->serial,
-				      xa_mk_value(i), GFP_KERNEL_ACCOUNT));
-	}
-	return err;
+	slot = *ue_index_slot(table->slots, array, event);
+	return slot ? slot - 1 : array->nr;
 }
 
 u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
@@ -100,15 +89,23 @@ u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
 	return index;
 }
 
-/* An array with room for one more, in place of a full one. */
-static struct ue_index_array *ue_index_grow(struct ue_index_table *table)
+/* For an array of which nobody knows yet. Return: NULL without memory. */
+static u32 *ue_index_hash(const struct ue_index_array *array)
 {
-	struct ue_index_array *old = table->array, *new;
+	u32 *slots = kvcalloc(2 * array->capacity, sizeof(*slots),
+			      GFP_KERNEL_ACCOUNT);
+
+	for (u32 i = 0; slots && i < array->nr; i++)
+		*ue_index_slot(slots, array, array->events[i]) = i + 1;
+	return slots;
+}
+
+static struct ue_index_array *ue_index_array_create(struct ue_index_array *old)
+{
 	u32 nr = old ? old->nr : 0;
 	u32 capacity = nr ? 2 * nr : UE_INDEX_ARRAY_FIRST;
+	struct ue_index_array *new;
 
-	if (old && nr < old->capacity)
-		return old;
 	new = kvmalloc(struct_size(new, events, capacity), GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return NULL;
@@ -117,22 +114,43 @@ static struct ue_index_array *ue_index_grow(struct ue_index_table *table)
 	new->capacity = capacity;
 	if (old)
 		memcpy(new->events, old->events, nr * sizeof(*old->events));
-	/* Pairs with ue_index_event(). */
-	smp_store_release(&table->array, new);
 	return new;
+}
+
+/* An array with room for one more, in place of a full one. */
+static struct ue_index_array *ue_index_grow(struct ue_index_table *table)
+{
+	struct ue_index_array *array = table->array;
+	u32 *slots = NULL;
+
+	if (array && array->nr < array->capacity)
+		return array;
+	array = ue_index_array_create(array);
+	if (!array)
+		return NULL;
+	if (array->capacity > UE_INDEX_SEARCHED) {
+		slots = ue_index_hash(array);
+		if (!slots) {
+			kvfree(array);
+			return NULL;
+		}
+	}
+	kvfree(table->slots);
+	table->slots = slots;
+	/* Pairs with ue_index_event(). */
+	smp_store_release(&table->array, array);
+	return array;
 }
 
 static int ue_index_add(struct ue_index_table *table, struct ue_event *event)
 {
 	struct ue_index_array *array = ue_index_grow(table);
-	int err;
 
 	if (!array)
 		return -ENOMEM;
-	err = ue_index_map(table, event);
-	if (err)
-		return err;
 	ue_event_get(event);
+	if (table->slots)
+		*ue_index_slot(table->slots, array, event) = array->nr + 1;
 	array->events[array->nr] = event;
 	/* Pairs with ue_index_event(). */
 	smp_store_release(&array->nr, array->nr + 1);

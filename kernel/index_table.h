@@ -8,7 +8,6 @@
 
 #include <linux/mutex.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 
 struct ue_event;
 
@@ -25,12 +24,13 @@ struct ue_index_array {
  * @lock: held to change the table; nothing is taken inside it
  * @array: index -> event; read without a lock. Arrays that were outgrown stay
  *	until the table is destroyed, so that readers need not be waited for.
- * @by_event: serial of an event -> its index; empty as long as there are few
+ * @slots: a hash table of the events, which has their indexes plus one, and twice
+ *	as many slots as @array has room for; NULL as long as there are few
  */
 struct ue_index_table {
 	struct mutex lock;
 	struct ue_index_array *array;
-	struct xarray by_event;
+	u32 *slots;
 };
 
 void ue_index_table_init(struct ue_index_table *table);
