@@ -20,8 +20,9 @@
 #endif
 
 /*
- * Files of events in tracefs could outlive the event until eventfs came. Up to
- * 6.1 at least they do; see event_files.c.
+ * Files of events in tracefs could outlive the event until all of them looked
+ * whether it has gone, in 6.11. See event_files.c, which knows no way to mend
+ * that since eventfs came.
  */
 #define UE_EVENT_FILES_DANGLE (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
 

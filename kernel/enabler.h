@@ -46,9 +46,8 @@ struct ue_enabler {
  *	being forked; rises without ue_enabler_mutex, see process.c
  * @changes: counts changes of state of any of its events; read without the
  *	mutex
- * @update: which change of state @writes_left is for; that numbers come again
- *	means no more than that little may be left
- * @writes_left: how much of that is still written at once; see registration.c
+ * @writes_left: how many bits are still written at once, while a change is
+ *	spread; see registration.c
  * @processes: the struct ue_process that have the set
  */
 struct ue_enabler_set {
@@ -56,8 +55,7 @@ struct ue_enabler_set {
 	unsigned int nr;
 	atomic_t shares;
 	unsigned int changes;
-	u16 update;
-	u16 writes_left;
+	unsigned int writes_left;
 	struct hlist_head processes;
 };
 

@@ -137,6 +137,25 @@ static void ue_forget_directory(struct dentry *directory,
 	}
 }
 
+/*
+ * A probe that somebody has put into our system may have had the name before,
+ * and so the directory; then the event has none.
+ */
+static bool ue_is_directory_of(struct dentry *directory,
+			       const struct ue_event *event)
+{
+	struct dentry *file = ue_child(directory, "enable");
+	const struct trace_event_file *place;
+	bool is_of = false;
+
+	if (file) {
+		place = d_inode(file)->i_private;
+		is_of = place && place->event_call == &event->call;
+	}
+	dput(file);
+	return is_of;
+}
+
 /* The top of tracefs, or an instance. */
 static void ue_forget_in(struct dentry *tracing, struct ue_event *event)
 {
@@ -144,7 +163,7 @@ static void ue_forget_in(struct dentry *tracing, struct ue_event *event)
 				      ue_event_name(event), NULL };
 	struct dentry *directory = ue_descendant(tracing, path);
 
-	if (directory)
+	if (directory && ue_is_directory_of(directory, event))
 		ue_forget_directory(directory, event);
 	dput(directory);
 }
@@ -179,13 +198,14 @@ static void ue_forget_in_instances(struct dentry *instances,
 
 	if (!nr)
 		return;
-	children = kcalloc(nr, sizeof(*children), GFP_KERNEL | __GFP_NOFAIL);
+	children = kvcalloc(nr, sizeof(*children),
+			    GFP_KERNEL | __GFP_NOFAIL);
 	ue_children(instances, children, nr);
 	for (unsigned int i = 0; i < nr; i++) {
 		ue_forget_in(children[i], event);
 		dput(children[i]);
 	}
-	kfree(children);
+	kvfree(children);
 }
 
 void ue_event_files_forget(struct ue_event *event)

@@ -41,9 +41,6 @@ struct ue_clearing {
 /* The last registration's; 0 is none's. Protected by ue_enabler_mutex. */
 static u64 ue_last_id;
 
-/* Counts the changes of state. Protected by ue_enabler_mutex. */
-static u16 ue_last_update;
-
 /* For what must not fail. */
 #define UE_GFP_UNDO	(GFP_KERNEL | __GFP_NOFAIL)
 
@@ -191,10 +188,6 @@ static void ue_set_update(struct ue_enabler_set *set,
 	struct ue_process *process;
 	bool last;
 
-	if (set->update != ue_last_update) {
-		set->update = ue_last_update;
-		set->writes_left = UE_WRITES_AT_ONCE;
-	}
 	/* All have a worker already, which comes to this bit as well. */
 	if (!set->writes_left)
 		return;
@@ -207,6 +200,8 @@ static void ue_set_update(struct ue_enabler_set *set,
 			ue_process_update(process, enabler, visit);
 			set->writes_left--;
 		}
+		if (need_resched())
+			cond_resched();
 	}
 	if (last)
 		set->writes_left = 0;
@@ -219,7 +214,8 @@ void ue_registrations_update(struct ue_event *event)
 
 	lockdep_assert_held(ue_event_mutex);
 	mutex_lock(&ue_enabler_mutex);
-	ue_last_update++;
+	list_for_each_entry(enabler, &event->enablers, of_event)
+		enabler->set->writes_left = UE_WRITES_AT_ONCE;
 	list_for_each_entry(enabler, &event->enablers, of_event) {
 		struct ue_enabler_set *set = enabler->set;
 

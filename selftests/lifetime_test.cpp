@@ -178,6 +178,27 @@ TEST_CASE("The files of an event that were open when it went are files of nothin
     CHECK(status_count("Busy: ") == 0);
 }
 
+TEST_CASE("A probe that stands in our system under an event's name keeps its files") {
+    const Event probe(unique_name("probe"));
+    const std::string probes = tracing_file("kprobe_events");
+    const std::string line = ":" + probe.system() + "/" + probe.name();
+    REQUIRE(write_text(probes, "p" + line + " vfs_read", O_APPEND).ok());
+    const std::string format = probe.format();
+    for (const char* fields : {"", " u32 a"}) {
+        CAPTURE(fields);
+        Word word{0};
+        DataFile file;
+        // Whatever it answers: before 6.6 there is no directory for the event.
+        file.register_event(&word, 0, probe.name() + fields);
+    }
+    CHECK(eventually([&] { return status_line(probe.name()).empty(); }));
+    CHECK(probe.format() == format);
+    CHECK(probe.enable() == succeeds(1));
+    CHECK(probe.disable() == succeeds(1));
+    CHECK(read_text(probe.path("trigger")).starts_with("#"));
+    CHECK(write_text(probes, "-" + line, O_APPEND).ok());
+}
+
 TEST_CASE("An event that persists stays") {
     Word word{0};
     const Event event(unique_name("persists"));
