@@ -40,7 +40,7 @@ static LIST_HEAD(ue_open_files);
 /* Return: the child with a reference, or NULL. */
 static struct dentry *ue_child(struct dentry *parent, const char *name)
 {
-	struct qstr key = QSTR_INIT(name, strlen(name));
+	struct qstr key = QSTR_INIT((const unsigned char *)name, strlen(name));
 	struct dentry *child = d_hash_and_lookup(parent, &key);
 
 	/* Somebody may just have looked for what there is not. */
