@@ -7,6 +7,7 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
+#include "works.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -40,23 +41,6 @@ bool dynamic_events_lists(const std::string& prefix) {
 /// What stands there while the module is loaded, and not otherwise.
 const char* const tracing_files[] = {"user_events_data", "user_events_status"};
 const char* const limit_file = "/proc/sys/kernel/user_events_max";
-
-/// Registers, enables, writes and reads one record.
-void check_that_it_works() {
-    Word word{0};
-    Instance instance;
-    DataFile file;
-    const Event event(unique_name("works"));
-    const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
-    CHECK(word == 0);
-    REQUIRE(instance.enable(event) == succeeds());
-    CHECK(word == 1);
-    CHECK(file.record(index, Payload().add(99u)) == succeeds(8));
-    const auto records = instance.records();
-    REQUIRE(records.size() == 1);
-    CHECK(records[0].number("a") == 99);
-    REQUIRE(instance.disable(event) == succeeds());
-}
 
 } // namespace
 

@@ -229,6 +229,22 @@ int register_without_end(const MemoryGroup& group, const Event& event,
     _exit(2);
 }
 
+/// A program that does so in a group with a limit of memory, set through a file of the group's.
+struct Endless {
+    Endless(const std::string& topic, const std::string& file)
+        : event(unique_name(topic)), child([this, file](Channel&) {
+              group.limit(file, limit);
+              return register_without_end(group, event, registered);
+          }) {}
+
+    const unsigned long limit = std::max(fewer(4 << 20), 1u << 20);
+    const Event event;
+    const Mapping shared{1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS};
+    std::atomic<unsigned>& registered = *shared.at<std::atomic<unsigned>>();
+    const MemoryGroup group;
+    Child child;
+};
+
 } // namespace
 
 TEST_CASE("The bits of five hundred processes are right when the change of state returns") {
@@ -268,24 +284,19 @@ TEST_CASE("Registrations are charged to the program, and freed when it ends") {
 }
 
 TEST_CASE("A program that registers without end is held back at its limit, alone") {
-    const unsigned long limit = std::max(fewer(4 << 20), 1u << 20);
     const NothingLeft nothing_left;
-    const Event event(unique_name("endless"));
-    Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
-    auto& registered = *shared.at<std::atomic<unsigned>>();
-    const MemoryGroup group;
-    group.limit("memory.high", limit);
-    Child child([&](Channel&) { return register_without_end(group, event, registered); });
-    REQUIRE(eventually([&] { return group.was_held_back() && group.current() > limit; }));
-    CHECK(registered > fewer(10000));
-    CHECK(registered < endless);
+    Endless program("endless", "memory.high");
+    REQUIRE(eventually(
+        [&] { return program.group.was_held_back() && program.group.current() > program.limit; }));
+    CHECK(program.registered > fewer(10000));
+    CHECK(program.registered < endless);
 
     // Others do not notice.
     Mapping memory(1);
     DataFile file;
-    REQUIRE(register_bits(file, memory, 1000, event.name()) == 1000);
+    REQUIRE(register_bits(file, memory, 1000, program.event.name()) == 1000);
     {
-        const Enabled enabled{event};
+        const Enabled enabled{program.event};
         CHECK(wrong_words(memory, 1000, true) == 0);
     }
     CHECK(wrong_words(memory, 1000, false) == 0);
@@ -293,26 +304,20 @@ TEST_CASE("A program that registers without end is held back at its limit, alone
         file.unregister(&memory.at<Word>()[i / bits_of_word], i % bits_of_word);
     file.close();
 
-    child.kill();
-    CHECK(event.goes());
-    CHECK(eventually([&] { return group.current() < limit / 4; }));
+    program.child.kill();
+    CHECK(program.event.goes());
+    CHECK(eventually([&] { return program.group.current() < program.limit / 4; }));
     CHECK(nothing_left.holds());
 }
 
 TEST_CASE("A program that registers beyond its limit is killed, and leaves nothing") {
-    const unsigned long limit = std::max(fewer(4 << 20), 1u << 20);
     const NothingLeft nothing_left;
-    const Event event(unique_name("killed"));
-    Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
-    auto& registered = *shared.at<std::atomic<unsigned>>();
-    const MemoryGroup group;
-    group.limit("memory.max", limit);
-    Child child([&](Channel&) { return register_without_end(group, event, registered); });
-    CHECK(child.wait() == -SIGKILL);
-    CHECK(registered > fewer(10000));
-    CHECK(registered < endless);
-    CHECK(event.goes());
-    CHECK(eventually([&] { return group.current() < limit / 4; }));
+    Endless program("killed", "memory.max");
+    CHECK(program.child.wait() == -SIGKILL);
+    CHECK(program.registered > fewer(10000));
+    CHECK(program.registered < endless);
+    CHECK(program.event.goes());
+    CHECK(eventually([&] { return program.group.current() < program.limit / 4; }));
     CHECK(nothing_left.holds());
 }
 

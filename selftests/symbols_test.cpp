@@ -7,6 +7,7 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
+#include "works.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -66,20 +67,6 @@ void check_refusal(const std::string& image, int error, const std::string& symbo
     CHECK_THAT(text, Catch::Contains("user_events: ") && Catch::Contains(symbol) &&
                          Catch::Contains(reason));
     CHECK_FALSE(something_is_there());
-}
-
-/// Registers, enables, writes and reads one record.
-void check_that_it_works() {
-    Word word{0};
-    Instance instance;
-    DataFile file;
-    const Event event(unique_name("works"));
-    const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
-    REQUIRE(instance.enable(event) == succeeds());
-    CHECK(word == 1);
-    CHECK(file.record(index, Payload().add(7u)) == succeeds(8));
-    CHECK(instance.trace(event) == std::vector<std::string>{event.name() + ": a=7"});
-    REQUIRE(instance.disable(event) == succeeds());
 }
 
 void unload() {

@@ -9,11 +9,14 @@
 
 namespace selftest {
 
+Outcome load_kernel_module(const std::string& path) {
+    const Descriptor file = Descriptor::open(path, O_RDONLY);
+    return Outcome::of(syscall(SYS_finit_module, file.number(), "", 0));
+}
+
 void need_kernel_module(const std::string& file, const std::string& name) {
-    if (exists(file))
-        return;
-    const Descriptor module = Descriptor::open("/modules/" + name + ".ko", O_RDONLY);
-    expect(Outcome::of(syscall(SYS_finit_module, module.number(), "", 0)), "load " + name + ".ko");
+    if (!exists(file))
+        expect(load_kernel_module("/modules/" + name + ".ko"), "load " + name + ".ko");
 }
 
 } // namespace selftest

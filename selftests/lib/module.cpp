@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "module.hpp"
 
-#include "descriptor.hpp"
+#include "kernel_module.hpp"
 #include "text_file.hpp"
 
 #include <cstdlib>
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 namespace selftest::module {
 
@@ -20,8 +21,7 @@ bool is_loaded() {
 }
 
 Outcome load() {
-    const Descriptor file = Descriptor::open(path(), O_RDONLY);
-    return Outcome::of(syscall(SYS_finit_module, file.number(), "", 0));
+    return load_kernel_module(path());
 }
 
 Outcome load_image(const std::string& image) {

@@ -3,6 +3,7 @@
 
 #include "bpf.hpp"
 #include "descriptor.hpp"
+#include "module.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 
@@ -175,10 +176,7 @@ private:
     }
 
     /// Refused, as the books are open.
-    void unload() {
-        const Outcome outcome = Outcome::of(syscall(SYS_delete_module, "user_events", O_NONBLOCK));
-        world_.wrong += world_.tally(Operation::unload, outcome).ok();
-    }
+    void unload() { world_.wrong += world_.tally(Operation::unload, module::unload()).ok(); }
 
     World& world_;
     Random random_;

@@ -9,6 +9,7 @@
 #include "administrator.hpp"
 #include "books.hpp"
 #include "deadline.hpp"
+#include "module.hpp"
 #include "program.hpp"
 #include "text_file.hpp"
 
@@ -18,7 +19,6 @@
 #include <iostream>
 #include <new>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <vector>
@@ -182,11 +182,8 @@ void clean_up(const std::string& name) {
 }
 
 void reload(const std::string& name) {
-    verdict(eventually([] { return syscall(SYS_delete_module, "user_events", O_NONBLOCK) == 0; }),
-            name + ": the module unloads");
-    const Descriptor module = Descriptor::open("/user_events.ko", O_RDONLY);
-    verdict(syscall(SYS_finit_module, module.number(), "", 0) == 0,
-            name + ": the module loads again");
+    verdict(eventually([] { return module::unload().ok(); }), name + ": the module unloads");
+    verdict(module::load().ok(), name + ": the module loads again");
 }
 
 unsigned number_after(const std::string& option, int argc, char* argv[], unsigned otherwise) {
