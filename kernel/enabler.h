@@ -17,7 +17,10 @@
 
 struct ue_event;
 
-/* Taken inside mmap_lock and event_mutex; nothing is taken inside it. */
+/*
+ * Taken inside mmap_lock and event_mutex; inside it only the lock of an address
+ * space, and by trying an mmap_lock.
+ */
 extern struct mutex ue_enabler_mutex;
 
 /**

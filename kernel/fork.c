@@ -123,7 +123,7 @@ static void ue_fork_probe(void *data, struct task_struct *parent,
 	struct ue_fork *fork;
 
 	/* Not a thread, nor a child of vfork(): those share the memory. */
-	if (!child->mm || child->mm == parent->mm || !ue_process_is_known())
+	if (!child->mm || child->mm == parent->mm || !ue_process_find_current())
 		return;
 
 	fork = mempool_alloc(ue_fork_pool, GFP_ATOMIC | __GFP_NOWARN);

@@ -238,16 +238,11 @@ static const struct mmu_interval_notifier_ops ue_notifier_ops = {
 };
 
 /* It is known as long as it has a user, which the caller is. */
-static struct ue_process *ue_process_find_current(void)
+struct ue_process *ue_process_find_current(void)
 {
 	struct mm_struct *mm = current->mm;
 
 	return rhashtable_lookup_fast(&ue_by_mm, &mm, ue_by_mm_params);
-}
-
-bool ue_process_is_known(void)
-{
-	return ue_process_find_current();
 }
 
 bool ue_process_share(struct ue_share *share)
@@ -265,9 +260,7 @@ bool ue_process_share(struct ue_share *share)
 			share->set = set;
 			/* Pairs with ue_registrations_update(). */
 			share->changes = smp_load_acquire(&set->changes);
-			/* Pairs with ue_register(). */
 			share->stale =
-				atomic_read_acquire(&process->registering) ||
 				process->forking != current ||
 				process->fork_behind ||
 				process->fork_changes !=
@@ -367,21 +360,25 @@ static int ue_process_copy_set(struct ue_process *process, gfp_t gfp)
 
 int ue_process_own_set(struct ue_process *process, gfp_t gfp)
 {
-	int err;
+	int err = 0;
 
-	for (;;) {
-		lockdep_assert_held(&ue_enabler_mutex);
-		spin_lock(&process->lock);
-		if (atomic_read(&process->set->shares) == 1) {
-			/* From here on it is the caller's; sparse must be told. */
-			__release(&process->lock);
-			return 0;
-		}
-		spin_unlock(&process->lock);
+	lockdep_assert_held(&ue_enabler_mutex);
+	while (!err && atomic_read(&process->set->shares) > 1)
 		err = ue_process_copy_set(process, gfp);
-		if (err)
-			return err;
+	return err;
+}
+
+bool ue_process_lock_own_set(struct ue_process *process)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	spin_lock(&process->lock);
+	if (atomic_read(&process->set->shares) == 1) {
+		/* From here on it is the caller's; sparse must be told. */
+		__release(&process->lock);
+		return true;
 	}
+	spin_unlock(&process->lock);
+	return false;
 }
 
 int ue_processes_init(void)

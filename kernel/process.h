@@ -23,7 +23,6 @@ struct ue_enabler_set;
  * @task_work: removes @notifier, after the end
  * @ended: its place among those whose @notifier a worker removes
  * @rcu: frees it
- * @clearing: bits whose registration has ended, and that are being cleared
  * @by_mm: its place in the table
  * @references: one of the notifier, one while @behind
  * @lock: taken to change the set in place, which needs the only share of it,
@@ -40,8 +39,6 @@ struct ue_enabler_set;
  *	ue_enabler_mutex held
  * @unexpected: how often it is not going to be waited for
  * @again: something has changed since that has begun
- * @registering: registrations whose bit has not been written yet; rises with
- *	@lock held
  *
  * Protected by ue_enabler_mutex where nothing else is said.
  */
@@ -54,7 +51,6 @@ struct ue_process {
 		struct list_head ended;
 		struct rcu_head rcu;
 	};
-	struct hlist_head clearing;
 	struct rhash_head by_mm;
 	refcount_t references;
 	spinlock_t lock;
@@ -67,7 +63,6 @@ struct ue_process {
 	bool behind;
 	bool again;
 	u8 unexpected;
-	atomic_t registering;
 };
 
 /*
@@ -133,17 +128,35 @@ static inline void ue_process_changed(struct ue_process *process)
 int ue_process_know(struct mm_struct *mm, struct ue_enabler_set *set);
 
 /**
- * ue_process_own_set() - see that nobody shares the set
+ * ue_process_find_current() - the record of the current address space
+ *
+ * It stays known as long as the current task has it.
+ *
+ * Context: any.
+ * Return: the record, or NULL.
+ */
+struct ue_process *ue_process_find_current(void);
+
+/**
+ * ue_process_own_set() - give an address space a set that nobody else has
  * @process: the address space; not forgotten meanwhile, the caller holds it
  * @gfp: how to get memory
  *
+ * Forks may share it again at any time.
+ *
  * Context: ue_enabler_mutex held, which may be dropped meanwhile; may sleep.
- * Return: 0 with @process->lock held, the set private; -ENOMEM, without it.
+ * Return: 0 or -ENOMEM.
  */
 int ue_process_own_set(struct ue_process *process, gfp_t gfp);
 
-/* ue_process_is_known() - is the current address space? Any context. */
-bool ue_process_is_known(void);
+/**
+ * ue_process_lock_own_set() - take @process->lock, if nobody shares the set
+ * @process: the address space, as above
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: whether the lock is held now, and the set can be changed in place.
+ */
+bool ue_process_lock_own_set(struct ue_process *process);
 
 /**
  * ue_process_share() - take a share of the current address space's set

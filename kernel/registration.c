@@ -2,9 +2,11 @@
 /*
  * Registers bits of the current address space, and brings memory up to date.
  *
- * A bit is always written with ue_enabler_mutex held, from the state that the
- * event has at that moment; so the last write is the right one, whoever
- * comes last. Faults are taken with nothing held but the mmap_lock.
+ * A bit is written with ue_enabler_mutex held, from the state that the event has
+ * at that moment; so the last write is the right one, whoever comes last. A
+ * registration begins as its bit is first written and ends as that is cleared,
+ * with the mutex and the mmap_lock held over both: a fork copies either both or
+ * none. Faults are taken with nothing held but the mmap_lock.
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -32,10 +34,21 @@
  */
 #define UE_WRITES_AT_ONCE	16384
 
-/* A bit of a process that is being cleared; its pair is taken until then. */
-struct ue_clearing {
-	struct hlist_node node;
+/**
+ * struct ue_request - what is to be done with a bit
+ * @word: the bit
+ * @event: the event to follow, or the one that it has followed; its user is then
+ *	the caller
+ * @id: of the registration; 0 for whichever has the bit, until that is found
+ * @gfp: how to get memory
+ * @enabler: the one that has been found; or to be put into the set
+ */
+struct ue_request {
 	struct ue_user_bit word;
+	struct ue_event *event;
+	u64 id;
+	gfp_t gfp;
+	struct ue_enabler *enabler;
 };
 
 /* The last registration's; 0 is none's. Protected by ue_enabler_mutex. */
@@ -55,38 +68,30 @@ static int ue_process_write(struct ue_process *process,
 
 /* Return: 0, also when there is no such enabler any more; -EAGAIN. */
 static int ue_process_follow(struct ue_process *process,
-			     const struct ue_user_bit *word)
+			     struct ue_request *request)
 {
 	struct ue_enabler *enabler = NULL;
 	int err = 0;
 
-	mutex_lock(&ue_enabler_mutex);
 	if (process->set)
-		enabler = ue_enabler_find(process->set, word->address,
-					  word->bit);
+		enabler = ue_enabler_find(process->set, request->word.address,
+					  request->word.bit);
 	if (enabler)
 		err = ue_process_write(process, enabler);
 	ue_process_changed(process);
-	mutex_unlock(&ue_enabler_mutex);
 	return err;
-}
-
-/* For a bit on the list of those that are being cleared. */
-static int ue_process_clear(struct ue_process *process,
-			    const struct ue_user_bit *word)
-{
-	return ue_user_bit_clear(ue_process_mm(process), word);
 }
 
 /*
  * Has @write succeed, and waits for the program's memory as long as that
  * takes, or until the current task is killed. The caller holds the memory,
- * and no lock.
+ * and no lock; @write is called with mmap_lock held for reading and with
+ * ue_enabler_mutex.
  */
 static int ue_process_settle(struct ue_process *process,
-			     const struct ue_user_bit *word,
+			     struct ue_request *request,
 			     int (*write)(struct ue_process *process,
-					  const struct ue_user_bit *word))
+					  struct ue_request *request))
 {
 	struct mm_struct *mm = ue_process_mm(process);
 
@@ -96,13 +101,15 @@ static int ue_process_settle(struct ue_process *process,
 		/* A killable wait, which is not reported as a hung task. */
 		if (mmap_read_lock_killable(mm))
 			return -EINTR;
-		err = write(process, word);
+		mutex_lock(&ue_enabler_mutex);
+		err = write(process, request);
+		mutex_unlock(&ue_enabler_mutex);
 		if (err != -EAGAIN) {
 			mmap_read_unlock(mm);
 			return err;
 		}
 		/* Gives up the lock. */
-		err = ue_user_bit_fault_in(mm, word);
+		err = ue_user_bit_fault_in(mm, &request->word);
 		if (err)
 			return err;
 	}
@@ -126,12 +133,12 @@ static bool ue_process_next(struct ue_process *process,
 
 void ue_registrations_settle(struct ue_process *process)
 {
-	struct ue_user_bit word = { };
+	struct ue_request request = { };
 	int bit = -1;
 
-	while (ue_process_next(process, &word, bit)) {
-		ue_process_settle(process, &word, ue_process_follow);
-		bit = word.bit;
+	while (ue_process_next(process, &request.word, bit)) {
+		ue_process_settle(process, &request, ue_process_follow);
+		bit = request.word.bit;
 		cond_resched();
 	}
 }
@@ -233,19 +240,6 @@ void ue_registrations_update(struct ue_event *event)
 	ue_catch_up_on_return();
 }
 
-static bool ue_is_clearing(const struct ue_process *process,
-			   unsigned long address, u8 bit)
-{
-	const struct ue_clearing *clearing;
-
-	hlist_for_each_entry(clearing, &process->clearing, node) {
-		if (clearing->word.address == address &&
-		    clearing->word.bit == bit)
-			return true;
-	}
-	return false;
-}
-
 bool ue_registered(unsigned long address, u8 bit)
 {
 	struct ue_process *process;
@@ -254,106 +248,135 @@ bool ue_registered(unsigned long address, u8 bit)
 	mutex_lock(&ue_enabler_mutex);
 	process = ue_process_find(current->mm);
 	if (process)
-		registered = ue_enabler_find(process->set, address, bit) ||
-			     ue_is_clearing(process, address, bit);
+		registered = ue_enabler_find(process->set, address, bit);
 	mutex_unlock(&ue_enabler_mutex);
 	return registered;
 }
 
-/* The enabler of a pair; with an @id other than 0, only that registration's. */
-static struct ue_enabler *ue_find_registration(struct ue_process *process,
-					       unsigned long address, u8 bit,
-					       u64 id)
+/*
+ * Has @write succeed on a set that nobody shares, with nobody in between: the
+ * set can then be changed before anybody else sees what was written.
+ *
+ * Return: 0 with @process->lock held; what @write returns; -ENOMEM.
+ */
+static int ue_write_unshared(struct ue_process *process,
+			     struct ue_request *request,
+			     int (*write)(struct ue_process *process,
+					  struct ue_request *request))
 {
-	struct ue_enabler *enabler = ue_enabler_find(process->set, address,
-						     bit);
+	gfp_t gfp = request->gfp;
+	int err;
 
-	return enabler && id && enabler->id != id ? NULL : enabler;
+	do {
+		err = ue_process_own_set(process, gfp);
+		if (!err)
+			err = write(process, request);
+		if (err)
+			return err;
+		/* What has been written is not taken back. */
+		gfp = UE_GFP_UNDO;
+	} while (!ue_process_lock_own_set(process));
+	return 0;
 }
 
-/*
- * Takes the enabler out of its set, and the pair onto the list of those being
- * cleared. Return: the event, of which the caller is now the user.
- */
-static struct ue_event *ue_begin_clearing(struct ue_process *process,
-					  struct ue_clearing *clearing,
-					  unsigned long address, u8 bit, u64 id)
+/* Return: 0, with @request->enabler set; -ENOENT. */
+static int ue_find_registration(struct ue_process *process,
+				struct ue_request *request)
 {
-	struct ue_enabler_set *set = process->set;
-	struct ue_enabler *enabler;
-	struct ue_event *event;
-	int err;
+	struct ue_enabler *enabler = ue_enabler_find(process->set,
+						     request->word.address,
+						     request->word.bit);
+
+	if (!enabler || (request->id && enabler->id != request->id))
+		return -ENOENT;
+	/* Should another have its place later, that is not what was meant. */
+	request->id = enabler->id;
+	request->word = enabler->word;
+	request->enabler = enabler;
+	return 0;
+}
+
+static int ue_find_and_clear(struct ue_process *process,
+			     struct ue_request *request)
+{
+	int err = ue_find_registration(process, request);
+
+	return err ? err : ue_user_bit_clear(ue_process_mm(process),
+					     &request->word);
+}
+
+static int ue_erase(struct ue_process *process, struct ue_request *request,
+		    int (*write)(struct ue_process *process,
+				 struct ue_request *request))
+{
+	int err = 0;
 
 	/* A copy is not made in vain. */
-	if (atomic_read(&set->shares) > 1 &&
-	    !ue_find_registration(process, address, bit, id))
-		return ERR_PTR(-ENOENT);
-	err = ue_process_own_set(process, id ? UE_GFP_UNDO :
-					       GFP_KERNEL_ACCOUNT);
+	if (atomic_read(&process->set->shares) > 1)
+		err = ue_find_registration(process, request);
+	if (!err)
+		err = ue_write_unshared(process, request, write);
 	if (err)
-		return ERR_PTR(err);
+		return err;
 	__acquire(&process->lock);
-
-	/* The set may be another by now, and may lack the pair. */
-	set = process->set;
-	enabler = ue_find_registration(process, address, bit, id);
-	if (enabler) {
-		clearing->word = enabler->word;
-		hlist_add_head(&clearing->node, &process->clearing);
-		event = ue_enabler_erase(enabler);
-		if (!set->nr)
-			module_put(THIS_MODULE);
-	} else {
-		event = ERR_PTR(-ENOENT);
-	}
+	request->event = ue_enabler_erase(request->enabler);
+	if (!process->set->nr)
+		module_put(THIS_MODULE);
 	spin_unlock(&process->lock);
-	return event;
+	return 0;
 }
 
-static int ue_end_registration(unsigned long address, u8 bit, u64 id)
+static int ue_clear_and_erase(struct ue_process *process,
+			      struct ue_request *request)
 {
-	struct ue_event *event = ERR_PTR(-ENOENT);
-	struct ue_clearing clearing;
-	struct ue_process *process;
+	return ue_erase(process, request, ue_find_and_clear);
+}
+
+/* For a bit that can't be written. */
+static int ue_erase_anyway(struct ue_process *process,
+			   struct ue_request *request)
+{
 	int err;
 
 	mutex_lock(&ue_enabler_mutex);
-	process = ue_process_find(current->mm);
-	if (process)
-		event = ue_begin_clearing(process, &clearing, address, bit,
-					  id);
+	err = ue_erase(process, request, ue_find_registration);
 	mutex_unlock(&ue_enabler_mutex);
-	if (IS_ERR(event))
-		return PTR_ERR(event);
-
-	err = ue_process_settle(process, &clearing.word, ue_process_clear);
-
-	mutex_lock(&ue_enabler_mutex);
-	hlist_del(&clearing.node);
-	mutex_unlock(&ue_enabler_mutex);
-	ue_event_put(event);
 	return err;
 }
 
 int ue_unregister(unsigned long address, u8 bit)
 {
-	return ue_end_registration(address, bit, 0);
+	struct ue_process *process = ue_process_find_current();
+	struct ue_request request = {
+		.word = { .address = address, .bit = bit },
+		.gfp = GFP_KERNEL_ACCOUNT,
+	};
+	int err;
+
+	if (!process)
+		return -ENOENT;
+	err = ue_process_settle(process, &request, ue_clear_and_erase);
+	if (err == -EFAULT)
+		err = ue_erase_anyway(process, &request) ?: -EFAULT;
+	if (request.event)
+		ue_event_put(request.event);
+	return err;
 }
 
 void ue_register_undo(const struct ue_user_bit *word, u64 id)
 {
-	ue_end_registration(word->address, word->bit, id);
-}
+	struct ue_process *process = ue_process_find_current();
+	struct ue_request request = {
+		.word = *word,
+		.id = id,
+		.gfp = UE_GFP_UNDO,
+	};
+	int err = ue_process_settle(process, &request, ue_clear_and_erase);
 
-/* It stays known, as long as the current task has it. */
-static struct ue_process *ue_find_current(void)
-{
-	struct ue_process *process;
-
-	mutex_lock(&ue_enabler_mutex);
-	process = ue_process_find(current->mm);
-	mutex_unlock(&ue_enabler_mutex);
-	return process;
+	if (err && err != -ENOENT)
+		ue_erase_anyway(process, &request);
+	if (request.event)
+		ue_event_put(request.event);
 }
 
 static int ue_know_current(void)
@@ -378,64 +401,65 @@ static int ue_know_current(void)
 	}
 }
 
-static int ue_insert(struct ue_process *process, struct list_head *blank,
-		     const struct ue_user_bit *word, struct ue_event *event,
-		     u64 *id)
+static int ue_find_none_and_write(struct ue_process *process,
+				  struct ue_request *request)
 {
-	struct ue_enabler *enabler = list_first_entry(blank, struct ue_enabler,
-						      of_event);
-	int err = ue_process_own_set(process, GFP_KERNEL_ACCOUNT);
+	const struct ue_user_bit *word = &request->word;
+
+	if (ue_enabler_find(process->set, word->address, word->bit))
+		return -EADDRINUSE;
+	return ue_user_bit_write(ue_process_mm(process), word,
+				 ue_event_enabled(request->event));
+}
+
+static int ue_write_and_insert(struct ue_process *process,
+			       struct ue_request *request)
+{
+	int err = ue_write_unshared(process, request, ue_find_none_and_write);
 
 	if (err)
 		return err;
 	__acquire(&process->lock);
-	if (ue_is_clearing(process, word->address, word->bit)) {
-		err = -EADDRINUSE;
-	} else {
-		list_del(&enabler->of_event);
-		*id = ++ue_last_id;
-		err = ue_enabler_insert(process->set, enabler, word, event,
-					*id);
-		if (err)
-			list_add(&enabler->of_event, blank);
-		else
-			atomic_inc(&process->registering);
-		if (!err && process->set->nr == 1)
-			/* The caller has a file of ours open. */
-			__module_get(THIS_MODULE);
-	}
+	request->id = ++ue_last_id;
+	/* There is none in its place. */
+	ue_enabler_insert(process->set, request->enabler, &request->word,
+			  request->event, request->id);
+	if (process->set->nr == 1)
+		/* The caller has a file of ours open. */
+		__module_get(THIS_MODULE);
 	spin_unlock(&process->lock);
-	return err;
+	return 0;
 }
 
 int ue_register(struct ue_event *event, const struct ue_user_bit *word,
 		u64 *id)
 {
-	struct ue_process *process = ue_find_current();
+	struct ue_process *process = ue_process_find_current();
+	struct ue_request request = {
+		.word = *word,
+		.event = event,
+		.gfp = GFP_KERNEL_ACCOUNT,
+	};
 	LIST_HEAD(blank);
 	int err = 0;
 
 	if (!process) {
 		err = ue_know_current();
-		process = ue_find_current();
+		process = ue_process_find_current();
 	}
 	if (!err)
 		err = ue_enablers_create(&blank, 1, GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
 
-	mutex_lock(&ue_enabler_mutex);
-	err = ue_insert(process, &blank, word, event, id);
-	mutex_unlock(&ue_enabler_mutex);
-	ue_enablers_free(&blank);
-	if (err)
-		return err;
-
-	err = ue_process_settle(process, word, ue_process_follow);
-	if (err)
-		ue_register_undo(word, *id);
-	/* A fork sees it until then, or the change. Pairs with ue_process_share(). */
-	atomic_dec_return_release(&process->registering);
+	request.enabler = list_first_entry(&blank, struct ue_enabler, of_event);
+	list_del(&request.enabler->of_event);
+	err = ue_process_settle(process, &request, ue_write_and_insert);
+	if (err) {
+		list_add(&request.enabler->of_event, &blank);
+		ue_enablers_free(&blank);
+	}
+	*id = request.id;
 	return err;
 }
 

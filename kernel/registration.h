@@ -27,12 +27,14 @@ bool ue_registered(unsigned long address, u8 bit);
  * @word: the bit, in user space
  * @id: set to what tells this registration from others of the same pair
  *
- * On return the bit has the event's state.
+ * On return the bit has the event's state. Until it is written nothing is
+ * registered, in a child that is forked meanwhile neither.
  *
  * Context: process context; waits for the program's memory, no lock held.
  * Return: 0; -EADDRINUSE when the pair of address and bit is registered;
  * -EFAULT when the memory can't be written; -ENOMEM; -ERESTARTNOINTR when a
- * signal came first. On an error nothing is registered.
+ * signal came first; -EINTR when the caller is being killed. On an error nothing
+ * is registered.
  */
 int ue_register(struct ue_event *event, const struct ue_user_bit *word,
 		u64 *id);
@@ -43,9 +45,9 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *word,
  * @bit: of the word
  *
  * Context: process context; waits for the program's memory, no lock held.
- * Return: 0; -ENOENT when the pair is not registered; -ENOMEM, with all as it
- * was; -EFAULT when the bit can't be cleared, with the registration ended all
- * the same.
+ * Return: 0; -ENOENT when the pair is not registered; -ENOMEM, or -EINTR when
+ * the caller is being killed, with the registration as it was; -EFAULT when the
+ * bit can't be cleared, with the registration ended all the same.
  */
 int ue_unregister(unsigned long address, u8 bit);
 

@@ -10,8 +10,8 @@ struct ue_process;
 
 /**
  * ue_worker_start() - have an address space brought up to date
- * @process: the address space, whose memory the caller holds; @behind from
- *	here on until that has been done
+ * @process: the address space, known still; @behind from here on until that
+ *	has been done
  *
  * What changes while it is being done is done as well: there is never more
  * than one worker for an address space.

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include <csignal>
+#include <optional>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -392,7 +393,7 @@ TEST_CASE("The bits of a child are right at once, however the event changes whil
     CHECK(during_a_change > 0);
 }
 
-TEST_CASE("A child made during a registration has that too, and its bit is right") {
+TEST_CASE("A child made during a registration has not that, nor its bit") {
     const Event event(unique_name("under_way"));
     Mapping memory(1);
     Word first{0}, &word = *memory.at<Word>();
@@ -405,15 +406,58 @@ TEST_CASE("A child made during a registration has that too, and its bit is right
     // The bit has not been written yet, and the child's page is nobody's to answer for.
     REQUIRE(eventually([&] { return fault.is_waited_for(); }));
     Forked child(word, file);
-    CHECK(child.word() == 1);
-    CHECK(child.unregister() == 0);
     CHECK(child.word() == 0);
+    CHECK(child.unregister() == ENOENT);
     CHECK(child.end() == 0);
     CHECK(fault.is_waited_for());
     fault.answer();
     registering.join();
     CHECK(registered == succeeds());
     CHECK(word == 1);
+}
+
+TEST_CASE("A child made while its parent unregisters has the bit's registration") {
+    const Event event(unique_name("ending"));
+    Mapping memory(1);
+    Word& word = *memory.at<Word>();
+    DataFile file;
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    const Enabled enabled{event};
+    REQUIRE(word == 1);
+    Userfault fault(memory, Userfault::Of::writing);
+    Outcome unregistered = fails(EAGAIN);
+    std::jthread unregistering([&] { unregistered = file.unregister(&word, 0); });
+    REQUIRE(eventually([&] { return fault.is_waited_for(); }));
+    Forked child(word, file);
+    CHECK(child.word() == 1);
+    CHECK(child.unregister() == 0);
+    CHECK(child.word() == 0);
+    CHECK(child.end() == 0);
+    CHECK(fault.is_waited_for());
+    fault.answer();
+    unregistering.join();
+    CHECK(unregistered == succeeds());
+    CHECK(word == 0);
+}
+
+TEST_CASE("A registration that fails leaves nothing in a child made meanwhile") {
+    const Event event(unique_name("fails"));
+    Mapping memory(1);
+    Word first{0}, &word = *memory.at<Word>();
+    DataFile file;
+    REQUIRE(file.register_event(&first, 0, event.name()) == succeeds());
+    Userfault fault(memory);
+    Outcome registered = fails(EAGAIN);
+    std::jthread registering([&] { registered = file.register_event(&word, 0, event.name()); });
+    REQUIRE(eventually([&] { return fault.is_waited_for(); }));
+    Forked child(word, file);
+    REQUIRE(child.word() == 0);
+    memory.unmap();
+    fault.wake();
+    registering.join();
+    CHECK(registered == fails(EFAULT));
+    CHECK(child.unregister() == ENOENT);
+    CHECK(child.end() == 0);
 }
 
 TEST_CASE("What is registered after the fork is not the other's") {

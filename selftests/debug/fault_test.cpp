@@ -5,6 +5,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "faults.hpp"
+#include "mapping.hpp"
 #include "module.hpp"
 #include "on_cpu.hpp"
 #include "perf.hpp"
@@ -346,6 +347,21 @@ TEST_CASE("Unregistering") {
                 sharer.emplace();
             },
             call, [&] { CHECK(word == 0); });
+    }
+    SECTION("in a page that is to be copied first") {
+        Mapping memory(1);
+        Word& copied = *memory.at<Word>();
+        REQUIRE(file.register_event(&words, 0, command, 8) == succeeds());
+        const Enabled enabled{event_of(command)};
+        std::optional<Sharer> sharer;
+        fail_each_call(
+            "unregister in a page that is to be copied first", plain,
+            [&] {
+                REQUIRE(file.register_event(&copied, 3, command) == succeeds());
+                REQUIRE(copied == 1U << 3);
+                sharer.emplace();
+            },
+            [&] { return file.unregister(&copied, 3); }, [&] { CHECK(copied == 0); });
     }
 }
 

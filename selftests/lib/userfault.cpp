@@ -21,6 +21,14 @@ void control(const Descriptor& file, unsigned long request, Argument argument, c
         throw_errno(what);
 }
 
+Descriptor open_userfault(std::uint64_t features) {
+    Descriptor file(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK)));
+    if (file.number() < 0)
+        throw_errno("userfaultfd");
+    control(file, UFFDIO_API, uffdio_api{UFFD_API, features, 0}, "UFFDIO_API");
+    return file;
+}
+
 void protect(const Descriptor& file, const Mapping& memory, std::uint64_t mode) {
     control(file, UFFDIO_WRITEPROTECT, uffdio_writeprotect{range_of(memory), mode},
             "UFFDIO_WRITEPROTECT");
@@ -30,12 +38,8 @@ void protect(const Descriptor& file, const Mapping& memory, std::uint64_t mode) 
 
 Userfault::Userfault(const Mapping& memory, Of kind)
     : memory_(memory), kind_(kind),
-      file_(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK))) {
-    if (file_.number() < 0)
-        throw_errno("userfaultfd");
+      file_(open_userfault(kind == Of::missing ? 0 : UFFD_FEATURE_PAGEFAULT_FLAG_WP)) {
     const bool missing = kind == Of::missing;
-    const std::uint64_t features = missing ? 0 : UFFD_FEATURE_PAGEFAULT_FLAG_WP;
-    control(file_, UFFDIO_API, uffdio_api{UFFD_API, features, 0}, "UFFDIO_API");
     if (missing && madvise(memory.at(), memory.size(), MADV_DONTNEED) != 0)
         throw_errno("MADV_DONTNEED");
     const std::uint64_t mode = missing ? UFFDIO_REGISTER_MODE_MISSING : UFFDIO_REGISTER_MODE_WP;
@@ -59,6 +63,20 @@ void Userfault::answer() {
                 "UFFDIO_ZEROPAGE");
     else
         protect(file_, memory_, 0);
+}
+
+ForkStop::ForkStop() : file_(open_userfault(UFFD_FEATURE_EVENT_FORK)) {
+    control(file_, UFFDIO_REGISTER,
+            uffdio_register{range_of(memory_), UFFDIO_REGISTER_MODE_MISSING, 0}, "UFFDIO_REGISTER");
+}
+
+void ForkStop::go_on() {
+    uffd_msg message;
+    if (read(file_.number(), &message, sizeof(message)) != sizeof(message) ||
+        message.event != UFFD_EVENT_FORK)
+        throw_errno("a message of a fork");
+    // The child's own, which it has no use for.
+    ::close(static_cast<int>(message.arg.fork.ufd));
 }
 
 } // namespace selftest

@@ -30,12 +30,30 @@ public:
     /// Has whoever waits look again, and take the lock of the mappings for that, which answer()
     /// takes itself.
     static void wake(const Descriptor& file, const Mapping& memory);
+    void wake() const { wake(file_, memory_); }
 
     int descriptor() const { return file_.number(); }
 
 private:
     const Mapping& memory_;
     Of kind_;
+    Descriptor file_;
+};
+
+/// Stops forks of this process where the memory has been copied and the child is still to come:
+/// they wait until go_on(), or until the object goes.
+class ForkStop {
+public:
+    ForkStop();
+
+    /// Whether a fork waits.
+    bool is_waited_for() const { return Userfault::is_waited_for(file_); }
+
+    /// Lets the one that waits go on.
+    void go_on();
+
+private:
+    Mapping memory_{1};
     Descriptor file_;
 };
 
