@@ -160,10 +160,12 @@ test-unit: ## run the unit tests on a kernel with KASAN and lockdep (first: buil
 FUZZ_SECONDS ?= 60
 
 .PHONY: fuzz
-fuzz: ## feed the command parser with all there is, FUZZ_SECONDS=60
-	@$(packages) fuzz
+fuzz: ## feed the parser and the system calls with all there is (first: builds a kernel)
+	@$(packages) fuzz build vm tests
+	+@selftests/vm/module debug build/fuzz/module UE_DEBUG=y KCOV_INSTRUMENT=y
 	@$(MAKE) -C fuzz BUILD=$(CURDIR)/build/fuzz
-	@fuzz/run $(FUZZ_SECONDS)
+	@fuzz/run $(FUZZ_SECONDS) & \
+	fuzz/calls/run $(FUZZ_SECONDS) $(SEED); calls=$$?; wait $$! && exit $$calls
 
 .PHONY: clean
 clean: ## remove what was built; the cache of kernels (~/.cache/user_events) stays

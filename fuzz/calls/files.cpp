@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Operations on user_events_data and user_events_status.
+#include "program.hpp"
+
+#include "call_32.hpp"
+#include "dictionary.hpp"
+#include "user_events.hpp"
+
+#include <climits>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+
+using namespace selftest;
+
+namespace calls {
+
+namespace {
+
+/// The number of an ioctl in a program of 32 bits.
+std::uint32_t number_32(unsigned long request) {
+    return static_cast<std::uint32_t>(
+        _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request), sizeof(std::uint32_t)));
+}
+
+/// What an argument's size may be said to be; `tail` is what stands behind the structure.
+struct Size {
+    unsigned said;
+    unsigned tail;
+    bool zeros = true;
+};
+
+template <unsigned size>
+const Size& one_of_sizes(unsigned which) {
+    static constexpr Size sizes[] = {
+        {size, 0}, {size, 0},     {size + 4, 4},       {size + 4, 4, false}, {size - 1, 0},
+        {0, 0},    {size + 4, 0}, {4096, 4096 - size}, {4097, 4097 - size},  {UINT_MAX, 0},
+    };
+    return sizes[which % std::size(sizes)];
+}
+
+template <typename Structure>
+std::string argument_of(const Structure& structure, const Size& size) {
+    std::string bytes(reinterpret_cast<const char*>(&structure), sizeof(structure));
+    bytes.append(size.tail, '\0');
+    if (!size.zeros)
+        bytes.back() = 1;
+    return bytes;
+}
+
+} // namespace
+
+void Program::close_slot(Slot& slot) {
+    if (slot.descriptor >= 0)
+        ::close(slot.descriptor);
+    slot = {};
+}
+
+Program::Answer Program::open_file(const Operation& operation) {
+    static constexpr int modes[] = {O_RDWR, O_RDWR, O_RDONLY, O_WRONLY};
+    const auto& arguments = operation.arguments;
+    Slot& slot = slots_.at(arguments[0] % slots_.size());
+    const bool data = arguments[2] % 4 != 3;
+    close_slot(slot);
+    const std::string path = root_ + (data ? "user_events_data" : "user_events_status");
+    const int mode = data ? modes[arguments[1] % std::size(modes)] : O_RDONLY;
+    const int descriptor = ::open(path.c_str(), mode | O_CLOEXEC);
+    const Outcome outcome = Outcome::of(descriptor);
+    if (outcome.ok())
+        slot = {descriptor, std::make_shared<File>(File{data})};
+    return outcome;
+}
+
+Program::Answer Program::close_file(const Operation& operation) {
+    Slot& slot = slots_.at(operation.arguments[0] % slots_.size());
+    if (slot.descriptor < 0)
+        return std::nullopt;
+    const Outcome outcome = Outcome::of(::close(slot.descriptor));
+    slot = {};
+    return outcome;
+}
+
+Program::Answer Program::duplicate(const Operation& operation) {
+    const Slot from = slots_.at(operation.arguments[0] % slots_.size());
+    Slot& to = slots_.at(operation.arguments[1] % slots_.size());
+    if (from.descriptor < 0 || from.descriptor == to.descriptor)
+        return std::nullopt;
+    close_slot(to);
+    to = {fcntl(from.descriptor, F_DUPFD_CLOEXEC, 3), from.file};
+    return Outcome::of(to.descriptor);
+}
+
+/// The argument comes back as it is afterwards.
+Outcome Program::pass(int descriptor, unsigned long request, std::string& argument,
+                      const Passing& passing) {
+    std::uint64_t address = arguments_.put(argument.data(), argument.size());
+    switch (passing.pointer) {
+    case 1: // nothing of it
+        address = arguments_.end();
+        break;
+    case 2: // it ends too early
+        address += argument.size() / 2;
+        break;
+    case 3:
+        arguments_.protect(PROT_READ);
+        break;
+    default:
+        break;
+    }
+    const Outcome outcome = passing.as_32
+                                ? call_32(Call32::ioctl, static_cast<std::uint32_t>(descriptor),
+                                          number_32(request), static_cast<std::uint32_t>(address))
+                                : Outcome::of(ioctl(descriptor, request, address));
+    if (passing.pointer == 3)
+        arguments_.protect(PROT_READ | PROT_WRITE);
+    if (passing.pointer == 0)
+        std::memcpy(argument.data(), reinterpret_cast<const void*>(address), argument.size());
+    return outcome;
+}
+
+Program::Answer Program::reg(const Operation& operation) {
+    static constexpr std::uint8_t words[] = {4, 4, 8, 8, 4, 0, 2, 5, 16};
+    static constexpr std::uint16_t flags[] = {
+        0, 0, USER_EVENT_REG_MULTI_FORMAT, USER_EVENT_REG_PERSIST, 3, 4, 0x8000};
+    const auto& arguments = operation.arguments;
+    const Slot& slot = slots_.at(arguments[0] % slots_.size());
+    if (slot.descriptor < 0)
+        return std::nullopt;
+
+    const Size& size = one_of_sizes<sizeof(user_reg)>(arguments[3] / 16);
+    std::string command = names[arguments[5] % std::size(names)] + operation.text;
+    const unsigned about_command = arguments[5] / 64;
+    if (about_command == 1)
+        command.resize(511 + arguments[5] % 2, ' ');
+    user_reg reg{};
+    reg.size = size.said;
+    reg.enable_bit = arguments[2];
+    reg.enable_size = words[arguments[3] % 16 % std::size(words)];
+    reg.flags = flags[arguments[4] % 16 % std::size(flags)];
+    reg.enable_addr = memory_.address(arguments[1]);
+    reg.name_args = commands_.put(command.c_str(), command.size() + (about_command != 2));
+    std::string argument = argument_of(reg, size);
+    const Passing passing{arguments[4] / 16 % 4U, arguments[4] / 64 == 3};
+    const Outcome outcome = pass(slot.descriptor, DIAG_IOCSREG, argument, passing);
+    if (!outcome.ok())
+        return outcome;
+
+    const Memory::Bit bit{memory_.address(arguments[1]), reg.enable_bit};
+    if (memory_.registered(bit))
+        throw Broken("a pair is registered twice: " + print(operation));
+    memory_.add(bit, reg.enable_size);
+    std::memcpy(&reg, argument.data(), sizeof(reg));
+    if (!slot.file->shared && reg.write_index > slot.file->indexes)
+        throw Broken("an index is left out: " + print(operation));
+    slot.file->indexes = std::max(slot.file->indexes, reg.write_index + 1);
+    return outcome;
+}
+
+Program::Answer Program::unreg(const Operation& operation) {
+    const auto& arguments = operation.arguments;
+    const Slot& slot = slots_.at(arguments[0] % slots_.size());
+    if (slot.descriptor < 0)
+        return std::nullopt;
+    Memory::Bit bit{memory_.address(arguments[1]), arguments[2]};
+    // Mostly one that there is.
+    if (arguments[3] % 4 != 3 && !memory_.bits().empty())
+        bit = memory_.nth_bit(arguments[1]);
+
+    const Size& size = one_of_sizes<sizeof(user_unreg)>(arguments[3] / 16);
+    user_unreg unreg{};
+    unreg.size = size.said;
+    unreg.disable_bit = static_cast<std::uint8_t>(bit.second);
+    unreg.disable_addr = bit.first;
+    unreg.__reserved = arguments[5] == 255;
+    unreg.__reserved2 = arguments[5] == 254;
+    std::string argument = argument_of(unreg, size);
+    const Passing passing{arguments[4] / 16 % 4U, arguments[4] / 64 == 3};
+    const Outcome outcome = pass(slot.descriptor, DIAG_IOCSUNREG, argument, passing);
+
+    const bool there = memory_.registered(bit);
+    if (outcome.ok() && !there)
+        throw Broken("a pair that is not registered is unregistered: " + print(operation));
+    if (outcome.ok() && Memory::value(bit) == true)
+        throw Broken("a bit stays after it was unregistered: " + print(operation));
+    if (outcome == fails(ENOENT) && there)
+        throw Broken("a pair that is registered is none: " + print(operation));
+    // A bit that can't be cleared ends the registration as well.
+    const bool read = passing.pointer % 3 == 0 && size.said >= sizeof(unreg) && size.said <= 4096 &&
+                      size.tail == size.said - sizeof(unreg);
+    if (outcome.ok() || (outcome == fails(EFAULT) && read))
+        memory_.remove(bit);
+    return outcome;
+}
+
+Program::Answer Program::del(const Operation& operation) {
+    const auto& arguments = operation.arguments;
+    const Slot& slot = slots_.at(arguments[0] % slots_.size());
+    if (slot.descriptor < 0)
+        return std::nullopt;
+    std::string name = names[arguments[1] % std::size(names)] + operation.text;
+    name += '\0';
+    return pass(slot.descriptor, DIAG_IOCSDEL, name,
+                {arguments[4] / 16 % 4U, arguments[4] / 64 == 3});
+}
+
+/// Numbers that are none of those above, or are those of another width.
+Program::Answer Program::control(const Operation& operation) {
+    static constexpr unsigned long requests[] = {
+        0,
+        _IOC(_IOC_READ | _IOC_WRITE, '*', 0, 4),
+        _IOC(_IOC_WRITE, '*', 2, 4),
+        _IOC(_IOC_WRITE, '*', 0, 8),
+        _IOC(_IOC_WRITE, '*', 3, 8),
+        _IOC(_IOC_WRITE, '*', 2, 28),
+        ~0UL,
+    };
+    const auto& arguments = operation.arguments;
+    const Slot& slot = slots_.at(arguments[0] % slots_.size());
+    if (slot.descriptor < 0)
+        return std::nullopt;
+    const unsigned long request = requests[arguments[1] % std::size(requests)];
+    const std::uint64_t address = arguments_.end() - arguments[3];
+    const bool as_32 = arguments[2] / 64 == 3;
+    // The other width's number of one that there is.
+    constexpr unsigned long other = DIAG_IOCSREG;
+    const Outcome outcome =
+        as_32 ? call_32(Call32::ioctl, static_cast<std::uint32_t>(slot.descriptor),
+                        static_cast<std::uint32_t>(_IOC_SIZE(request) == 4 ? other : request),
+                        static_cast<std::uint32_t>(address))
+              : Outcome::of(ioctl(slot.descriptor, request, address));
+    if (outcome.ok())
+        throw Broken("an ioctl that is none succeeds: " + print(operation));
+    return outcome;
+}
+
+Outcome Program::write_bytes(int descriptor, const std::string& bytes, std::size_t zeros,
+                             const Operation& operation) {
+    std::uint64_t address = payloads_.put(bytes.data(), bytes.size(), zeros);
+    std::size_t size = bytes.size() + zeros;
+    const auto at = [&](std::size_t offset) { return reinterpret_cast<void*>(address + offset); };
+    switch (operation.arguments[2] % 10) {
+    case 2: // the index by itself, as programs do it
+    {
+        const iovec parts[] = {{at(0), 4}, {at(4), size - 4}};
+        return Outcome::of(writev(descriptor, parts, 2));
+    }
+    case 3: {
+        const std::size_t first = std::min<std::size_t>(operation.arguments[4], size);
+        const iovec parts[] = {{at(0), first}, {nullptr, 0}, {at(first), size - first}};
+        return Outcome::of(writev(descriptor, parts, 3));
+    }
+    case 4:
+        return Outcome::of(pwrite(descriptor, at(0), size, operation.arguments[4]));
+    case 5: {
+        const std::size_t middle = 4 + (size - 4) / 2;
+        const iovec parts[] = {{at(0), 4}, {at(4), middle - 4}, {at(middle), size - middle}};
+        return Outcome::of(writev(descriptor, parts, 3));
+    }
+    case 6: // too short for an index
+        return Outcome::of(::write(descriptor, at(0), operation.arguments[4] % 4));
+    case 7: // ends where no memory is
+        address += size - std::min<std::size_t>(operation.arguments[4], size);
+        return Outcome::of(::write(descriptor, at(0), size));
+    case 8:
+        return call_32(Call32::write, static_cast<std::uint32_t>(descriptor),
+                       static_cast<std::uint32_t>(address), static_cast<std::uint32_t>(size));
+    case 9: {
+        const std::uint32_t parts[] = {static_cast<std::uint32_t>(address), 4,
+                                       static_cast<std::uint32_t>(address + 4),
+                                       static_cast<std::uint32_t>(size - 4)};
+        return call_32(Call32::writev, static_cast<std::uint32_t>(descriptor),
+                       static_cast<std::uint32_t>(arguments_.put(parts, sizeof(parts))), 2);
+    }
+    default:
+        return Outcome::of(::write(descriptor, at(0), size));
+    }
+}
+
+Program::Answer Program::write(const Operation& operation) {
+    static constexpr std::size_t lengths[] = {
+        0,    1,    2,    4,    8,    12,    20,      64,           1023,
+        1024, 1025, 2048, 4080, 8180, 65536, 1 << 20, (1 << 20) + 1};
+    static constexpr std::int32_t indexes[] = {-1, INT_MIN, INT_MAX, 1000};
+    const auto& arguments = operation.arguments;
+    const Slot& slot = slots_.at(arguments[0] % slots_.size());
+    if (slot.descriptor < 0)
+        return std::nullopt;
+    const std::int32_t index =
+        arguments[1] < 16 ? arguments[1] : indexes[arguments[1] % std::size(indexes)];
+    std::string bytes(reinterpret_cast<const char*>(&index), sizeof(index));
+    bytes += operation.text;
+    // Of the text's length, if no other one is given.
+    const std::size_t length =
+        arguments[3] == 0 ? operation.text.size() : lengths[arguments[3] % std::size(lengths)];
+    bytes.resize(std::min(bytes.size(), 4 + length));
+    const Outcome outcome =
+        write_bytes(slot.descriptor, bytes, 4 + length - bytes.size(), operation);
+
+    if (slot.file->data && outcome == fails(ESPIPE))
+        throw Broken("user_events_data has a position: " + print(operation));
+    const bool given = index >= 0 && static_cast<unsigned>(index) < slot.file->indexes;
+    if (outcome.ok() && outcome.value() != static_cast<long>(4 + length) && outcome.value() != 0)
+        throw Broken("a part is written: " + print(operation));
+    if (!slot.file->shared && outcome.ok() && outcome.value() != 0 && !given)
+        throw Broken("a record for an index that was not given out: " + print(operation));
+    if (index < 0 && outcome == fails(ENOENT))
+        throw Broken("an index below 0 is one that is not there: " + print(operation));
+    if (!slot.file->shared && outcome == fails(ENOENT) && given)
+        throw Broken("an index that was given out is none: " + print(operation));
+    return outcome;
+}
+
+} // namespace calls
