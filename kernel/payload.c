@@ -43,28 +43,28 @@ static bool ue_text_ends(struct ue_span span, const char *payload)
 	return last < 0 || !payload[last];
 }
 
-static __always_inline int ue_check_location(const struct ue_field *field,
+static __always_inline bool ue_location_fits(const struct ue_field *field,
 					     const void *payload, size_t size)
 {
 	struct ue_span span = ue_located(field, payload);
 
 	if (span.start + span.size > (s64)size)
-		return -EFAULT;
-	if (field->kind == UE_KIND_STRING && !ue_text_ends(span, payload))
-		return -EFAULT;
-	return 0;
+		return false;
+	return field->kind != UE_KIND_STRING || ue_text_ends(span, payload);
 }
 
 int ue_payload_check_locations(const struct ue_format *format,
 			       const void *payload, size_t size)
 {
-	const struct ue_field *end = format->fields + format->nr_fields;
-	const struct ue_field *field;
-	int err = 0;
+	const struct ue_field *field = format->fields;
+	unsigned int left = format->nr_locations;
 
-	for (field = format->fields; !err && field < end; field++) {
-		if (field->place != UE_PLACE_HERE)
-			err = ue_check_location(field, payload, size);
-	}
-	return err;
+	/* What stands behind the last location is no matter. */
+	do {
+		while (field->place == UE_PLACE_HERE)
+			field++;
+		if (unlikely(!ue_location_fits(field++, payload, size)))
+			return -EFAULT;
+	} while (--left);
+	return 0;
 }

@@ -33,6 +33,7 @@ struct ue_span {
 struct ue_span ue_field_span(const struct ue_field *field,
 			     const void *payload);
 
+/* ue_payload_check_locations() - as below, for a format that has locations */
 int ue_payload_check_locations(const struct ue_format *format,
 			       const void *payload, size_t size);
 

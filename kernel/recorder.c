@@ -67,11 +67,11 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 	WARN_ONCE(1, "removing a recorder that was never added\n");
 }
 
-/* What became of a payload at one recorder. */
+/* What became of a payload at one recorder; at several, all of it. */
 enum ue_outcome {
-	UE_TAKEN,		/* or not wanted: filtered, switched off */
-	UE_DROPPED,
-	UE_TOO_LARGE,
+	UE_TAKEN	= BIT(0),	/* or not wanted: filtered, switched off */
+	UE_DROPPED	= BIT(1),
+	UE_TOO_LARGE	= BIT(2),
 };
 
 /*
@@ -92,9 +92,8 @@ static bool ue_fits(const struct trace_event_buffer *buffer, size_t record)
 static __always_inline void ue_copy_payload(void *to, const void *from,
 					    size_t size)
 {
-	/* Nothing of this is worth being kept from one recorder to the next. */
-	OPTIMIZER_HIDE_VAR(from);
-	OPTIMIZER_HIDE_VAR(size);
+	/* Nothing of this is worth being worked out before the first recorder. */
+	asm volatile("" : "+r" (from), "+r" (size));
 #ifdef CONFIG_X86_64
 	if (size >= UE_COPY_BY_STRING) {
 		size_t words = size / sizeof(u64);
@@ -181,13 +180,14 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
  * Refused when all find it too large, else lost where it was dropped or found
  * too large.
  */
-static int ue_conclude(struct ue_recorders *recorders, unsigned int taken,
-		       unsigned int dropped, unsigned int too_large)
+static int ue_conclude(struct ue_recorders *recorders, unsigned int outcomes)
 {
-	if (likely(!dropped && !too_large && taken))
+	if (likely(outcomes == UE_TAKEN))
 		return 0;
-	if (!taken && !dropped)
-		return too_large ? -E2BIG : -EBADF;
+	if (!outcomes)
+		return -EBADF;
+	if (outcomes == UE_TOO_LARGE)
+		return -E2BIG;
 	atomic_long_inc(&recorders->lost);
 	return 0;
 }
@@ -195,9 +195,8 @@ static int ue_conclude(struct ue_recorders *recorders, unsigned int taken,
 int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
 	      void *record, size_t size)
 {
-	unsigned int taken = 0, dropped = 0, too_large = 0;
 	struct ue_recorder *recorder;
-	enum ue_outcome outcome;
+	unsigned int outcomes = 0;
 
 	static_assert(sizeof(struct trace_entry) == UE_RECORD_HEADER);
 
@@ -205,17 +204,11 @@ int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
 	list_for_each_entry_rcu(recorder, &recorders->list, node,
 				rcu_read_lock_sched_held()) {
 		if (recorder->kind == UE_RECORDER_FTRACE)
-			outcome = ue_record_ftrace(recorder->file, record,
-						   size);
+			outcomes |= ue_record_ftrace(recorder->file, record,
+						     size);
 		else
-			outcome = ue_record_perf(call, record, size);
-		if (likely(outcome == UE_TAKEN))
-			taken++;
-		else if (outcome == UE_DROPPED)
-			dropped++;
-		else
-			too_large++;
+			outcomes |= ue_record_perf(call, record, size);
 	}
 	rcu_read_unlock_sched_notrace();
-	return ue_conclude(recorders, taken, dropped, too_large);
+	return ue_conclude(recorders, outcomes);
 }
