@@ -221,6 +221,17 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
 	return event;
 }
 
+/* An event of @key, if there is any; only event_mutex keeps it. */
+static struct ue_event *ue_registry_any(const struct ue_key *key)
+{
+	struct rhlist_head *list;
+
+	rcu_read_lock();
+	list = rhltable_lookup(&ue_by_name, key, ue_params);
+	rcu_read_unlock();
+	return list ? container_of(list, struct ue_event, by_name) : NULL;
+}
+
 /*
  * The single-format event of a name may have lost its last user already, and
  * stand only until the work item that takes it away gets event_mutex.
@@ -228,14 +239,10 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
 static void ue_registry_reap(const struct ue_format *format)
 {
 	const struct ue_key key = { format->name, false };
-	struct rhlist_head *list;
+	struct ue_event *event = ue_registry_any(&key);
 
-	rcu_read_lock();
-	list = rhltable_lookup(&ue_by_name, &key, ue_params);
-	rcu_read_unlock();
-	/* event_mutex keeps it. */
-	if (list)
-		ue_registry_idle(container_of(list, struct ue_event, by_name));
+	if (event)
+		ue_registry_idle(event);
 }
 
 static struct ue_event *ue_registry_get(struct ue_format *format,
@@ -272,9 +279,7 @@ static bool ue_registry_has_name(const char *command)
 
 	if (!name)
 		return false;
-	rcu_read_lock();
-	has = rhltable_lookup(&ue_by_name, &key, ue_params);
-	rcu_read_unlock();
+	has = ue_registry_any(&key);
 	kfree(name);
 	return has;
 }
@@ -344,17 +349,12 @@ static int ue_registry_claim_all(const struct ue_key *key)
 
 static void ue_registry_remove_all(const struct ue_key *key)
 {
-	struct rhlist_head *list;
+	struct ue_event *event;
 
-	for (;;) {
-		rcu_read_lock();
-		list = rhltable_lookup(&ue_by_name, key, ue_params);
-		rcu_read_unlock();
-		if (!list)
-			break;
-		/* event_mutex keeps it. */
-		ue_registry_remove(container_of(list, struct ue_event,
-						by_name));
+	while ((event = ue_registry_any(key))) {
+		ue_registry_remove(event);
+		/* There may be as many as the limit of events allows. */
+		cond_resched();
 	}
 }
 
