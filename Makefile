@@ -17,6 +17,13 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 MAKEFLAGS += --no-print-directory
 
+# What was compiled before, and is in the cache, is not compiled again.
+ifneq ($(shell command -v ccache),)
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+export CXX := $(if $(filter ccache,$(CXX)),,ccache )$(CXX)
+endif
+
 .PHONY: modules
 modules: ## build user_events.ko for the running kernel, KVER=release or KDIR=headers
 	@[ -e "$(KDIR)/Makefile" ] || { echo "No kernel headers in $(KDIR):" \
@@ -88,10 +95,14 @@ coverage: ## say which lines of the module these tests reach, and which not
 	prove --failures --recurse --ext .tap $(results)/coverage
 	@selftests/coverage/report 95 build/coverage $(results)/coverage/*/fetch.tap
 
-# All there is, in two guests side by side. What unloads the module for good comes
-# last in each.
-debug_tests_1 = selftests/vm/kunit $(kselftests) $(wordlist 1,14,$(tests))
-debug_tests_2 = $(filter-out $(debug_tests_1),$(tests)) build/selftests/debug/fault_test
+# All there is, in two guests side by side that take equally long. What unloads the
+# module for good comes last in each. bpftrace needs the kernel's types, as BTF or as
+# headers, and this kernel comes without.
+debug_tests = $(filter-out %/tools_bpftrace_test,$(tests))
+debug_tests_1 = $(debug_first:%=build/selftests/%_test) build/selftests/debug/fault_test
+debug_tests_2 = selftests/vm/kunit $(kselftests) $(filter-out $(debug_tests_1),$(debug_tests))
+debug_first := trigger write switching tools tools_perf tools_trace_cmd recorders module \
+	lifetime exec
 run_on_debug = rm -rf $(results)/$1; \
 	$(foreach part,1 2,selftests/vm/run --timeout 600 $(tools:%=--add %) \
 		--module build/$1/user_events.ko \

@@ -4,11 +4,11 @@
 
 #include "child.hpp"
 #include "mapping.hpp"
+#include "slabs.hpp"
 #include "text_file.hpp"
 #include "user_events.hpp"
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <sstream>
@@ -29,12 +29,6 @@ double meminfo(const std::string& kind) {
         if (line.starts_with(kind + ":"))
             return std::stod(line.substr(kind.size() + 1)) * 1024;
     throw std::runtime_error("/proc/meminfo has no " + kind);
-}
-
-/// Has every CPU give back the slabs that it keeps for itself: what is free in them counts as used.
-void flush_slabs() {
-    for (const auto& cache : std::filesystem::directory_iterator("/sys/kernel/slab"))
-        expect(write_text(cache.path().string() + "/shrink", "1"), "shrink a slab cache");
 }
 
 /// The memory that the kernel has given to itself, in bytes. Of slabs only the objects that are in

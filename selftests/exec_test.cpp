@@ -4,6 +4,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -330,7 +331,7 @@ TEST_CASE("exec drops registrations without waiting for anything") {
 }
 
 TEST_CASE("Programs that exec while an event is enabled and disabled hinder nobody") {
-    constexpr unsigned rounds = 60;
+    const unsigned rounds = fewer(60);
     const Event event(unique_name("while"));
     Word word{0};
     DataFile file;

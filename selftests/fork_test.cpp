@@ -3,6 +3,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "slow_kernel.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
@@ -229,7 +230,7 @@ TEST_CASE("Memory that a child does not get is passed over") {
 }
 
 TEST_CASE("A child that is killed or ends before it has run leaves nothing behind") {
-    constexpr unsigned rounds = 100;
+    const unsigned rounds = fewer(100, 30);
     Word word{0};
     DataFile file;
     const Event event(unique_name("at_birth"));
@@ -259,7 +260,8 @@ TEST_CASE("A child that is killed or ends before it has run leaves nothing behin
 }
 
 TEST_CASE("Children have what their parent had, while its threads register and the event changes") {
-    constexpr unsigned rounds = 50, threads = 3;
+    constexpr unsigned threads = 3;
+    const unsigned rounds = fewer(50, 20);
     const Event event(unique_name("threads"));
     // A page each, so that faults of one are none of another's.
     Mapping memory(threads + 1);
@@ -338,7 +340,7 @@ TEST_CASE("Children have what their parent had, while its threads register and t
 }
 
 TEST_CASE("The bits of a child are right at once, however the event changes while it is made") {
-    constexpr unsigned rounds = 150;
+    const unsigned rounds = fewer(150, 40);
     Word word{0};
     DataFile file;
     const Event event(unique_name("while_made"));

@@ -4,6 +4,7 @@
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
+#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -137,7 +138,8 @@ TEST_CASE("A program that hangs delays enabling its event once, and nobody's bit
 
     // Were it waited for each time, this would take 200 milliseconds a change.
     REQUIRE(event.disable() == succeeds(1));
-    CHECK(flips(event, 100, 20s) == 100);
+    const unsigned often = fewer(100, 30);
+    CHECK(flips(event, often, often * 200ms) == often);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
     CHECK(absent.word() == 1);
@@ -151,13 +153,13 @@ TEST_CASE("A program that hangs delays enabling its event once, and nobody's bit
 }
 
 TEST_CASE("A program that answers a moment too late each time delays few changes") {
-    constexpr unsigned rounds = 100;
+    const unsigned rounds = fewer(100, 30);
     const Event event(unique_name("late"));
     Hinderer hinderer(event);
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    // Were it waited for each time, enabling alone would take 20 seconds.
+    // Were it waited for each time, enabling alone would take 200 milliseconds a round.
     Clock::duration spent{};
     for (unsigned round = 0; round < rounds; round++) {
         const auto start = Clock::now();
@@ -172,11 +174,11 @@ TEST_CASE("A program that answers a moment too late each time delays few changes
         REQUIRE(eventually([&] { return hinderer.word() == 0; }));
         hinderer.hinder_again();
     }
-    CHECK(spent < 10s);
+    CHECK(spent < rounds * 100ms);
 }
 
 TEST_CASE("Three hundred programs that hang do not keep the bits from others") {
-    constexpr unsigned count = 300;
+    const unsigned count = fewer(300);
     const Event hindered(unique_name("hindered")), free(unique_name("free"));
     Absent absent(free);
     std::vector<std::unique_ptr<Hinderer>> hinderers;
@@ -356,7 +358,7 @@ TEST_CASE("Registering and unregistering in a loop does not hinder whoever enabl
         }));
     REQUIRE(eventually([&] { return counts.rounds > count; }));
     unsigned wrong = 0;
-    for (unsigned round = 0; round < 200; round++) {
+    for (unsigned round = 0; round < fewer(200); round++) {
         REQUIRE(event.enable() == succeeds(1));
         wrong += word != 3;
         REQUIRE(event.disable() == succeeds(1));

@@ -3,6 +3,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -317,8 +318,7 @@ TEST_CASE("A process that ends leaves nothing behind") {
 }
 
 TEST_CASE("The name of an event is free as soon as its only process was waited for") {
-    // Where memory is checked, an instance takes seconds.
-    Rounds rounds(2, 40, std::chrono::seconds(15));
+    Rounds rounds(2, 40, std::chrono::seconds(fewer(15, 5)));
     const std::string name = unique_name("free");
     const std::string directory = tracing_file("instances/" + name);
     const bool with_instances = GENERATE(false, true);
@@ -442,7 +442,7 @@ TEST_CASE("Many processes that come and go leave nothing behind") {
     const std::string topic = unique_name("many");
     Word words[2] = {};
     unsigned failures = 0;
-    for (int i = 0; i < 100; i++)
+    for (unsigned i = 0; i < fewer(100); i++)
         failures += in_child([&]() -> int {
                         DataFile file;
                         file.index_of(&words[0], 0, topic + "_shared");

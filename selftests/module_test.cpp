@@ -4,6 +4,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "module.hpp"
+#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -75,7 +76,7 @@ TEST_CASE("Unloading takes everything back, and loading brings it again") {
 TEST_CASE("The module loads and unloads again and again") {
     Loaded loaded;
     REQUIRE(eventually([] { return unload().ok(); }));
-    for (Rounds rounds(10, 100, std::chrono::seconds(15)); rounds.next();) {
+    for (Rounds rounds(fewer(10, 3), 100, std::chrono::seconds(fewer(15, 3))); rounds.next();) {
         INFO("round " << rounds.begun());
         REQUIRE(load() == succeeds());
         if (rounds.begun() % 10 == 0)
@@ -105,7 +106,7 @@ TEST_CASE("The module comes and goes while others read and write dynamic_events"
             read += !read_text(path).empty();
     });
 
-    for (Rounds rounds(5, 30, std::chrono::seconds(15)); rounds.next();) {
+    for (Rounds rounds(fewer(5, 2), 30, std::chrono::seconds(fewer(15, 3))); rounds.next();) {
         INFO("round " << rounds.begun());
         const unsigned before = made;
         // Both have been at work with the module there.
@@ -191,7 +192,8 @@ TEST_CASE("Unloading is refused while something is in use") {
 }
 
 TEST_CASE("Processes that had registrations outlive the module, and end while it is unloaded") {
-    constexpr unsigned rounds = 10, processes = 8;
+    constexpr unsigned processes = 8;
+    const unsigned rounds = fewer(10, 2);
     Loaded loaded;
     const bool at_once = GENERATE(false, true);
     CAPTURE(at_once);

@@ -14,8 +14,9 @@ namespace {
 /// Records one payload of an event with these fields. Returns what the trace file says of it after
 /// the event's name, without the space between.
 std::string printed(const std::string& fields, const Payload& payload) {
+    // To make one takes long.
+    static Instance instance;
     Word word{0};
-    Instance instance;
     DataFile file;
     const Event event(unique_name("printed"));
     const std::uint32_t index = file.index_of(&word, 0, event.name() + fields);
@@ -23,6 +24,7 @@ std::string printed(const std::string& fields, const Payload& payload) {
     expect(file.record(index, payload), "record " + event.name());
     const auto lines = instance.trace(event);
     expect(instance.disable(event), "disable " + event.name());
+    expect(write_text(instance.path("trace"), ""), "empty the trace");
     if (lines.size() != 1)
         return std::to_string(lines.size()) + " lines";
     const std::string start = event.name() + ":";

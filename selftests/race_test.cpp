@@ -4,6 +4,7 @@
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
+#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -112,8 +113,7 @@ Event only_tracepoint(const std::string& name) {
 } // namespace
 
 TEST_CASE("A deletion takes no event from under a registration, in thousands of races of the two") {
-    // Kernels that look for faults take ten times as long.
-    Rounds rounds(1000, 50000, std::chrono::seconds(30));
+    Rounds rounds(fewer(1000), 50000, std::chrono::seconds(fewer(30, 10)));
     const bool multi = GENERATE(false, true);
     const unsigned flags = multi ? persist | multi_format : persist;
     CAPTURE(multi);
@@ -178,7 +178,7 @@ TEST_CASE("A deletion takes no event from under a registration, in thousands of 
 }
 
 TEST_CASE("One format of a name goes with its process, the other one stays and works") {
-    constexpr unsigned rounds = 20;
+    const unsigned rounds = fewer(20, 5);
     const std::string name = unique_name("formats");
     Word word{0};
     Instance instance;
@@ -233,7 +233,8 @@ TEST_CASE("One format of a name goes with its process, the other one stays and w
 }
 
 TEST_CASE("Threads that are the first of their process to register do so at the same time") {
-    constexpr unsigned rounds = 30, threads = 4;
+    constexpr unsigned threads = 4;
+    const unsigned rounds = fewer(30, 10);
     const Event event(unique_name("first"));
     Word kept{0};
     unsigned failed = 0;

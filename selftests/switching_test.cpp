@@ -78,8 +78,9 @@ private:
     std::array<long long, threads> last_;
 };
 
-/// Threads that write numbered records until the object goes, or are told to stop. A number that
-/// could not be recorded is tried again.
+/// Threads that write numbered records until the object goes, or are told to stop; not
+/// many more than they are told to, so that a buffer has room for them however long it takes the
+/// kernel to switch. A number that could not be recorded is tried again.
 class Writers {
 public:
     explicit Writers(Registered& registered) : registered_(registered) {
@@ -96,8 +97,9 @@ public:
     void stop() { running_.clear(); }
 
     /// Waits until so many more writes have been made, whatever their answer.
-    void let_write(unsigned long count) const {
+    void let_write(unsigned long count) {
         const unsigned long enough = written + refused + count;
+        limit_ = enough + ahead;
         if (!eventually([&] { return written + refused >= enough; }))
             throw std::runtime_error("the writers are stuck");
     }
@@ -107,6 +109,8 @@ public:
     std::atomic<unsigned long> written{0}, refused{0}, failures{0};
 
 private:
+    static constexpr unsigned long ahead = 4000;
+
     void write(std::uint32_t thread, const std::stop_token& stop) {
         tasks_[thread] = gettid();
         started_++;
@@ -123,7 +127,8 @@ private:
                 failures++;
             }
             // In bursts, so that those who read have a chance.
-            if (i % 32 == 0)
+            const auto enough = [&] { return written + refused >= limit_; };
+            for (bool rest = i % 32 == 0; rest; rest = enough() && !stop.stop_requested())
                 std::this_thread::sleep_for(std::chrono::milliseconds(4));
         }
     }
@@ -131,6 +136,7 @@ private:
     Registered& registered_;
     std::array<std::atomic<pid_t>, threads> tasks_{};
     std::atomic<unsigned> started_{0};
+    std::atomic<unsigned long> limit_{ahead};
     std::vector<std::jthread> running_;
 };
 
@@ -177,7 +183,7 @@ public:
     Switched(const Switched&) = delete;
     Switched& operator=(const Switched&) = delete;
     virtual ~Switched() = default;
-    virtual void once(const Event& event, const Writers& writers, unsigned round) = 0;
+    virtual void once(const Event& event, Writers& writers, unsigned round) = 0;
 
     Judge judge;
 
@@ -191,7 +197,7 @@ public:
         expect(write_text(instance_.path("trace_clock"), "counter"), "trace_clock");
     }
 
-    void once(const Event& event, const Writers& writers, unsigned) override {
+    void once(const Event& event, Writers& writers, unsigned) override {
         expect(instance_.enable(event), "enable");
         writers.let_write(a_while);
         expect(instance_.disable(event), "disable");
@@ -206,7 +212,7 @@ class SwitchedInstance : public Switched {
 public:
     explicit SwitchedInstance(const Event&) {}
 
-    void once(const Event& event, const Writers& writers, unsigned round) override {
+    void once(const Event& event, Writers& writers, unsigned round) override {
         Instance instance;
         expect(write_text(instance.path("trace_clock"), "counter"), "trace_clock");
         expect(instance.enable(event), "enable");
@@ -220,7 +226,7 @@ class SwitchedPerf : public Switched {
 public:
     explicit SwitchedPerf(const Event&) {}
 
-    void once(const Event& event, const Writers& writers, unsigned round) override {
+    void once(const Event& event, Writers& writers, unsigned round) override {
         PerfEvent perf(perf_sampling(event), writers.task(round % threads));
         writers.let_write(a_while);
         if (round % 2 == 0)
@@ -235,7 +241,7 @@ public:
     explicit SwitchedProgram(const Event& event)
         : format_(event), program_(map_, load_sum(format_.field("plus"), format_.field("minus"))) {}
 
-    void once(const Event& event, const Writers& writers, unsigned) override {
+    void once(const Event& event, Writers& writers, unsigned) override {
         PerfEvent perf(perf_attributes(event), -1, 0);
         expect(perf.attach_program(program_.descriptor()), "attach");
         writers.let_write(a_while);
@@ -254,7 +260,7 @@ class SwitchedTrigger : public Switched {
 public:
     explicit SwitchedTrigger(const Event&) {}
 
-    void once(const Event& event, const Writers& writers, unsigned) override {
+    void once(const Event& event, Writers& writers, unsigned) override {
         const std::string path = instance_.path("events/user_events/" + event.name() + "/");
         expect(write_text(path + "trigger", "hist:keys=thread"), "trigger");
         writers.let_write(a_while);
@@ -307,7 +313,7 @@ void keeper_is_content(Keeper& keeper, const Writers& writers, const Registered&
 TEST_CASE("A recorder that comes and goes gets whole records, and one that stays gets all") {
     const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
     CAPTURE(kind.name);
-    const unsigned rounds = std::max(fewer(kind.rounds), 4u);
+    const unsigned rounds = fewer(kind.rounds, 4);
     Registered registered(fields);
     const auto switched = kind.make(registered.event);
     Keeper keeper(registered.event);
@@ -353,15 +359,20 @@ struct Progress {
 
 /// Is stopped for a while, goes on, and is killed, all the time with records on their way to it.
 template <typename Body>
-void stop_and_kill(Child& tracer, const Writers& writers, const Progress& progress,
+void stop_and_kill(Child& tracer, Writers& writers, const Progress& progress,
                    Body&& while_stopped) {
-    REQUIRE(eventually([&] { return progress.taken > 100; }));
+    const auto takes = [&](unsigned long enough) {
+        return eventually([&] {
+            writers.let_write(1);
+            return progress.taken > enough;
+        });
+    };
+    REQUIRE(takes(100));
     REQUIRE(kill(tracer.pid(), SIGSTOP) == 0);
     writers.let_write(200);
     while_stopped();
     REQUIRE(kill(tracer.pid(), SIGCONT) == 0);
-    const unsigned long before = progress.taken;
-    REQUIRE(eventually([&] { return progress.taken > before; }));
+    REQUIRE(takes(progress.taken));
     writers.let_write(400);
     tracer.kill();
     writers.let_write(200);
@@ -482,14 +493,16 @@ TEST_CASE("Tracing programs that are killed clear the bit, and the program sees 
         REQUIRE(tracer.channel().receive<bool>());
         CHECK(registered.word == 1);
         const unsigned long written = writers.written;
-        CHECK(eventually([&] { return writers.written >= written + 50; }));
+        writers.let_write(50 + threads);
+        CHECK(writers.written >= written + 50);
         if (round % 2 == 0)
             REQUIRE(kill(tracer.pid(), SIGSTOP) == 0);
         tracer.kill();
         CHECK(registered.word == 0);
         CHECK(registered.status().empty());
         const unsigned long refused = writers.refused;
-        CHECK(eventually([&] { return writers.refused >= refused + 50; }));
+        writers.let_write(50 + threads);
+        CHECK(writers.refused >= refused + 50);
     }
     writers.stop();
     CHECK(writers.failures == 0);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "slabs.hpp"
+
+#include "text_file.hpp"
+
+#include <filesystem>
+
+namespace selftest {
+
+void flush_slabs() {
+    for (const auto& cache : std::filesystem::directory_iterator("/sys/kernel/slab"))
+        expect(write_text(cache.path().string() + "/shrink", "1"), "shrink a slab cache");
+}
+
+} // namespace selftest
