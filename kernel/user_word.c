@@ -48,6 +48,23 @@ static int ue_keep_dirty(struct page *page)
 	return 0;
 }
 
+/*
+ * The same before the page is written to, with all the waiting that takes: what
+ * another has locked for long would be passed over again and again otherwise.
+ */
+static int ue_make_dirty(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+
+	if (PageDirty(page))
+		return 0;
+	if (folio_lock_killable(folio))
+		return -EINTR;
+	set_page_dirty(page);
+	folio_unlock(folio);
+	return 0;
+}
+
 /* As the current task would itself. Halves of 64 bits are words of 32. */
 static int ue_clear_own_bit(const struct ue_user_bit *word)
 {
@@ -101,14 +118,15 @@ int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word)
 
 	mmap_assert_locked(mm);
 	pinned = ue_pin_page(mm, word->address, 0, &page, &locked);
-	if (pinned == 1)
-		unpin_user_page(page);
 	if (locked)
 		mmap_read_unlock(mm);
+	if (pinned == 1) {
+		pinned = ue_make_dirty(page);
+		unpin_user_page(page);
+	}
 
 	switch (pinned) {
-	case 1:
-		return 0;
+	case 0:
 	case -ENOMEM:
 	case -EINTR:
 		return pinned;

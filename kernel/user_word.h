@@ -49,7 +49,7 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word);
 
 /**
- * ue_user_bit_fault_in() - make the bit's page present and writable
+ * ue_user_bit_fault_in() - make the bit's page present, writable and dirty
  * @mm: as above; its mmap_lock is given up
  * @word: which bit
  *

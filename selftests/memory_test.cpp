@@ -4,6 +4,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "on_cpu.hpp"
 #include "swap.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -15,6 +16,7 @@
 #include <functional>
 #include <optional>
 #include <sys/mman.h>
+#include <thread>
 
 using namespace selftest;
 
@@ -283,6 +285,36 @@ TEST_CASE("Memory that is given back lazily keeps the bit, or is zero but for it
     must_advise(memory, MADV_PAGEOUT);
     CHECK_FALSE(word.is_set());
     CHECK(word.neighbours_are_kept());
+}
+
+TEST_CASE("Memory that the kernel looks through for what to reclaim can be registered") {
+    const Event event(unique_name("reclaim"));
+    Word other{0};
+    DataFile file;
+    REQUIRE(file.register_event(&other, 0, event.name()) == succeeds());
+    const Enabled enabled{event};
+    Mapping memory(1);
+    Word& word = *memory.at<Word>();
+    std::atomic<unsigned> looks{0};
+    // On one CPU, where whoever looks is interrupted, also with the page locked.
+    const OnCpu cpu(0);
+    std::jthread reclaiming([&](const std::stop_token& stop) {
+        // Without swap space the page stays.
+        for (; !stop.stop_requested(); looks++)
+            must_advise(memory, MADV_PAGEOUT);
+    });
+    unsigned wrong = 0;
+    for (Rounds rounds(500, 20000, std::chrono::seconds(5)); rounds.next();) {
+        // A new page, which is not dirty yet.
+        must_advise(memory, MADV_DONTNEED);
+        word = 0;
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+        const Outcome registered = file.register_event(&word, 0, event.name());
+        wrong += registered != succeeds() || word != 1;
+        file.unregister(&word, 0);
+    }
+    CHECK(wrong == 0);
+    CHECK(looks > 0);
 }
 
 TEST_CASE("The bit is right at once in memory that has been swapped out") {
