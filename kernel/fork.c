@@ -85,8 +85,9 @@ static void ue_fork_settle(struct ue_fork *fork)
 	stale = fork->share.stale ||
 		fork->share.changes != process->set->changes;
 	mutex_unlock(&ue_enabler_mutex);
-	if (stale)
-		ue_registrations_settle(process);
+	while (stale && ue_registrations_settle(process) &&
+	       !fatal_signal_pending(current))
+		schedule_timeout_killable(UE_FORK_RETRY);
 }
 
 /* Where there is no memory, the child does not begin before there is some. */

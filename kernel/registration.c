@@ -131,16 +131,19 @@ static bool ue_process_next(struct ue_process *process,
 	return enabler;
 }
 
-void ue_registrations_settle(struct ue_process *process)
+int ue_registrations_settle(struct ue_process *process)
 {
 	struct ue_request request = { };
-	int bit = -1;
+	int bit = -1, err = 0;
 
 	while (ue_process_next(process, &request.word, bit)) {
-		ue_process_settle(process, &request, ue_process_follow);
+		if (ue_process_settle(process, &request,
+				      ue_process_follow) == -ENOMEM)
+			err = -ENOMEM;
 		bit = request.word.bit;
 		cond_resched();
 	}
+	return err;
 }
 
 /*

@@ -80,8 +80,10 @@ void ue_registrations_update(struct ue_event *event);
  * What can't be written is passed over, and tried again at the next change.
  *
  * Context: may sleep; waits for the program's memory, no lock held.
+ * Return: 0; -ENOMEM when there was no memory for some, which the caller is to
+ * try again unless he is being killed.
  */
-void ue_registrations_settle(struct ue_process *process);
+int ue_registrations_settle(struct ue_process *process);
 
 int ue_registrations_init(void);
 void ue_registrations_exit(void);

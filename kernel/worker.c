@@ -28,8 +28,11 @@
 /* How long to wait for a place; also, to try again to make a thread. */
 #define UE_PLACE_WAIT		msecs_to_jiffies(20)
 
+/* How long to wait for memory. */
+#define UE_MEMORY_WAIT		msecs_to_jiffies(10)
+
 static struct workqueue_struct *ue_workqueue;
-static void (*ue_worker_settle)(struct ue_process *process);
+static int (*ue_worker_settle)(struct ue_process *process);
 
 /**
  * struct ue_place - a place in the workqueue
@@ -66,13 +69,17 @@ static bool ue_worker_done(struct ue_process *process)
 static void ue_worker_run(struct ue_process *process)
 {
 	struct mm_struct *mm = ue_process_mm(process);
+	int err;
 
 	do {
+		err = 0;
 		if (mmget_not_zero(mm)) {
-			ue_worker_settle(process);
+			err = ue_worker_settle(process);
 			mmput(mm);
 		}
-	} while (!ue_worker_done(process));
+		if (err)
+			schedule_timeout_idle(UE_MEMORY_WAIT);
+	} while (err || !ue_worker_done(process));
 	ue_tally(UE_TALLY_WORKERS, -1);
 	ue_process_put(process);
 	mmdrop(mm);
@@ -187,7 +194,7 @@ void ue_worker_start(struct ue_process *process)
 	schedule_delayed_work(&ue_thread_maker, UE_PLACE_WAIT);
 }
 
-int ue_workers_init(void (*settle)(struct ue_process *process))
+int ue_workers_init(int (*settle)(struct ue_process *process))
 {
 	ue_worker_settle = settle;
 	for (int i = 0; i < UE_IN_QUEUE_MAX; i++)

@@ -22,11 +22,12 @@ void ue_worker_start(struct ue_process *process);
 
 /**
  * ue_workers_init() - begin
- * @settle: brings an address space up to date, whose memory is held
+ * @settle: brings an address space up to date, whose memory is held; returns 0,
+ *	or an errno when it is to be called again
  *
  * Return: 0 or -ENOMEM.
  */
-int ue_workers_init(void (*settle)(struct ue_process *process));
+int ue_workers_init(int (*settle)(struct ue_process *process));
 
 /* ue_workers_exit() - wait for the last; nothing is started any more. */
 void ue_workers_exit(void);

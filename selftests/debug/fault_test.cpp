@@ -551,6 +551,24 @@ TEST_CASE("fork") {
     }
 }
 
+TEST_CASE("A bit for whose page there is no memory is written when there is some") {
+    Unchanged unchanged;
+    Mapping memory(1);
+    Word& word = *memory.at<Word>();
+    DataFile file;
+    const Event event(unique_name("fault"));
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    REQUIRE(madvise(memory.at(), memory.size(), MADV_DONTNEED) == 0);
+    {
+        const NoPages none(3);
+        REQUIRE(event.enable() == succeeds(1));
+        CHECK(eventually([&] { return none.left() == 0; }));
+        CHECK(eventually([&] { return word == 1; }));
+    }
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(word == 0);
+}
+
 TEST_CASE("Loading the module") {
     const auto unload = [] { REQUIRE(eventually([] { return module::unload().ok(); })); };
     unload();

@@ -36,15 +36,20 @@ Range function_range(const std::string& name) {
     throw std::runtime_error("the kernel has no " + name);
 }
 
+struct Setting {
+    const char* file;
+    std::string value;
+};
+
+void set(const std::string& file, const std::string& value) {
+    expect(write_text("/sys/kernel/debug/" + file, value), file);
+}
+
 /// Only what happens in a module counts: the kernel's own faults in want of memory are not the
 /// test's subject. One of these is in the module's way: where there is no memory for a field of any
 /// new event, the kernel warns, and then of the event's end, too. The kernel is to say nothing
 /// about it, as its log is read for complaints.
 void have_all_fail() {
-    struct Setting {
-        const char* file;
-        std::string value;
-    };
     const Range warns = function_range("event_define_fields");
     const Setting common[] = {
         {"verbose", "0"},
@@ -55,14 +60,11 @@ void have_all_fail() {
         {"reject-end", warns.end},
     };
     // Without these only few allocations can fail: none that may wait, no single pages.
-    static const Setting further[] = {
+    const Setting further[] = {
         {"failslab/ignore-gfp-wait", "N"},
         {"fail_page_alloc/ignore-gfp-wait", "N"},
         {"fail_page_alloc/ignore-gfp-highmem", "N"},
         {"fail_page_alloc/min-order", "0"},
-    };
-    const auto set = [](const std::string& file, const std::string& value) {
-        expect(write_text("/sys/kernel/debug/" + file, value), file);
     };
     for (const char* kind : {"failslab/", "fail_page_alloc/", "fail_usercopy/"})
         for (const Setting& setting : common)
@@ -104,6 +106,31 @@ Attempt Faults::attempt(unsigned n, const std::function<Outcome()>& call) {
     if (result.error != 0)
         result.again = call().error();
     return result;
+}
+
+NoPages::NoPages(unsigned count) {
+    have_all_fail();
+    // Where the kernel touches a program's memory for somebody else.
+    const Range touches = function_range("__get_user_pages");
+    const Setting settings[] = {
+        {"require-start", touches.begin},
+        {"require-end", touches.end},
+        {"space", "0"},
+        {"times", std::to_string(count)},
+        {"interval", "1"},
+        {"probability", "100"},
+    };
+    for (const Setting& setting : settings)
+        set(std::string("fail_page_alloc/") + setting.file, setting.value);
+}
+
+NoPages::~NoPages() {
+    set("fail_page_alloc/probability", "0");
+    have_all_fail();
+}
+
+unsigned NoPages::left() const {
+    return static_cast<unsigned>(std::stoul(read_text("/sys/kernel/debug/fail_page_alloc/times")));
 }
 
 } // namespace selftest

@@ -40,4 +40,17 @@ private:
     Descriptor file_;
 };
 
+/// Has the next pages that are wanted for another program's memory not be there, as long as the
+/// object lives. Throws as above.
+class NoPages {
+public:
+    explicit NoPages(unsigned count);
+    NoPages(const NoPages&) = delete;
+    NoPages& operator=(const NoPages&) = delete;
+    ~NoPages();
+
+    /// How many are still to be missed.
+    unsigned left() const;
+};
+
 } // namespace selftest
