@@ -24,7 +24,7 @@ std::string printed(const std::string& fields, const Payload& payload) {
     expect(file.record(index, payload), "record " + event.name());
     const auto lines = instance.trace(event);
     expect(instance.disable(event), "disable " + event.name());
-    expect(write_text(instance.path("trace"), ""), "empty the trace");
+    expect(write_text(instance.path("trace"), "", O_TRUNC), "empty the trace");
     if (lines.size() != 1)
         return std::to_string(lines.size()) + " lines";
     const std::string start = event.name() + ":";
