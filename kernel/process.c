@@ -9,7 +9,8 @@
  *
  * A fork shares the parent's set with the child, which costs the same however
  * many enablers it has. Who registers or unregisters then copies the set
- * first. A share is taken where nothing can sleep, and so without
+ * first. The share is taken as the memory is copied, and kept in a note until
+ * there is a child. That is where nothing can sleep, and so without
  * ue_enabler_mutex: while an address space has the only share of its set,
  * another can come only through itself, with its @lock held.
  */
@@ -195,27 +196,119 @@ static void ue_release(struct ue_process *process)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
+/**
+ * struct ue_note - a fork under way
+ * @end: drops it, in the forking task when the fork is over
+ * @of_process: its place among those of @process
+ * @process: whose memory is copied; referred to
+ * @task: the one that forks; only compared
+ * @share: for the child; without a set once that has been taken
+ */
+struct ue_note {
+	struct callback_head end;
+	struct hlist_node of_process;
+	struct ue_process *process;
+	struct task_struct *task;
+	struct ue_share share;
+};
+
+/* Return: false when there is nothing to share. */
+static bool ue_take_share(struct ue_process *process, struct ue_share *share)
+{
+	struct ue_enabler_set *set = process->set;
+
+	lockdep_assert_held(&process->lock);
+	if (!set || !set->nr)
+		return false;
+	atomic_inc(&set->shares);
+	share->set = set;
+	/* Pairs with ue_registrations_update(), and ue_worker_done(). */
+	share->changes = smp_load_acquire(&set->changes);
+	share->stale = smp_load_acquire(&process->behind);
+	return true;
+}
+
+/* The fork is over. If it has failed, the share is still there. */
+static void ue_note_end(struct callback_head *task_work)
+{
+	struct ue_note *note = container_of(task_work, struct ue_note, end);
+
+	spin_lock(&note->process->lock);
+	hlist_del(&note->of_process);
+	spin_unlock(&note->process->lock);
+	if (note->share.set)
+		ue_share_drop(note->share.set);
+	ue_process_put(note->process);
+	ue_tally(UE_TALLY_NOTES, -1);
+	kfree(note);
+	/* Last; unloading waits for the few instructions that follow. */
+	module_put(THIS_MODULE);
+}
+
+/* Return: false, with nothing done, where there is nothing to note. */
+static bool ue_leave_note(struct ue_process *process, struct ue_note *note)
+{
+	if (!ue_take_share(process, &note->share))
+		return false;
+	init_task_work(&note->end, ue_note_end);
+	if (task_work_add(current, &note->end, TWA_RESUME)) {
+		/* Not the last share: that is the address space's. */
+		atomic_dec(&note->share.set->shares);
+		return false;
+	}
+	note->process = process;
+	note->task = current;
+	refcount_inc(&process->references);
+	/* There are enablers. */
+	__module_get(THIS_MODULE);
+	hlist_add_head(&note->of_process, &process->notes);
+	ue_tally(UE_TALLY_NOTES, 1);
+	return true;
+}
+
 /*
  * A fork says that it changes the protection of pages, of each private mapping
  * before it copies it, the stack among them. All the while it holds the
- * mmap_lock for writing, so that no bit is written: the child's copy has what
- * has been counted by now, but for what was left to a worker, and may miss what
- * comes later. The note is the forking task's: of two that fork at once, the
- * one whose note is lost takes its child's copy for stale; so does one that
- * has left none, as it has no stack where it was. Forks that fail leave one
- * too: it is older than need be.
+ * mmap_lock for writing, so that no bit is written and no registration begins or
+ * ends: the set of this moment is what belongs to the child's copy, whose bits
+ * are right but for what is left to a worker, or is changed from here on. A fork
+ * that has no stack where it was leaves no note, nor does one without memory.
  */
 static void ue_note_fork(struct ue_process *process)
 {
-	if (current->mm != ue_process_mm(process))
-		return;
+	struct ue_note *note;
+	bool left;
 
+	/* A kernel thread does not fork that, and would not come to the end. */
+	if (current->mm != ue_process_mm(process) ||
+	    (current->flags & PF_KTHREAD))
+		return;
+	/* Reclaim may wait for what goes on here. */
+	note = kmalloc(sizeof(*note), GFP_NOWAIT | __GFP_NOWARN);
+	if (!note)
+		return;
 	spin_lock(&process->lock);
-	/* Pairs with ue_process_changed(). */
-	process->fork_changes = smp_load_acquire(&process->changes);
-	process->fork_behind = READ_ONCE(process->behind);
-	WRITE_ONCE(process->forking, current);
+	left = ue_leave_note(process, note);
 	spin_unlock(&process->lock);
+	if (!left)
+		kfree(note);
+}
+
+/* Return: false when the current task has left none. */
+static bool ue_take_noted_share(struct ue_process *process,
+				struct ue_share *share)
+{
+	struct ue_note *note;
+
+	lockdep_assert_held(&process->lock);
+	hlist_for_each_entry(note, &process->notes, of_process) {
+		if (note->task == current && note->share.set) {
+			*share = note->share;
+			note->share.set = NULL;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Sleeps for MMU_NOTIFY_RELEASE alone, which may. */
@@ -248,28 +341,17 @@ struct ue_process *ue_process_find_current(void)
 bool ue_process_share(struct ue_share *share)
 {
 	struct ue_process *process = ue_process_find_current();
-	struct ue_enabler_set *set;
-	bool shared = false;
+	bool shared;
 
-	if (process) {
-		spin_lock(&process->lock);
-		set = process->set;
-		if (set->nr) {
-			shared = true;
-			atomic_inc(&set->shares);
-			share->set = set;
-			/* Pairs with ue_registrations_update(). */
-			share->changes = smp_load_acquire(&set->changes);
-			share->stale =
-				process->forking != current ||
-				process->fork_behind ||
-				process->fork_changes !=
-				READ_ONCE(process->changes);
-		}
-		if (process->forking == current)
-			WRITE_ONCE(process->forking, NULL);
-		spin_unlock(&process->lock);
+	if (!process)
+		return false;
+	spin_lock(&process->lock);
+	shared = ue_take_noted_share(process, share);
+	if (!shared) {
+		shared = ue_take_share(process, share);
+		share->stale = true;
 	}
+	spin_unlock(&process->lock);
 	return shared;
 }
 

@@ -24,17 +24,12 @@ struct ue_enabler_set;
  * @ended: its place among those whose @notifier a worker removes
  * @rcu: frees it
  * @by_mm: its place in the table
- * @references: one of the notifier, one while @behind
+ * @references: one of the notifier, one while @behind, one of each note
  * @lock: taken to change the set in place, which needs the only share of it,
  *	and to take another share of it
  * @waiting: its place among those for whom the workqueue has no place
  * @expected: its place among those that are waited for, while @behind
- * @forking: the task that has begun to copy the memory, and whose @fork_changes
- *	and @fork_behind are; only compared; changed with @lock held
- * @changes: counts writes to its bits that a fork under way may miss; changed
- *	with ue_enabler_mutex held
- * @fork_changes: @changes before that; protected by @lock
- * @fork_behind: @behind before that; protected by @lock
+ * @notes: of forks under way; protected by @lock
  * @behind: it is to be brought up to date, or is just being; changed with
  *	ue_enabler_mutex held
  * @unexpected: how often it is not going to be waited for
@@ -56,10 +51,7 @@ struct ue_process {
 	spinlock_t lock;
 	struct list_head waiting;
 	struct list_head expected;
-	struct task_struct *forking;
-	unsigned int changes;
-	unsigned int fork_changes;
-	bool fork_behind;
+	struct hlist_head notes;
 	bool behind;
 	bool again;
 	u8 unexpected;
@@ -94,23 +86,6 @@ struct ue_share {
  * Return: the record, or NULL.
  */
 struct ue_process *ue_process_find(struct mm_struct *mm);
-
-/**
- * ue_process_changed() - something has been written, or is left to be
- * @process: the address space
- *
- * A fork that copies the memory at this time may miss it.
- *
- * Context: ue_enabler_mutex held.
- */
-static inline void ue_process_changed(struct ue_process *process)
-{
-	/*
-	 * Whoever reads the new count reads what was written before it. Pairs
-	 * with ue_note_fork().
-	 */
-	smp_store_release(&process->changes, process->changes + 1);
-}
 
 /**
  * ue_process_know() - make sure that an address space is known
@@ -161,6 +136,9 @@ bool ue_process_lock_own_set(struct ue_process *process);
 /**
  * ue_process_share() - take a share of the current address space's set
  * @share: set to it, for ue_process_know() or ue_share_drop()
+ *
+ * It is the set as it was when the current fork copied the memory; where that is
+ * not known, as it is now, and @share->stale.
  *
  * Context: any; sleeps not.
  * Return: false when there is nothing to share.

@@ -78,7 +78,6 @@ static int ue_process_follow(struct ue_process *process,
 					  request->word.bit);
 	if (enabler)
 		err = ue_process_write(process, enabler);
-	ue_process_changed(process);
 	return err;
 }
 
@@ -187,7 +186,6 @@ static void ue_process_update(struct ue_process *process,
 		return;
 	if (!visit->locked || ue_process_write(process, enabler))
 		ue_worker_start(process);
-	ue_process_changed(process);
 }
 
 /* Writes a bit in all address spaces that have it. */
@@ -205,7 +203,6 @@ static void ue_set_update(struct ue_enabler_set *set,
 	hlist_for_each_entry(process, &set->processes, in_set) {
 		if (set->writes_left == 1) {
 			ue_worker_start(process);
-			ue_process_changed(process);
 		} else {
 			ue_process_update(process, enabler, visit);
 			set->writes_left--;
@@ -232,7 +229,7 @@ void ue_registrations_update(struct ue_event *event)
 		ue_set_update(set, enabler, &visit);
 		/*
 		 * A child being forked has the set, and is not on its list. Pairs
-		 * with ue_process_share().
+		 * with ue_take_share().
 		 */
 		smp_store_release(&set->changes, set->changes + 1);
 		if (need_resched())

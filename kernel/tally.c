@@ -14,6 +14,7 @@ static const char * const ue_tally_names[UE_TALLIES] = {
 	[UE_TALLY_SETS]		= "sets of enablers",
 	[UE_TALLY_PROCESSES]	= "address spaces",
 	[UE_TALLY_WORKERS]	= "workers",
+	[UE_TALLY_NOTES]	= "notes of forks",
 	[UE_TALLY_FORKS]	= "forks",
 	[UE_TALLY_FILES]	= "open files",
 };

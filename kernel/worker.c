@@ -57,10 +57,10 @@ static bool ue_worker_done(struct ue_process *process)
 	done = !process->again;
 	process->again = false;
 	if (done) {
-		process->behind = false;
+		/* Whoever reads that reads what was written. Pairs with ue_take_share(). */
+		smp_store_release(&process->behind, false);
 		ue_catch_up_done(process);
 	}
-	ue_process_changed(process);
 	mutex_unlock(&ue_enabler_mutex);
 	return done;
 }

@@ -11,9 +11,11 @@
 #include <catch2/catch.hpp>
 
 #include <csignal>
+#include <linux/sched.h>
 #include <optional>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 
@@ -63,6 +65,59 @@ private:
     }
 
     Child child_;
+};
+
+/// A fork by a thread of its own, which stops where the memory has been copied and the child is
+/// still to come. That reads its copy of a word, and unregisters bit 0 of it twice. No lock of the
+/// C library's is held meanwhile, and the child needs none.
+class StoppedFork {
+public:
+    struct Seen {
+        Outcome forked = fails(EAGAIN);
+        std::uint32_t word = 0, word_at_last = 0;
+        Outcome unregistered = fails(EAGAIN), unregistered_again = fails(EAGAIN);
+    };
+
+    /// The child is to have the number `pid`, if that is not 0.
+    StoppedFork(Word& word, DataFile& file, pid_t pid = 0)
+        : thread_([this, &word, &file, pid] { fork(word, file, pid); }) {
+        if (!eventually([&] { return stop_.is_waited_for(); }))
+            throw std::runtime_error("the fork does not stop");
+    }
+
+    /// Lets it go on, and waits for the child's end.
+    const Seen& go_on() {
+        stop_.go_on();
+        thread_.join();
+        return seen_;
+    }
+
+private:
+    void fork(Word& word, DataFile& file, pid_t wanted) {
+        user_unreg unreg = unregistration(&word, 0);
+        clone_args arguments{};
+        arguments.exit_signal = SIGCHLD;
+        if (wanted != 0) {
+            arguments.set_tid = address_of(&wanted);
+            arguments.set_tid_size = 1;
+        }
+        const auto pid = static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
+        if (pid == 0) {
+            seen_.word = word;
+            seen_.unregistered = file.control(DIAG_IOCSUNREG, &unreg);
+            seen_.unregistered_again = file.control(DIAG_IOCSUNREG, &unreg);
+            seen_.word_at_last = word;
+            _exit(0);
+        }
+        seen_.forked = Outcome::of(pid < 0 ? -1 : 0);
+        if (pid > 0)
+            waitpid(pid, nullptr, 0);
+    }
+
+    Mapping shared_{1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS};
+    Seen& seen_ = *new (shared_.at()) Seen;
+    ForkStop stop_;
+    std::jthread thread_;
 };
 
 } // namespace
@@ -460,6 +515,63 @@ TEST_CASE("A registration that fails leaves nothing in a child made meanwhile") 
     CHECK(registered == fails(EFAULT));
     CHECK(child.unregister() == ENOENT);
     CHECK(child.end() == 0);
+}
+
+TEST_CASE("A child has the registrations and bits of when its memory was copied") {
+    Word word{0}, late{0};
+    DataFile file;
+    const Event event(unique_name("moment"));
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    const Enabled enabled{event};
+    StoppedFork fork(word, file);
+    SECTION("unregistered since") {
+        CHECK(file.unregister(&word, 0) == succeeds());
+        CHECK(word == 0);
+    }
+    SECTION("registered since") {
+        CHECK(file.register_event(&late, 0, event.name()) == succeeds());
+        CHECK(late == 1);
+    }
+    SECTION("both, and again") {
+        CHECK(file.unregister(&word, 0) == succeeds());
+        CHECK(file.register_event(&word, 0, event.name()) == succeeds());
+    }
+    const auto& seen = fork.go_on();
+    CHECK(seen.forked == succeeds());
+    CHECK(seen.word == 1);
+    CHECK(seen.unregistered == succeeds());
+    CHECK(seen.unregistered_again == fails(ENOENT));
+    CHECK(seen.word_at_last == 0);
+}
+
+TEST_CASE("A child follows what changes between the copying of its memory and its beginning") {
+    const bool unregistered = GENERATE(false, true);
+    CAPTURE(unregistered);
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("change"));
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    StoppedFork fork(word, file);
+    if (unregistered)
+        CHECK(file.unregister(&word, 0) == succeeds());
+    const Enabled enabled{event};
+    const auto& seen = fork.go_on();
+    CHECK(seen.word == 1);
+    CHECK(seen.unregistered == succeeds());
+    CHECK(word == !unregistered);
+}
+
+TEST_CASE("A fork that fails when the memory has been copied holds no event") {
+    Word word{0};
+    DataFile file, other;
+    const Event event(unique_name("fails_late"));
+    REQUIRE(file.register_event(&word, 0, event.name(), 4, USER_EVENT_REG_PERSIST) == succeeds());
+    file.close();
+    // With a number that is taken.
+    StoppedFork fork(word, other, getpid());
+    CHECK(other.unregister(&word, 0) == succeeds());
+    CHECK(fork.go_on().forked == fails(EEXIST));
+    CHECK(eventually([&] { return other.delete_event(event.name()).ok(); }));
 }
 
 TEST_CASE("What is registered after the fork is not the other's") {
