@@ -23,10 +23,6 @@ bool success(const Outcome& outcome) {
     return outcome.ok();
 }
 
-Answer success_or(int number) {
-    return [number](const Outcome& outcome) { return outcome.ok() || outcome == fails(number); };
-}
-
 /// Where the module's answer is to be another one than that of the kernel's own user_events.
 const struct {
     const char* point;
@@ -52,12 +48,6 @@ const struct {
     {"a name of which an event is in use keeps all of its events",
      [](const Call& call) { return call.kind == Call::remove && call.several; }, error(EBUSY),
      error(EBUSY), true},
-    // In-tree they hinder a line alone, not REG.
-    {"empty fields at the beginning make no difference to an event that is there",
-     [](const Call& call) {
-         return call.kind == Call::line && call.command.find(" ;;") != std::string::npos;
-     },
-     success_or(EADDRINUSE), success_or(EADDRINUSE)},
 };
 
 } // namespace

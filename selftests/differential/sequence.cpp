@@ -49,7 +49,7 @@ constexpr const char* formats[] = {
     " u32[4] a",
     " float a",
     ";u32 a",
-    " ;;u32 a;;",
+    " u32 a;",
     ":flag u32 a",
 };
 
