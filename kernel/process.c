@@ -222,8 +222,9 @@ static bool ue_take_share(struct ue_process *process, struct ue_share *share)
 		return false;
 	atomic_inc(&set->shares);
 	share->set = set;
-	/* Pairs with ue_registrations_update(), and ue_worker_done(). */
+	/* Pairs with ue_registrations_update(). */
 	share->changes = smp_load_acquire(&set->changes);
+	/* Pairs with ue_worker_done(). */
 	share->stale = smp_load_acquire(&process->behind);
 	return true;
 }
