@@ -18,6 +18,7 @@
 #include <linux/module.h>
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
 #include <linux/workqueue.h>
@@ -86,6 +87,91 @@ void ue_share_drop(struct ue_enabler_set *set)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
+/* How many notes of an address space are left without an end. */
+#define UE_NOTES_MAX	8
+
+/**
+ * struct ue_note - a fork that has begun to copy the memory
+ * @end: drops it, in the forking task when the fork is over
+ * @of_process: its place among those of @process
+ * @process: whose memory is copied; referred to once @ends
+ * @task: the one that forks; held
+ * @share: for the child; without a set once that has been taken
+ * @ends: @end is going to run
+ *
+ * The kernel does not tell of forks that fail. What they leave is of the set that
+ * the address space has, and in nobody's way, until that gets another.
+ */
+struct ue_note {
+	struct callback_head end;
+	struct hlist_node of_process;
+	struct ue_process *process;
+	struct task_struct *task;
+	struct ue_share share;
+	bool ends;
+};
+
+static void ue_note_free(struct ue_note *note)
+{
+	ue_tally(UE_TALLY_NOTES, -1);
+	put_task_struct(note->task);
+	kfree(note);
+}
+
+/* The fork is over. If it has failed, the share is still there. */
+static void ue_note_end(struct callback_head *task_work)
+{
+	struct ue_note *note = container_of(task_work, struct ue_note, end);
+	struct ue_process *process = note->process;
+
+	spin_lock(&process->lock);
+	hlist_del(&note->of_process);
+	spin_unlock(&process->lock);
+	if (note->share.set)
+		ue_share_drop(note->share.set);
+	ue_note_free(note);
+	ue_process_put(process);
+	/* Last; unloading waits for the few instructions that follow. */
+	module_put(THIS_MODULE);
+}
+
+/* For a note of the set that the address space has: that is not its last share. */
+static void ue_note_drop(struct ue_note *note)
+{
+	lockdep_assert_held(&note->process->lock);
+	hlist_del(&note->of_process);
+	note->process->nr_notes--;
+	atomic_dec(&note->share.set->shares);
+	ue_note_free(note);
+}
+
+/*
+ * Before the address space gets another set: from here on notes would hold
+ * registrations that are nobody's, if their forks have failed.
+ */
+static void ue_notes_end(struct ue_process *process)
+{
+	struct ue_note *note;
+	struct hlist_node *next;
+
+	lockdep_assert_held(&process->lock);
+	hlist_for_each_entry_safe(note, next, &process->notes, of_process) {
+		if (note->ends)
+			continue;
+		init_task_work(&note->end, ue_note_end);
+		if (task_work_add(note->task, &note->end, TWA_RESUME)) {
+			/* It is exiting, and so does not fork. */
+			ue_note_drop(note);
+			continue;
+		}
+		note->ends = true;
+		process->nr_notes--;
+		refcount_inc(&process->references);
+		/* There are enablers. */
+		__module_get(THIS_MODULE);
+	}
+}
+
 /* Takes the caller's share of @set, if any, and gives up that of the old. */
 static void ue_process_set_set(struct ue_process *process,
 			       struct ue_enabler_set *set)
@@ -95,6 +181,7 @@ static void ue_process_set_set(struct ue_process *process,
 	if (old)
 		hlist_del(&process->in_set);
 	spin_lock(&process->lock);
+	ue_notes_end(process);
 	process->set = set;
 	spin_unlock(&process->lock);
 	if (set)
@@ -196,22 +283,6 @@ static void ue_release(struct ue_process *process)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-/**
- * struct ue_note - a fork under way
- * @end: drops it, in the forking task when the fork is over
- * @of_process: its place among those of @process
- * @process: whose memory is copied; referred to
- * @task: the one that forks; only compared
- * @share: for the child; without a set once that has been taken
- */
-struct ue_note {
-	struct callback_head end;
-	struct hlist_node of_process;
-	struct ue_process *process;
-	struct task_struct *task;
-	struct ue_share share;
-};
-
 /* Return: false when there is nothing to share. */
 static bool ue_take_share(struct ue_process *process, struct ue_share *share)
 {
@@ -229,42 +300,64 @@ static bool ue_take_share(struct ue_process *process, struct ue_share *share)
 	return true;
 }
 
-/* The fork is over. If it has failed, the share is still there. */
-static void ue_note_end(struct callback_head *task_work)
+/* Return: what the current task has left, or NULL. */
+static struct ue_note *ue_find_note(struct ue_process *process)
 {
-	struct ue_note *note = container_of(task_work, struct ue_note, end);
+	struct ue_note *note;
 
-	spin_lock(&note->process->lock);
-	hlist_del(&note->of_process);
-	spin_unlock(&note->process->lock);
-	if (note->share.set)
-		ue_share_drop(note->share.set);
-	ue_process_put(note->process);
-	ue_tally(UE_TALLY_NOTES, -1);
-	kfree(note);
-	/* Last; unloading waits for the few instructions that follow. */
-	module_put(THIS_MODULE);
+	lockdep_assert_held(&process->lock);
+	hlist_for_each_entry(note, &process->notes, of_process) {
+		if (note->task == current && note->share.set)
+			return note;
+	}
+	return NULL;
 }
 
-/* Return: false, with nothing done, where there is nothing to note. */
+/* Return: false when the current task has left none. */
+static bool ue_take_noted_share(struct ue_process *process,
+				struct ue_share *share)
+{
+	struct ue_note *note = ue_find_note(process);
+
+	if (!note)
+		return false;
+	*share = note->share;
+	note->share.set = NULL;
+	if (!note->ends) {
+		hlist_del(&note->of_process);
+		process->nr_notes--;
+		ue_note_free(note);
+	}
+	return true;
+}
+
+/* Return: false, with nothing done, where there is nothing to share. */
 static bool ue_leave_note(struct ue_process *process, struct ue_note *note)
 {
 	if (!ue_take_share(process, &note->share))
 		return false;
-	init_task_work(&note->end, ue_note_end);
-	if (task_work_add(current, &note->end, TWA_RESUME)) {
-		/* Not the last share: that is the address space's. */
-		atomic_dec(&note->share.set->shares);
-		return false;
-	}
+	/* They may be of tasks that have ended, whose remains they hold. */
+	if (process->nr_notes == UE_NOTES_MAX)
+		ue_notes_end(process);
+	process->nr_notes++;
 	note->process = process;
-	note->task = current;
-	refcount_inc(&process->references);
-	/* There are enablers. */
-	__module_get(THIS_MODULE);
+	note->task = get_task_struct(current);
+	note->ends = false;
 	hlist_add_head(&note->of_process, &process->notes);
 	ue_tally(UE_TALLY_NOTES, 1);
 	return true;
+}
+
+/* What the current task has left at a fork that has failed. */
+static void ue_drop_old_note(struct ue_process *process)
+{
+	struct ue_note *note;
+
+	spin_lock(&process->lock);
+	note = ue_find_note(process);
+	if (note && !note->ends)
+		ue_note_drop(note);
+	spin_unlock(&process->lock);
 }
 
 /*
@@ -280,10 +373,11 @@ static void ue_note_fork(struct ue_process *process)
 	struct ue_note *note;
 	bool left;
 
-	/* A kernel thread does not fork that, and would not come to the end. */
+	/* A kernel thread does not fork that. */
 	if (current->mm != ue_process_mm(process) ||
 	    (current->flags & PF_KTHREAD))
 		return;
+	ue_drop_old_note(process);
 	/* Reclaim may wait for what goes on here. */
 	note = kmalloc(sizeof(*note), GFP_NOWAIT | __GFP_NOWARN);
 	if (!note)
@@ -293,23 +387,6 @@ static void ue_note_fork(struct ue_process *process)
 	spin_unlock(&process->lock);
 	if (!left)
 		kfree(note);
-}
-
-/* Return: false when the current task has left none. */
-static bool ue_take_noted_share(struct ue_process *process,
-				struct ue_share *share)
-{
-	struct ue_note *note;
-
-	lockdep_assert_held(&process->lock);
-	hlist_for_each_entry(note, &process->notes, of_process) {
-		if (note->task == current && note->share.set) {
-			*share = note->share;
-			note->share.set = NULL;
-			return true;
-		}
-	}
-	return false;
 }
 
 /* Sleeps for MMU_NOTIFY_RELEASE alone, which may. */

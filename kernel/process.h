@@ -24,12 +24,14 @@ struct ue_enabler_set;
  * @ended: its place among those whose @notifier a worker removes
  * @rcu: frees it
  * @by_mm: its place in the table
- * @references: one of the notifier, one while @behind, one of each note
+ * @references: one of the notifier, one while @behind, one of each
+ *	note that is going to end
  * @lock: taken to change the set in place, which needs the only share of it,
  *	and to take another share of it
  * @waiting: its place among those for whom the workqueue has no place
  * @expected: its place among those that are waited for, while @behind
- * @notes: of forks under way; protected by @lock
+ * @notes: of forks under way, or failed; protected by @lock
+ * @nr_notes: how many of them are not going to end; protected by @lock
  * @behind: it is to be brought up to date, or is just being; changed with
  *	ue_enabler_mutex held
  * @unexpected: how often it is not going to be waited for
@@ -52,6 +54,7 @@ struct ue_process {
 	struct list_head waiting;
 	struct list_head expected;
 	struct hlist_head notes;
+	u8 nr_notes;
 	bool behind;
 	bool again;
 	u8 unexpected;

@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <linux/sched.h>
+#include <memory>
 #include <optional>
 #include <sched.h>
 #include <sys/mman.h>
@@ -567,10 +568,25 @@ TEST_CASE("A fork that fails when the memory has been copied holds no event") {
     const Event event(unique_name("fails_late"));
     REQUIRE(file.register_event(&word, 0, event.name(), 4, USER_EVENT_REG_PERSIST) == succeeds());
     file.close();
-    // With a number that is taken.
-    StoppedFork fork(word, other, getpid());
-    CHECK(other.unregister(&word, 0) == succeeds());
-    CHECK(fork.go_on().forked == fails(EEXIST));
+    const auto fails_late = [&] {
+        // With a number that is taken.
+        return std::make_unique<StoppedFork>(word, other, getpid());
+    };
+    SECTION("unregistered meanwhile") {
+        const auto fork = fails_late();
+        CHECK(other.unregister(&word, 0) == succeeds());
+        CHECK(fork->go_on().forked == fails(EEXIST));
+    }
+    SECTION("unregistered when its thread has ended") {
+        CHECK(fails_late()->go_on().forked == fails(EEXIST));
+        CHECK(other.unregister(&word, 0) == succeeds());
+    }
+    SECTION("after many of them") {
+        for (int i = 0; i < 20; i++)
+            CHECK(fails_late()->go_on().forked == fails(EEXIST));
+        CHECK(StoppedFork(word, other).go_on().unregistered == succeeds());
+        CHECK(other.unregister(&word, 0) == succeeds());
+    }
     CHECK(eventually([&] { return other.delete_event(event.name()).ok(); }));
 }
 
