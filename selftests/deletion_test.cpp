@@ -189,6 +189,30 @@ TEST_CASE("DEL deletes all events of a name") {
     }
 }
 
+TEST_CASE("DEL of a name keeps all of its events while one of them is in use") {
+    const std::string name = unique_name("kept");
+    make_idle(name + " u32 a");
+    make_idle(name + " u32 a", multi_format);
+    make_idle(name + " u64 b", multi_format);
+    const std::string before = status();
+    const bool multi = GENERATE(false, true);
+    CAPTURE(multi);
+    Word word{0};
+    DataFile user, deleting;
+    user.index_of(&word, 0, name + " u32 a", 4, multi ? multi_format : persist);
+    CHECK(deleting.delete_event(name) == fails(EBUSY));
+    CHECK(status() == before);
+    // What was not in use can be used as before.
+    for (const unsigned flags : {persist, multi_format}) {
+        CHECK(deleting.register_event(&word, 1, name + " u32 a", 4, flags) == succeeds());
+        CHECK(deleting.unregister(&word, 1) == succeeds());
+    }
+    CHECK(user.unregister(&word, 0) == succeeds());
+    user.close();
+    deleting.close();
+    CHECK(eventually([&] { return DataFile().delete_event(name).ok(); }));
+}
+
 TEST_CASE("DEL of an event that persists needs the capability") {
     DataFile file;
     SECTION("and another user is refused without it") {

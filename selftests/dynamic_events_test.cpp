@@ -135,6 +135,23 @@ TEST_CASE("A line deletes an idle event") {
     CHECK_FALSE(command(line).ok());
 }
 
+TEST_CASE("Emptying dynamic_events deletes all events, or none while one is in use") {
+    const std::string name = unique_name("emptied");
+    Cleanup first(name + "_a"), second(name + "_b");
+    REQUIRE(command("u:" + name + "_a").ok());
+    REQUIRE(command("u:" + name + "_b").ok());
+    const std::string path = tracing_file("dynamic_events");
+    {
+        const Enabled enabled{Event(name + "_a")};
+        CHECK(write_text(path, "", O_TRUNC) == fails(EBUSY));
+        CHECK(Event(name + "_b").exists());
+    }
+    CHECK(write_text(path, "", O_TRUNC) == succeeds());
+    CHECK_FALSE(Event(name + "_a").exists());
+    CHECK_FALSE(Event(name + "_b").exists());
+    CHECK(listing().empty());
+}
+
 TEST_CASE("A line does not delete another event, nor one in use") {
     const Event event(unique_name("not_deleted"));
     Cleanup cleanup(event.name());

@@ -183,3 +183,29 @@ TEST_CASE("An event's name is printed as it is") {
     REQUIRE(lines.size() == 1);
     CHECK(lines[0] == event.name() + ": 100%s=5");
 }
+
+TEST_CASE("A record of an event that is gone prints within its bounds, whoever has its number") {
+    const Instance instance;
+    const Event older(unique_name("older")), newer(unique_name("newer"));
+    const std::string enable = instance.path("events/user_events/" + older.name() + "/enable");
+    Word word{0};
+    int number = 0;
+    {
+        DataFile file;
+        const std::uint32_t index = file.index_of(&word, 0, older.name() + " u32 a");
+        number = older.id();
+        REQUIRE(write_text(enable, "1") == succeeds(1));
+        REQUIRE(file.record(index, Payload().add(location(1000, 6))) == succeeds(8));
+        REQUIRE(write_text(enable, "0") == succeeds(1));
+    }
+    REQUIRE(older.goes());
+    DataFile file;
+    file.index_of(&word, 0, newer.name() + " __rel_loc char[] a; u64 b");
+    // Kernels give out the lowest number (6.12), or the next one (6.1).
+    const std::string expected = newer.id() == number
+                                     ? newer.name() + ": a=(outside) b=(cut off)\n"
+                                     : "Unknown type " + std::to_string(number) + "\n";
+    const std::string printed = read_text(instance.path("trace"));
+    CAPTURE(printed);
+    CHECK(printed.find(expected) != std::string::npos);
+}
