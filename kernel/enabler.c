@@ -8,6 +8,9 @@
 #include "event.h"
 #include "tally.h"
 
+/* So many are freed before others who want the mutex have it. */
+#define UE_ENABLERS_AT_ONCE	1024
+
 /* Protects all enablers, sets of them and address spaces; see enabler.h. */
 DEFINE_MUTEX(ue_enabler_mutex);
 
@@ -38,9 +41,20 @@ struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
 	return set;
 }
 
+/* Now and then others have a turn: there may be very many. */
+static void ue_enabler_yield(unsigned int nr)
+{
+	if (nr % UE_ENABLERS_AT_ONCE)
+		return;
+	mutex_unlock(&ue_enabler_mutex);
+	cond_resched();
+	mutex_lock(&ue_enabler_mutex);
+}
+
 void ue_enabler_set_free(struct ue_enabler_set *set)
 {
 	struct ue_enabler *enabler, *next;
+	unsigned int nr = 0;
 
 	lockdep_assert_held(&ue_enabler_mutex);
 	rbtree_postorder_for_each_entry_safe(enabler, next, &set->enablers,
@@ -48,6 +62,8 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 		list_del(&enabler->of_event);
 		ue_event_put_later(enabler->event);
 		ue_enabler_free(enabler);
+		/* Others find the rest by their events alone. */
+		ue_enabler_yield(++nr);
 	}
 	ue_tally(UE_TALLY_SETS, -1);
 	kfree(set);
@@ -170,6 +186,7 @@ void ue_enabler_set_copy(struct ue_enabler_set *to,
 		list_del(&copy->of_event);
 		ue_enabler_insert(to, copy, &enabler->word, enabler->event,
 				  enabler->id);
+		cond_resched();
 	}
 }
 

@@ -69,7 +69,7 @@ struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp);
  * ue_enabler_set_free() - free a set that no address space has any more
  * @set: the set; its enablers go with it, and cease to use their events
  *
- * Context: ue_enabler_mutex held.
+ * Context: ue_enabler_mutex held, which is dropped now and then.
  */
 void ue_enabler_set_free(struct ue_enabler_set *set);
 
