@@ -101,8 +101,7 @@ coverage: ## say which lines of the module these tests reach, and which not
 debug_tests = $(filter-out %/tools_bpftrace_test,$(tests))
 debug_tests_1 = $(debug_first:%=build/selftests/%_test) build/selftests/debug/fault_test
 debug_tests_2 = selftests/vm/kunit $(kselftests) $(filter-out $(debug_tests_1),$(debug_tests))
-debug_first := trigger write switching tools tools_perf tools_trace_cmd recorders module \
-	lifetime exec
+debug_first := trigger switching tools tools_perf tools_trace_cmd recorders module exec
 run_on_debug = rm -rf $(results)/$1; \
 	$(foreach part,1 2,selftests/vm/run --timeout 600 $(tools:%=--add %) \
 		--append rcupdate.rcu_expedited=1 \

@@ -447,7 +447,9 @@ static int ue_process_remember(struct ue_process *process,
 	if (!err)
 		return 0;
 	hlist_del(&process->in_set);
+	spin_lock(&process->lock);
 	process->set = NULL;
+	spin_unlock(&process->lock);
 	return err == -EEXIST ? err : -ENOMEM;
 }
 

@@ -93,26 +93,25 @@ static int ue_process_settle(struct ue_process *process,
 					  struct ue_request *request))
 {
 	struct mm_struct *mm = ue_process_mm(process);
+	int locked = 0, err = -EAGAIN;
 
-	for (int faults = 0; faults < UE_FAULTS_MAX; faults++) {
-		int err;
-
+	for (int faults = 0; err == -EAGAIN && faults < UE_FAULTS_MAX; faults++) {
 		/* A killable wait, which is not reported as a hung task. */
-		if (mmap_read_lock_killable(mm))
+		if (!locked && mmap_read_lock_killable(mm))
 			return -EINTR;
+		locked = 1;
 		mutex_lock(&ue_enabler_mutex);
 		err = write(process, request);
 		mutex_unlock(&ue_enabler_mutex);
-		if (err != -EAGAIN) {
-			mmap_read_unlock(mm);
-			return err;
-		}
-		/* Gives up the lock. */
-		err = ue_user_bit_fault_in(mm, &request->word);
-		if (err)
-			return err;
+		if (err != -EAGAIN)
+			break;
+		/* Most faults keep the lock: then no fork comes in between. */
+		err = ue_user_bit_fault_in(mm, &request->word, &locked) ?:
+		      -EAGAIN;
 	}
-	return -EFAULT;
+	if (locked)
+		mmap_read_unlock(mm);
+	return err == -EAGAIN ? -EFAULT : err;
 }
 
 /* The enabler that follows @word's address and @bit, copied to @word. */

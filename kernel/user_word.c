@@ -34,10 +34,10 @@ static void ue_write_bit(void *at, const struct ue_user_bit *word, bool value)
 }
 
 /*
- * The page was made dirty when it was pinned, but may have been written back
- * since. Waiting for its lock could mean waiting for a file's server.
+ * Makes a page dirty, which needs its lock. Waiting for that could mean waiting
+ * for a file's server.
  */
-static int ue_keep_dirty(struct page *page)
+static int ue_try_dirty(struct page *page)
 {
 	if (likely(PageDirty(page)))
 		return 0;
@@ -49,18 +49,19 @@ static int ue_keep_dirty(struct page *page)
 }
 
 /*
- * The same before the page is written to, with all the waiting that takes: what
- * another has locked for long would be passed over again and again otherwise.
+ * The same with all the waiting that takes: what another has locked for long
+ * would be passed over again and again otherwise. A file's page may have been
+ * written back meanwhile, and needs a fault, of which the file is told, to be
+ * written to again.
  */
 static int ue_make_dirty(struct page *page)
 {
 	struct folio *folio = page_folio(page);
 
-	if (PageDirty(page))
-		return 0;
 	if (folio_lock_killable(folio))
 		return -EINTR;
-	set_page_dirty(page);
+	if (folio_test_swapbacked(folio))
+		set_page_dirty(page);
 	folio_unlock(folio);
 	return 0;
 }
@@ -94,11 +95,15 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 	if (ue_pin_page(mm, word->address, FOLL_NOFAULT, &page, NULL) != 1)
 		return -EAGAIN;
 
-	base = kmap_local_page(page);
-	ue_write_bit(base + offset_in_page(word->address), word, value);
-	kunmap_local(base);
-
-	err = ue_keep_dirty(page);
+	/* Before the bit is written: what fails has done nothing. */
+	err = ue_try_dirty(page);
+	if (!err) {
+		base = kmap_local_page(page);
+		ue_write_bit(base + offset_in_page(word->address), word, value);
+		kunmap_local(base);
+		/* It may have been written back in between. */
+		err = ue_try_dirty(page);
+	}
 	unpin_user_page(page);
 	return err;
 }
@@ -110,18 +115,23 @@ int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word)
 	return ue_user_bit_write(mm, word, false);
 }
 
-int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word)
+int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word,
+			 int *locked)
 {
 	struct page *page;
-	int locked = 1;
 	long pinned;
 
 	mmap_assert_locked(mm);
-	pinned = ue_pin_page(mm, word->address, 0, &page, &locked);
-	if (locked)
-		mmap_read_unlock(mm);
+	*locked = 1;
+	pinned = ue_pin_page(mm, word->address, 0, &page, locked);
 	if (pinned == 1) {
-		pinned = ue_make_dirty(page);
+		pinned = ue_try_dirty(page);
+		if (pinned) {
+			if (*locked)
+				mmap_read_unlock(mm);
+			*locked = 0;
+			pinned = ue_make_dirty(page);
+		}
 		unpin_user_page(page);
 	}
 

@@ -31,7 +31,7 @@ struct ue_user_bit {
  * One atomic operation on the word; no other bit is touched.
  *
  * Context: may sleep, but waits for no program.
- * Return: 0; -EAGAIN when the page is absent or not writable as it is.
+ * Return: 0; -EAGAIN when the page is absent, not writable as it is, or locked.
  */
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 		      bool value);
@@ -50,14 +50,16 @@ int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word);
 
 /**
  * ue_user_bit_fault_in() - make the bit's page present, writable and dirty
- * @mm: as above; its mmap_lock is given up
+ * @mm: as above
  * @word: which bit
+ * @locked: set to 0 when the mmap_lock is not held any more
  *
  * Context: waits for the program, as long as that pleases, such that the kernel
  * does not report a hung task. No lock but the mmap_lock may be held.
  * Return: 0; -EFAULT where the program itself could not write; -ENOMEM;
  * -EINTR when the caller is being killed.
  */
-int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word);
+int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word,
+			 int *locked);
 
 #endif /* UE_USER_WORD_H */

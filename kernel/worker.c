@@ -28,8 +28,9 @@
 /* How long to wait for a place; also, to try again to make a thread. */
 #define UE_PLACE_WAIT		msecs_to_jiffies(20)
 
-/* How long to wait for memory. */
+/* How long to wait for memory: at first, and twice as long each time up to this. */
 #define UE_MEMORY_WAIT		msecs_to_jiffies(10)
+#define UE_MEMORY_WAIT_MAX	((unsigned long)HZ)
 
 static struct workqueue_struct *ue_workqueue;
 static int (*ue_worker_settle)(struct ue_process *process);
@@ -69,6 +70,7 @@ static bool ue_worker_done(struct ue_process *process)
 static void ue_worker_run(struct ue_process *process)
 {
 	struct mm_struct *mm = ue_process_mm(process);
+	unsigned long wait = UE_MEMORY_WAIT;
 	int err;
 
 	do {
@@ -77,8 +79,10 @@ static void ue_worker_run(struct ue_process *process)
 			err = ue_worker_settle(process);
 			mmput(mm);
 		}
-		if (err)
-			schedule_timeout_idle(UE_MEMORY_WAIT);
+		if (err) {
+			schedule_timeout_idle(wait);
+			wait = min(2 * wait, UE_MEMORY_WAIT_MAX);
+		}
 	} while (err || !ue_worker_done(process));
 	ue_tally(UE_TALLY_WORKERS, -1);
 	ue_process_put(process);
@@ -181,7 +185,8 @@ void ue_worker_start(struct ue_process *process)
 		process->again = true;
 		return;
 	}
-	process->behind = true;
+	/* Forks look at it without the mutex. */
+	WRITE_ONCE(process->behind, true);
 	ue_tally(UE_TALLY_WORKERS, 1);
 	ue_catch_up_expect(process);
 	refcount_inc(&process->references);
