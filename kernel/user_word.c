@@ -37,14 +37,14 @@ static void ue_write_bit(void *at, const struct ue_user_bit *word, bool value)
  * Makes a page dirty, which needs its lock. Waiting for that could mean waiting
  * for a file's server.
  */
-static int ue_try_dirty(struct page *page)
+static __always_inline int ue_try_dirty(struct folio *folio)
 {
-	if (likely(PageDirty(page)))
+	if (likely(folio_test_dirty(folio)))
 		return 0;
-	if (!trylock_page(page))
+	if (!folio_trylock(folio))
 		return -EAGAIN;
-	set_page_dirty(page);
-	unlock_page(page);
+	folio_mark_dirty(folio);
+	folio_unlock(folio);
 	return 0;
 }
 
@@ -54,14 +54,12 @@ static int ue_try_dirty(struct page *page)
  * written back meanwhile, and needs a fault, of which the file is told, to be
  * written to again.
  */
-static int ue_make_dirty(struct page *page)
+static int ue_make_dirty(struct folio *folio)
 {
-	struct folio *folio = page_folio(page);
-
 	if (folio_lock_killable(folio))
 		return -EINTR;
 	if (folio_test_swapbacked(folio))
-		set_page_dirty(page);
+		folio_mark_dirty(folio);
 	folio_unlock(folio);
 	return 0;
 }
@@ -87,6 +85,7 @@ static int ue_clear_own_bit(const struct ue_user_bit *word)
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 		      bool value)
 {
+	struct folio *folio;
 	struct page *page;
 	void *base;
 	int err;
@@ -96,13 +95,14 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 		return -EAGAIN;
 
 	/* Before the bit is written: what fails has done nothing. */
-	err = ue_try_dirty(page);
+	folio = page_folio(page);
+	err = ue_try_dirty(folio);
 	if (!err) {
 		base = kmap_local_page(page);
 		ue_write_bit(base + offset_in_page(word->address), word, value);
 		kunmap_local(base);
 		/* It may have been written back in between. */
-		err = ue_try_dirty(page);
+		err = ue_try_dirty(folio);
 	}
 	unpin_user_page(page);
 	return err;
@@ -125,12 +125,12 @@ int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word,
 	*locked = 1;
 	pinned = ue_pin_page(mm, word->address, 0, &page, locked);
 	if (pinned == 1) {
-		pinned = ue_try_dirty(page);
+		pinned = ue_try_dirty(page_folio(page));
 		if (pinned) {
 			if (*locked)
 				mmap_read_unlock(mm);
 			*locked = 0;
-			pinned = ue_make_dirty(page);
+			pinned = ue_make_dirty(page_folio(page));
 		}
 		unpin_user_page(page);
 	}
