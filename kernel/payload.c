@@ -63,7 +63,7 @@ int ue_payload_check_locations(const struct ue_format *format,
 	do {
 		while (field->place == UE_PLACE_HERE)
 			field++;
-		if (unlikely(!ue_location_fits(field++, payload, size)))
+		if (!ue_location_fits(field++, payload, size))
 			return -EFAULT;
 	} while (--left);
 	return 0;
