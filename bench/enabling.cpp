@@ -82,7 +82,7 @@ void others(Report& report, std::size_t count) {
     const Subscribers subscribers(count, unique_name("other") + " u32 a", 50);
     const Registered event(" u32 a");
     measure(report,
-            ", " + std::to_string(count) + " other processes with 50 registrations of another",
+            ", " + std::to_string(count) + " others with 50 registrations of another",
             event.event, subscribers, false);
 }
 

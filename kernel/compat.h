@@ -35,7 +35,7 @@
  * @locked: set to 0 when the mmap_lock is not held any more; NULL with
  *	FOLL_NOFAULT. Waits for the lock are killable.
  *
- * Return: 1, or an errno; 0 is none.
+ * Return: 1, or an errno.
  */
 static inline long ue_pin_page(struct mm_struct *mm, unsigned long address,
 			       unsigned int flags, struct page **page,
