@@ -81,8 +81,7 @@ void others(Report& report, std::size_t count) {
     // Before this process registers anything, which they would inherit.
     const Subscribers subscribers(count, unique_name("other") + " u32 a", 50);
     const Registered event(" u32 a");
-    measure(report,
-            ", " + std::to_string(count) + " others with 50 registrations of another",
+    measure(report, ", " + std::to_string(count) + " others with 50 registrations of another",
             event.event, subscribers, false);
 }
 
