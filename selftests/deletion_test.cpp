@@ -26,6 +26,13 @@ void make_idle(const std::string& command, unsigned flags = 0) {
     file.index_of(&word, 0, command, 4, flags | persist);
 }
 
+/// Makes all kinds of events that one name can have.
+void make_three_idle(const std::string& name) {
+    make_idle(name + " u32 a");
+    make_idle(name + " u32 a", multi_format);
+    make_idle(name + " u64 b", multi_format);
+}
+
 /// A persisting event that is deleted with the object.
 class Persisting {
 public:
@@ -167,9 +174,7 @@ TEST_CASE("DEL deletes at once what was in use") {
 
 TEST_CASE("DEL deletes all events of a name") {
     const std::string name = unique_name("all");
-    make_idle(name + " u32 a");
-    make_idle(name + " u32 a", multi_format);
-    make_idle(name + " u64 b", multi_format);
+    make_three_idle(name);
     const std::string before = status();
     REQUIRE(has_line(before, name));
     std::vector<Event> events{Event(name)};
@@ -191,9 +196,7 @@ TEST_CASE("DEL deletes all events of a name") {
 
 TEST_CASE("DEL of a name keeps all of its events while one of them is in use") {
     const std::string name = unique_name("kept");
-    make_idle(name + " u32 a");
-    make_idle(name + " u32 a", multi_format);
-    make_idle(name + " u64 b", multi_format);
+    make_three_idle(name);
     const std::string before = status();
     const bool multi = GENERATE(false, true);
     CAPTURE(multi);

@@ -141,7 +141,7 @@ Program::Answer Program::reg(const Operation& operation) {
     reg.enable_addr = memory_.address(arguments[1]);
     reg.name_args = commands_.put(command.c_str(), command.size() + (about_command != 2));
     std::string argument = argument_of(reg, size);
-    const Passing passing{arguments[4] / 16 % 4U, arguments[4] / 64 == 3};
+    const Passing passing(operation);
     const Outcome outcome = pass(slot.descriptor, DIAG_IOCSREG, argument, passing);
     if (!outcome.ok())
         return outcome;
@@ -175,7 +175,7 @@ Program::Answer Program::unreg(const Operation& operation) {
     unreg.__reserved = arguments[5] == 255;
     unreg.__reserved2 = arguments[5] == 254;
     std::string argument = argument_of(unreg, size);
-    const Passing passing{arguments[4] / 16 % 4U, arguments[4] / 64 == 3};
+    const Passing passing(operation);
     const Outcome outcome = pass(slot.descriptor, DIAG_IOCSUNREG, argument, passing);
 
     const bool there = memory_.registered(bit);
@@ -200,8 +200,7 @@ Program::Answer Program::del(const Operation& operation) {
         return std::nullopt;
     std::string name = names[arguments[1] % std::size(names)] + operation.text;
     name += '\0';
-    return pass(slot.descriptor, DIAG_IOCSDEL, name,
-                {arguments[4] / 16 % 4U, arguments[4] / 64 == 3});
+    return pass(slot.descriptor, DIAG_IOCSDEL, name, Passing(operation));
 }
 
 /// Numbers that are none of those above, or are those of another width.

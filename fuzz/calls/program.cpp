@@ -59,9 +59,7 @@ const std::array<Program::Act, kinds> Program::acts{{
 }};
 
 Program::Program(Coverage& coverage, bool talks)
-    : coverage_(coverage), talks_(talks), root_(tracing_file("")),
-      cleaner_(Descriptor::open(tracing_file("user_events_data"), O_RDWR)),
-      counts_(status_counts()) {
+    : coverage_(coverage), talks_(talks), root_(tracing_file("")), counts_(status_counts()) {
     // What is recorded is not what this is about.
     write_text(root_ + "buffer_size_kb", "16");
     // The first event of all that is enabled and the last one that is disabled have tracing patch
@@ -249,10 +247,7 @@ void Program::verify() {
 void Program::clean() {
     while (!memory_.bits().empty()) {
         const Memory::Bit bit = memory_.bits().begin()->first;
-        user_unreg unreg{sizeof(unreg), static_cast<std::uint8_t>(bit.second), 0, 0, bit.first};
-        std::string argument(reinterpret_cast<const char*>(&unreg), sizeof(unreg));
-        const Outcome outcome = pass(cleaner_.number(), DIAG_IOCSUNREG, argument, {0, false});
-        if (!outcome.ok())
+        if (!cleaner_.unregister(reinterpret_cast<void*>(bit.first), bit.second).ok())
             throw Broken("what is registered can't be unregistered");
         if (Memory::value(bit) != false)
             throw Broken("a bit stays after it was unregistered");

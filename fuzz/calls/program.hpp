@@ -4,6 +4,7 @@
 #include "coverage.hpp"
 #include "input.hpp"
 #include "memory.hpp"
+#include "user_events.hpp"
 
 #include <array>
 #include <memory>
@@ -61,6 +62,9 @@ private:
     };
     /// Where the argument of an ioctl lies, and who calls.
     struct Passing {
+        explicit Passing(const Operation& operation)
+            : pointer(operation.arguments[4] / 16 % 4U), as_32(operation.arguments[4] / 64 == 3) {}
+
         unsigned pointer;
         bool as_32;
     };
@@ -115,7 +119,7 @@ private:
     Coverage& coverage_;
     bool talks_;
     std::string root_;
-    selftest::Descriptor cleaner_;
+    selftest::DataFile cleaner_;
     std::string counts_;
 
     Memory memory_;
