@@ -105,6 +105,13 @@ bool is_swapped(const void* address) {
     return page_entry(address) >> 62 & 1;
 }
 
+/// Has the kernel put aside what is used least, which it may refuse to. It looks at no page that
+/// another CPU has taken up and not entered in its lists; to drop caches, all CPUs do that first.
+void page_out(const Mapping& memory) {
+    expect(write_text("/proc/sys/vm/drop_caches", "1"), "drop_caches");
+    must_advise(memory, MADV_PAGEOUT);
+}
+
 /// Three words at the end of a page. One bit of that in the middle is registered; all else is the
 /// program's.
 class Guarded {
@@ -112,9 +119,13 @@ public:
     static constexpr unsigned bit = 3;
 
     Guarded(std::byte* page, const Event& event)
-        : words_(reinterpret_cast<Word*>(page + page_size - 3 * sizeof(Word))) {
+        : words_(reinterpret_cast<Word*>(page + page_size - 3 * sizeof(Word))), event_(event) {
         file_.index_of(&words_[1], bit, event.name());
     }
+    Guarded(const Guarded&) = delete;
+    Guarded& operator=(const Guarded&) = delete;
+    /// An event that is enabled would outlive a test that fails, and keep the module from unloading.
+    ~Guarded() { event_.disable(); }
 
     /// Gives the words beside the bit values that anybody's writing would change.
     void fill() {
@@ -140,6 +151,7 @@ private:
     }
 
     Word* words_;
+    const Event& event_;
     DataFile file_;
     bool filled_ = false;
 };
@@ -326,7 +338,7 @@ TEST_CASE("The bit is right at once in memory that has been swapped out") {
     Guarded word(memory.at(), event);
     // Shared memory has no entry of its own for what is in swap space.
     const auto swap_out = [&] {
-        must_advise(memory, MADV_PAGEOUT);
+        page_out(memory);
         return kind == MAP_SHARED ? !is_present(memory.at()) : is_swapped(memory.at());
     };
     for (int round = 0; round < 2; round++) {
