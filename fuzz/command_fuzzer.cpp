@@ -66,12 +66,13 @@ void check_layout(const ue_format& format, const std::string& command) {
         const ue_field& field = format.fields[i];
         require(field.offset == offset, "fields are packed", command);
         require(field.size > 0, "no field is empty", command);
-        require(*field.name &&
-                    std::none_of(field.name, field.name + std::strlen(field.name), is_space),
+        const std::string_view name = ue_field_name(&format, &field);
+        require(!name.empty() && std::none_of(name.begin(), name.end(), is_space),
                 "a field's name is one word", command);
         require(field.length == 0 || field.length == field.size, "an array's elements are bytes",
                 command);
-        require(field.is_signed == (*field.type != 'u'), "unsigned types begin with u", command);
+        require(name.data() + name.size() < reinterpret_cast<const char*>(&format) + format.bytes,
+                "names lie in the format", command);
         const bool here = field.place == UE_PLACE_HERE;
         require(here || field.size == sizeof(u32), "a location is a word", command);
         offset += field.size;
@@ -83,7 +84,7 @@ void check_layout(const ue_format& format, const std::string& command) {
 
 bool same(const ue_format& a, const ue_format& b) {
     return ue_format_equal(&a, &b) && ue_format_equal(&b, &a) &&
-           std::string_view(a.name) == b.name && a.size == b.size &&
+           std::string_view(ue_format_name(&a)) == ue_format_name(&b) && a.size == b.size &&
            a.nr_locations == b.nr_locations;
 }
 
@@ -129,7 +130,7 @@ void check_spacing(const Parsed& parsed, const std::string& command) {
 void check_equality(const Parsed& parsed, const std::string& command) {
     const auto fields = [](const Parsed& one) {
         const Text text(ue_format_text(one.format.get()));
-        return std::string(text.get()).substr(std::strlen(one.format->name));
+        return std::string(text.get()).substr(std::strlen(ue_format_name(one.format.get())));
     };
     std::string changed = command;
     changed.back() ^= 1;
@@ -150,7 +151,8 @@ void check_name(const Parsed& parsed, const std::string& command) {
     const bool flags = std::strchr(name.get(), ':') != nullptr;
     require(ue_command_has_flags(command.c_str()) == flags, "text flags are seen", command);
     require(!flags || parsed.error == -EINVAL, "there are no text flags", command);
-    require(parsed.error != 0 || std::string_view(parsed.format->name) == name.get(),
+    require(parsed.error != 0 ||
+                std::string_view(ue_format_name(parsed.format.get())) == name.get(),
             "a format has its command's name", command);
 }
 
@@ -172,7 +174,8 @@ void check_without_memory(const Parsed& parsed, const std::string& command) {
 }
 
 /// What payload.h and the ABI say of one location, in other words than the module's.
-bool location_fits(const ue_field& field, const std::vector<char>& payload) {
+bool location_fits(const ue_format& format, const ue_field& field,
+                   const std::vector<char>& payload) {
     std::uint16_t offset_and_size[2];
     std::memcpy(offset_and_size, &payload[field.offset], sizeof(offset_and_size));
     const auto [offset, size] = offset_and_size;
@@ -181,7 +184,7 @@ bool location_fits(const ue_field& field, const std::vector<char>& payload) {
     const long end = start + size;
     if (end > static_cast<long>(payload.size()))
         return false;
-    const bool text = std::strstr(field.type, "char") != nullptr;
+    const bool text = std::strstr(ue_field_type(&format, &field), "char") != nullptr;
     return !text || end < 1 || payload[end - 1] == '\0';
 }
 
@@ -198,7 +201,7 @@ void check_payload(const ue_format& format, std::string_view written, const std:
     for (int i = 0; i < format.nr_fields; i++) {
         const ue_field& field = format.fields[i];
         if (field.place != UE_PLACE_HERE)
-            fits = fits && location_fits(field, payload);
+            fits = fits && location_fits(format, field, payload);
     }
     const int error = ue_payload_check(&format, payload.data(), payload.size());
     require(error == (fits ? 0 : -EFAULT), "a payload passes if its locations lie in it", command);

@@ -69,9 +69,10 @@ static int ue_dynamic_free(struct dyn_event *dynamic)
 static bool ue_match_fields(const struct ue_format *format, int argc,
 			    const char **argv)
 {
+	const char *name = ue_format_name(format);
 	struct ue_format *asked;
 	char *command;
-	size_t size = strlen(format->name) + 1;
+	size_t size = strlen(name) + 1;
 	bool equal = false;
 
 	for (int i = 0; i < argc; i++)
@@ -80,7 +81,7 @@ static bool ue_match_fields(const struct ue_format *format, int argc,
 	if (!command)
 		return false;
 
-	strscpy(command, format->name, size);
+	strscpy(command, name, size);
 	for (int i = 0; i < argc; i++) {
 		strlcat(command, " ", size);
 		strlcat(command, argv[i], size);
@@ -105,7 +106,7 @@ static bool ue_dynamic_match(const char *system, const char *name, int argc,
 
 	if (system && strcmp(system, event->class.system))
 		return false;
-	if (*name && strcmp(name, event->format->name) &&
+	if (*name && strcmp(name, ue_format_name(event->format)) &&
 	    strcmp(name, ue_event_name(event)))
 		return false;
 	return !argc || ue_match_fields(event->format, argc, argv);

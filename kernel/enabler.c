@@ -14,9 +14,12 @@
 /* Protects all enablers, sets of them and address spaces; see enabler.h. */
 DEFINE_MUTEX(ue_enabler_mutex);
 
+/* There are many, of a size for which kmalloc() would give more. */
+static struct kmem_cache *ue_enabler_cache;
+
 static struct ue_enabler *ue_enabler_create(gfp_t gfp)
 {
-	struct ue_enabler *enabler = kzalloc(sizeof(*enabler), gfp);
+	struct ue_enabler *enabler = kmem_cache_alloc(ue_enabler_cache, gfp);
 
 	if (enabler)
 		ue_tally(UE_TALLY_ENABLERS, 1);
@@ -26,7 +29,7 @@ static struct ue_enabler *ue_enabler_create(gfp_t gfp)
 static void ue_enabler_free(struct ue_enabler *enabler)
 {
 	ue_tally(UE_TALLY_ENABLERS, -1);
-	kfree(enabler);
+	kmem_cache_free(ue_enabler_cache, enabler);
 }
 
 struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
@@ -201,4 +204,15 @@ struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
 	set->nr--;
 	ue_enabler_free(enabler);
 	return event;
+}
+
+int ue_enablers_init(void)
+{
+	ue_enabler_cache = KMEM_CACHE(ue_enabler, 0);
+	return ue_enabler_cache ? 0 : -ENOMEM;
+}
+
+void ue_enablers_exit(void)
+{
+	kmem_cache_destroy(ue_enabler_cache);
 }

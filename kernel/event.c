@@ -144,32 +144,38 @@ static int ue_event_raw_init(struct trace_event_call *call)
 	return register_trace_event(&call->event) ? 0 : -ENODEV;
 }
 
-/* The fields as the kernel's tracing wants them: packed, ended by no type. */
-static void ue_event_set_fields(struct ue_event *event)
-{
-	for (int i = 0; i < event->format->nr_fields; i++) {
-		const struct ue_field *field = &event->format->fields[i];
-		struct trace_event_fields one = {
-			.type		= field->type,
-			.name		= field->name,
-			.size		= field->size,
-			.align		= 1,
-			.is_signed	= field->is_signed,
-			.filter_type	= FILTER_OTHER,
-			.len		= field->length,
-		};
+/* What kmalloc() gives for an event, and how much of that is room. */
+#define UE_EVENT_BYTES	roundup_pow_of_two(sizeof(struct ue_event))
+#define UE_EVENT_ROOM	(UE_EVENT_BYTES - offsetof(struct ue_event, room))
 
-		/* Its members are const. */
-		memcpy(&event->fields[i], &one, sizeof(one));
-	}
+/*
+ * Has the event own memory from kmalloc(): what is small moves into its own.
+ * Return: where it is now.
+ */
+static void *ue_event_take(struct ue_event *event, void *memory, size_t size)
+{
+	void *place = (void *)event->room + event->room_used;
+
+	if (size > UE_EVENT_ROOM - event->room_used)
+		return memory;
+	event->room_used += ALIGN(size, sizeof(*event->room));
+	memcpy(place, memory, size);
+	kfree(memory);
+	return place;
+}
+
+static void ue_event_drop(const struct ue_event *event, const void *memory)
+{
+	if (memory < (void *)event || memory >= (void *)event + UE_EVENT_BYTES)
+		kfree(memory);
 }
 
 static void ue_event_free_memory(struct ue_event *event)
 {
-	if (event->tracepoint.name != event->format->name)
+	if (event->tracepoint.name != ue_format_name(event->format))
 		kfree(event->tracepoint.name);
-	kfree(event->call.print_fmt);
-	kfree(event->format);
+	ue_event_drop(event, event->call.print_fmt);
+	ue_event_drop(event, event->format);
 	kfree(event);
 }
 
@@ -191,7 +197,6 @@ static void ue_event_init_call(struct ue_event *event, const char *system)
 	struct trace_event_class *class = &event->class;
 
 	class->system = system;
-	class->fields_array = event->fields;
 	class->raw_init = ue_event_raw_init;
 	class->reg = ue_event_reg;
 	INIT_LIST_HEAD(&class->fields);
@@ -210,20 +215,18 @@ struct ue_event *ue_event_create(struct ue_format *format, char *name,
 				 const char *system,
 				 const struct ue_event_owner *owner)
 {
-	/* Zeroed: one more than there are fields, which is the end. */
-	struct ue_event *event = kzalloc(struct_size(event, fields,
-						     format->nr_fields + 1),
-					 GFP_KERNEL_ACCOUNT);
+	struct ue_event *event = kzalloc(UE_EVENT_BYTES, GFP_KERNEL_ACCOUNT);
+	char *print_fmt = ue_format_print_fmt(format);
 
-	if (!event)
-		return NULL;
-	event->call.print_fmt = ue_format_print_fmt(format);
-	if (!event->call.print_fmt) {
+	if (!event || !print_fmt) {
 		kfree(event);
+		kfree(print_fmt);
 		return NULL;
 	}
-	event->format = format;
-	event->tracepoint.name = name ?: format->name;
+	event->format = ue_event_take(event, format, format->bytes);
+	event->call.print_fmt = ue_event_take(event, print_fmt,
+					      strlen(print_fmt) + 1);
+	event->tracepoint.name = name ?: ue_format_name(event->format);
 	event->owner = owner;
 	event->creator = current_uid();
 	atomic_set(&event->users, UE_EVENT_GONE);
@@ -231,10 +234,60 @@ struct ue_event *ue_event_create(struct ue_format *format, char *name,
 	INIT_LIST_HEAD(&event->enablers);
 	INIT_LIST_HEAD(&event->dynamic.list);
 	ue_recorders_init(&event->recorders);
-	ue_event_set_fields(event);
 	ue_event_init_call(event, system);
 	ue_tally(UE_TALLY_EVENTS, 1);
 	return event;
+}
+
+/*
+ * The fields as the kernel's tracing wants them: packed, ended by no type.
+ * Return: NULL without memory.
+ */
+static struct trace_event_fields *ue_event_fields(const struct ue_event *event)
+{
+	const struct ue_format *format = event->format;
+	struct trace_event_fields *fields = kcalloc(format->nr_fields + 1,
+						    sizeof(*fields),
+						    GFP_KERNEL);
+
+	for (int i = 0; fields && i < format->nr_fields; i++) {
+		const struct ue_field *field = &format->fields[i];
+		struct trace_event_fields one = {
+			.type		= ue_field_type(format, field),
+			.name		= ue_field_name(format, field),
+			.size		= field->size,
+			.align		= 1,
+			.is_signed	= ue_field_is_signed(format, field),
+			.filter_type	= FILTER_OTHER,
+			.len		= field->length,
+		};
+
+		/* Its members are const. */
+		memcpy(&fields[i], &one, sizeof(one));
+	}
+	return fields;
+}
+
+/*
+ * Tracing makes a list of its own of the fields, and looks at them again only for
+ * an event that has none.
+ */
+static int ue_event_add_call(struct ue_event *event)
+{
+	static struct trace_event_fields none;
+	struct trace_event_fields *fields = ue_event_fields(event);
+	const struct cred *cred;
+	int err;
+
+	if (!fields)
+		return -ENOMEM;
+	event->class.fields_array = fields;
+	cred = override_creds(ue_kernel_cred);
+	err = trace_add_event_call(&event->call);
+	revert_creds(cred);
+	event->class.fields_array = &none;
+	kfree(fields);
+	return err;
 }
 
 /*
@@ -264,13 +317,10 @@ static void ue_event_remove_call(struct ue_event *event)
 
 int ue_event_publish(struct ue_event *event)
 {
-	const struct cred *cred;
 	int err;
 
 	lockdep_assert_held(ue_event_mutex);
-	cred = override_creds(ue_kernel_cred);
-	err = trace_add_event_call(&event->call);
-	revert_creds(cred);
+	err = ue_event_add_call(event);
 	if (err)
 		return err;
 	if (!ue_event_has_fields(event)) {
@@ -313,6 +363,7 @@ void ue_event_give_up(struct ue_event *event)
 		ue_tally(UE_TALLY_EVENTS, -1);
 	event->class.reg = trace_event_reg;
 	event->class.raw_init = NULL;
+	event->class.fields_array = NULL;
 	event->call.event.funcs = NULL;
 }
 

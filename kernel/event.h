@@ -44,6 +44,7 @@ struct ue_event_owner {
  * @format: the command, parsed; owned
  * @owner: told of the event's life
  * @creator: the user who created it
+ * @room_used: bytes of @room that hold what the event owns
  * @multi: one of several formats of its name
  * @persistent: stays without users
  * @users: how many use the event; negative once it has been taken away
@@ -59,7 +60,7 @@ struct ue_event_owner {
  * @later: on the list of events whose last user went where event_mutex
  *	could not be taken, while @later_queued
  * @rcu: frees it
- * @fields: of @class, @format as the kernel's tracing wants it
+ * @room: the rest of the memory that kmalloc() gives
  */
 struct ue_event {
 	struct trace_event_call call;
@@ -68,6 +69,7 @@ struct ue_event {
 	struct ue_format *format;
 	const struct ue_event_owner *owner;
 	kuid_t creator;
+	u16 room_used;
 	bool multi;
 	bool persistent;
 	atomic_t users;
@@ -76,16 +78,19 @@ struct ue_event {
 	unsigned long serial;
 	struct rhlist_head by_name;
 	struct dyn_event dynamic;
-	struct llist_node later;
 	refcount_t references;
 	atomic_t later_queued;
-	struct rcu_head rcu;
-	struct trace_event_fields fields[];
+	union {	/* one after the other */
+		struct llist_node later;
+		struct rcu_head rcu;
+	};
+	u32 room[];
 };
 
 /**
  * ue_event_create() - make an event that nobody knows of yet
- * @format: what it records; the event owns it from a success on
+ * @format: what it records; on success it is the event's, and @event->format may
+ *	be a copy of it
  * @name: of the tracepoint, from kmalloc(), owned as @format is; NULL to have
  *	that of @format
  * @system: of the tracepoint, must stay

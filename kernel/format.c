@@ -25,22 +25,21 @@ static const struct ue_scalar {
 	const char *type;
 	u8 size;
 	u8 kind;
-	const char *print;
 } ue_scalars[] = {
-	{ "s64",		8, UE_KIND_SIGNED,	"%lld" },
-	{ "u64",		8, UE_KIND_UNSIGNED,	"%llu" },
-	{ "s32",		4, UE_KIND_SIGNED,	"%d" },
-	{ "u32",		4, UE_KIND_UNSIGNED,	"%u" },
-	{ "int",		4, UE_KIND_SIGNED,	"%d" },
-	{ "unsigned int",	4, UE_KIND_UNSIGNED,	"%u" },
-	{ "s16",		2, UE_KIND_SIGNED,	"%d" },
-	{ "u16",		2, UE_KIND_UNSIGNED,	"%u" },
-	{ "short",		2, UE_KIND_SIGNED,	"%d" },
-	{ "unsigned short",	2, UE_KIND_UNSIGNED,	"%u" },
-	{ "s8",			1, UE_KIND_SIGNED,	"%d" },
-	{ "u8",			1, UE_KIND_UNSIGNED,	"%u" },
-	{ "char",		1, UE_KIND_SIGNED,	"%d" },
-	{ "unsigned char",	1, UE_KIND_UNSIGNED,	"%u" },
+	{ "s64",		8, UE_KIND_SIGNED },
+	{ "u64",		8, UE_KIND_UNSIGNED },
+	{ "s32",		4, UE_KIND_SIGNED },
+	{ "u32",		4, UE_KIND_UNSIGNED },
+	{ "int",		4, UE_KIND_SIGNED },
+	{ "unsigned int",	4, UE_KIND_UNSIGNED },
+	{ "s16",		2, UE_KIND_SIGNED },
+	{ "u16",		2, UE_KIND_UNSIGNED },
+	{ "short",		2, UE_KIND_SIGNED },
+	{ "unsigned short",	2, UE_KIND_UNSIGNED },
+	{ "s8",			1, UE_KIND_SIGNED },
+	{ "u8",			1, UE_KIND_UNSIGNED },
+	{ "char",		1, UE_KIND_SIGNED },
+	{ "unsigned char",	1, UE_KIND_UNSIGNED },
 };
 
 /* char arrays: what stands before the length, and how the bytes read. */
@@ -66,20 +65,33 @@ static bool ue_is_control(char c)
 	return (unsigned char)c < ' ' || c == 0x7f;
 }
 
-/* The next word of *text, terminated in place; NULL when there is none. */
-static char *ue_next_word(char **text)
-{
-	char *word = *text;
-	char *end;
+/**
+ * struct ue_reader - a command that is being read
+ * @text: what is left of it
+ * @store: where its words go, each with a NUL behind it. That is what separates
+ *	it from the next, or ends the text: they need no more room than the text.
+ */
+struct ue_reader {
+	const char *text;
+	char *store;
+};
 
-	while (ue_is_space(*word))
-		word++;
-	if (!*word)
+/* Stops at @end. Return: the next word, in the store; NULL when there is none. */
+static char *ue_next_word(struct ue_reader *reader, char end)
+{
+	const char *text = reader->text;
+	char *word = reader->store;
+	char *to = word;
+
+	while (ue_is_space(*text))
+		text++;
+	while (*text && *text != end && !ue_is_space(*text))
+		*to++ = *text++;
+	reader->text = text;
+	if (to == word)
 		return NULL;
-	for (end = word; *end && !ue_is_space(*end); end++)
-		;
-	*text = *end ? end + 1 : end;
-	*end = '\0';
+	*to++ = '\0';
+	reader->store = to;
 	return word;
 }
 
@@ -103,16 +115,15 @@ static bool ue_event_name_valid(const char *name)
 	return true;
 }
 
-static int ue_parse_scalar(struct ue_field *field)
+static int ue_parse_scalar(const char *type, struct ue_field *field)
 {
 	for (int i = 0; i < ARRAY_SIZE(ue_scalars); i++) {
 		const struct ue_scalar *scalar = &ue_scalars[i];
 
-		if (strcmp(field->type, scalar->type))
+		if (strcmp(type, scalar->type))
 			continue;
 		field->size = scalar->size;
 		field->kind = scalar->kind;
-		field->print = scalar->print;
 		return 0;
 	}
 	return -EINVAL;
@@ -134,48 +145,27 @@ static int ue_parse_array_length(const char *text, u32 *length)
 	return 0;
 }
 
-static int ue_parse_plain_type(struct ue_field *field)
+static int ue_parse_plain_type(const char *type, struct ue_field *field)
 {
 	for (int i = 0; i < ARRAY_SIZE(ue_arrays); i++) {
-		size_t prefix = str_has_prefix(field->type,
-					       ue_arrays[i].prefix);
+		size_t prefix = str_has_prefix(type, ue_arrays[i].prefix);
 
 		if (!prefix)
 			continue;
-		if (ue_parse_array_length(field->type + prefix, &field->size))
+		if (ue_parse_array_length(type + prefix, &field->size))
 			return -EINVAL;
 		field->length = field->size;
 		field->kind = ue_arrays[i].kind;
-		field->print = "%s";
 		return 0;
 	}
-	return ue_parse_scalar(field);
+	return ue_parse_scalar(type, field);
 }
 
 /* A location is one word; whatever it leads to is not checked, but text is. */
-static void ue_set_location(struct ue_field *field, enum ue_field_place place)
+static void ue_set_location(const char *type, struct ue_field *field)
 {
-	bool text = strstr(field->type, "char");
-
-	field->place = place;
 	field->size = sizeof(u32);
-	field->kind = text ? UE_KIND_STRING : UE_KIND_BYTES;
-	field->print = text ? "%s" : "%llu";
-}
-
-/* Joins the words of a type with one space, in place at @to. */
-static char *ue_join(char *to, char **words, int nr)
-{
-	for (int i = 0; i < nr; i++) {
-		size_t length = strlen(words[i]);
-
-		if (i)
-			*to++ = ' ';
-		memmove(to, words[i], length);
-		to += length;
-	}
-	*to++ = '\0';
-	return to;
+	field->kind = strstr(type, "char") ? UE_KIND_STRING : UE_KIND_BYTES;
 }
 
 /*
@@ -224,74 +214,71 @@ static bool ue_type_misleads(const char *inner)
 	       strstr(inner, "cpumask_t");
 }
 
-/* @text is cut up into words; the field's own text goes to *store. */
-static int ue_parse_field(char *text, char **store, struct ue_field *field)
+static int ue_parse_type(const struct ue_field_form *form, const char *type,
+			 const char *size, struct ue_field *field)
 {
+	field->place = form->place;
+	if (form->place != UE_PLACE_HERE) {
+		ue_set_location(type, field);
+		return 0;
+	}
+	if (!form->has_size)
+		return ue_parse_plain_type(type, field);
+
+	field->kind = UE_KIND_BYTES;
+	return kstrtou32(size, 10, &field->size) || !field->size ? -EINVAL : 0;
+}
+
+/* The words of a type stand one behind the other, a NUL between them. */
+static void ue_join(char **words, int nr)
+{
+	for (int i = 1; i < nr; i++)
+		words[i][-1] = ' ';
+}
+
+static int ue_parse_words(char **words, int nr, struct ue_reader *reader,
+			  struct ue_format *format)
+{
+	struct ue_field *field = &format->fields[format->nr_fields];
+	const struct ue_field_form *form = ue_find_form(words, nr);
+	const char *inner = words[0] + strlen(words[0]);
+
+	if (nr != form->type_words + 1 + form->has_size)
+		return -EINVAL;
+	ue_join(words, form->type_words);
+	field->type = words[0] - (char *)format;
+	field->name = words[form->type_words] - (char *)format;
+	/* What is behind the name is not kept. */
+	if (form->has_size)
+		reader->store = words[nr - 1];
+	if (ue_type_misleads(inner))
+		return -EINVAL;
+	return ue_parse_type(form, words[0], words[nr - 1], field);
+}
+
+/* A field may be missing between two semicolons. */
+static int ue_parse_field(struct ue_reader *reader, struct ue_format *format)
+{
+	struct ue_field *field = &format->fields[format->nr_fields];
 	char *words[UE_FIELD_WORDS_MAX];
-	const struct ue_field_form *form;
 	char *word;
 	int nr = 0;
 
-	while ((word = ue_next_word(&text))) {
+	while ((word = ue_next_word(reader, ';'))) {
 		if (nr == UE_FIELD_WORDS_MAX)
 			return -EINVAL;
 		words[nr++] = word;
 	}
-	form = ue_find_form(words, nr);
-	if (nr != form->type_words + 1 + form->has_size)
-		return -EINVAL;
-
-	field->type = *store;
-	*store = ue_join(*store, words, form->type_words);
-	field->name = *store;
-	*store = ue_join(*store, words + form->type_words, 1);
-	field->is_signed = field->type[0] != 'u';
-	if (ue_type_misleads(field->type + strlen(words[0])))
-		return -EINVAL;
-
-	if (form->place != UE_PLACE_HERE) {
-		ue_set_location(field, form->place);
+	if (!nr)
 		return 0;
-	}
-	if (!form->has_size)
-		return ue_parse_plain_type(field);
-
-	field->kind = UE_KIND_BYTES;
-	field->print = "%llu";
-	if (kstrtou32(words[nr - 1], 10, &field->size) || !field->size)
+	if (ue_parse_words(words, nr, reader, format))
 		return -EINVAL;
-	return 0;
-}
-
-static bool ue_is_blank(const char *text)
-{
-	while (ue_is_space(*text))
-		text++;
-	return !*text;
-}
-
-static int ue_parse_fields(char *text, char *store, struct ue_format *format)
-{
-	u64 offset = 0;
-	char *part;
-	int err;
-
-	while ((part = strsep(&text, ";"))) {
-		struct ue_field *field = &format->fields[format->nr_fields];
-
-		if (ue_is_blank(part))
-			continue;
-		err = ue_parse_field(part, &store, field);
-		if (err)
-			return err;
-		field->offset = offset;
-		offset += field->size;
-		if (offset > UE_PAYLOAD_MAX)
-			return -EINVAL;
-		format->nr_locations += field->place != UE_PLACE_HERE;
-		format->nr_fields++;
-	}
-	format->size = offset;
+	if (field->size > UE_PAYLOAD_MAX - format->size)
+		return -EINVAL;
+	field->offset = format->size;
+	format->size += field->size;
+	format->nr_locations += field->place != UE_PLACE_HERE;
+	format->nr_fields++;
 	return 0;
 }
 
@@ -306,20 +293,24 @@ static size_t ue_count_fields(const char *command)
 	return nr;
 }
 
-static int ue_parse_into(struct ue_format *format, char *copy, char *store)
+static int ue_parse_into(struct ue_format *format, struct ue_reader *reader)
 {
-	char *rest = copy;
-	char *name;
+	const char *name;
+	int err;
 
 	/* What stands before the first white space, which may be nothing. */
-	if (!*rest || ue_is_space(*rest))
+	if (ue_is_space(*reader->text))
 		return -EINVAL;
-	name = ue_next_word(&rest);
-	if (!ue_event_name_valid(name))
+	name = ue_next_word(reader, '\0');
+	if (!name || !ue_event_name_valid(name))
 		return -EINVAL;
-	format->name = store;
-	store = ue_join(store, &name, 1);
-	return ue_parse_fields(rest, store, format);
+	format->name = name - (const char *)format;
+
+	do {
+		err = ue_parse_field(reader, format);
+	} while (!err && *reader->text++ == ';');
+	format->bytes = reader->store - (char *)format;
+	return err;
 }
 
 static size_t ue_name_length(const char *command)
@@ -343,25 +334,17 @@ char *ue_command_name(const char *command)
 
 int ue_format_parse(const char *command, struct ue_format **result)
 {
-	size_t length = strlen(command) + 1;
 	size_t nr = ue_count_fields(command);
+	struct ue_reader reader = { .text = command };
 	struct ue_format *format;
-	char *kept, *copy;
 	int err;
 
-	/*
-	 * The kept text is no longer than the command: what separates two
-	 * words or two fields there becomes the NUL of what it ends. Behind
-	 * it stands the copy that is cut up into words, which is sooner had
-	 * here than with an allocation of its own.
-	 */
-	format = kzalloc(struct_size(format, fields, nr) + 2 * length,
+	format = kzalloc(struct_size(format, fields, nr) + strlen(command) + 1,
 			 GFP_KERNEL_ACCOUNT);
 	if (!format)
 		return -ENOMEM;
-	kept = (char *)&format->fields[nr];
-	copy = memcpy(kept + length, command, length);
-	err = ue_parse_into(format, copy, kept);
+	reader.store = (char *)&format->fields[nr];
+	err = ue_parse_into(format, &reader);
 	if (err)
 		kfree(format);
 	else
@@ -376,11 +359,27 @@ bool ue_format_equal(const struct ue_format *a, const struct ue_format *b)
 	for (int i = 0; i < a->nr_fields; i++) {
 		const struct ue_field *x = &a->fields[i], *y = &b->fields[i];
 
-		if (x->size != y->size || strcmp(x->type, y->type) ||
-		    strcmp(x->name, y->name))
+		if (x->size != y->size ||
+		    strcmp(ue_field_type(a, x), ue_field_type(b, y)) ||
+		    strcmp(ue_field_name(a, x), ue_field_name(b, y)))
 			return false;
 	}
 	return true;
+}
+
+/* The conversion in the print format. */
+static const char *ue_conversion(const struct ue_field *field)
+{
+	static const char * const conversions[][2] = {
+		[UE_KIND_SIGNED]	= { "%d", "%lld" },
+		[UE_KIND_UNSIGNED]	= { "%u", "%llu" },
+		[UE_KIND_STRING]	= { "%s", "%s" },
+		[UE_KIND_BYTES]		= { "%llu", "%llu" },
+	};
+
+	if (field->length)
+		return "%s";
+	return conversions[field->kind][field->size == sizeof(u64)];
 }
 
 static bool ue_is_text_elsewhere(const struct ue_field *field)
@@ -446,9 +445,9 @@ static void ue_write_print_fmt(const struct ue_format *format,
 {
 	for (int i = 0; i < format->nr_fields; i++) {
 		ue_append(text, i ? " " : "\"");
-		ue_append(text, format->fields[i].name);
+		ue_append(text, ue_field_name(format, &format->fields[i]));
 		ue_append(text, "=");
-		ue_append(text, format->fields[i].print);
+		ue_append(text, ue_conversion(&format->fields[i]));
 	}
 	ue_append(text, format->nr_fields ? "\"" : "\"\"");
 	for (int i = 0; i < format->nr_fields; i++) {
@@ -456,7 +455,7 @@ static void ue_write_print_fmt(const struct ue_format *format,
 
 		ue_append(text, ", ");
 		ue_append(text, ue_accessor(field));
-		ue_append(text, field->name);
+		ue_append(text, ue_field_name(format, field));
 		ue_append(text, ue_accessor_end(field));
 	}
 }
@@ -468,15 +467,16 @@ char *ue_format_print_fmt(const struct ue_format *format)
 
 static void ue_write_text(const struct ue_format *format, struct ue_text *text)
 {
-	ue_append(text, format->name);
+	ue_append(text, ue_format_name(format));
 	for (int i = 0; i < format->nr_fields; i++) {
 		const struct ue_field *field = &format->fields[i];
+		const char *type = ue_field_type(format, field);
 
 		ue_append(text, i ? "; " : " ");
-		ue_append(text, field->type);
+		ue_append(text, type);
 		ue_append(text, " ");
-		ue_append(text, field->name);
-		if (strstarts(field->type, "struct ")) {
+		ue_append(text, ue_field_name(format, field));
+		if (strstarts(type, "struct ")) {
 			ue_append(text, " ");
 			ue_append_number(text, field->size);
 		}

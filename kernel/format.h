@@ -28,45 +28,71 @@ enum ue_field_kind {
 
 /**
  * struct ue_field - one field of a payload
- * @type: as registered, its words with one space between
- * @name: as registered
- * @print: the conversion in the print format, such as "%d"
  * @offset: from the start of the payload, bytes
  * @size: of the field itself, bytes
+ * @type: where its text is, see ue_field_type()
+ * @name: where its text is, see ue_field_name()
  * @length: elements of a char array, else 0
  * @place: where the bytes are
  * @kind: how they read
- * @is_signed: what the format file says
  */
 struct ue_field {
-	const char *type;
-	const char *name;
-	const char *print;
 	u32 offset;
 	u32 size;
+	u16 type;
+	u16 name;
 	u16 length;
 	u8 place;
 	u8 kind;
-	bool is_signed;
 };
 
 /**
  * struct ue_format - a parsed command; constant once parsed
- * @name: of the event
  * @size: of a payload's fixed part, bytes
- * @nr_locations: fields with a @place other than UE_PLACE_HERE
  * @nr_fields: how many fields
+ * @nr_locations: fields with a @place other than UE_PLACE_HERE
+ * @name: of the event, see ue_format_name()
+ * @bytes: of memory that it takes
  * @fields: in the order of the command
  *
- * One allocation: the text that the pointers lead to stands behind @fields.
+ * Names and types are text that stands behind @fields, as so many bytes from the
+ * start: a copy of all the bytes is the same format.
  */
 struct ue_format {
-	const char *name;
 	u32 size;
-	u16 nr_locations;
 	u16 nr_fields;
+	u16 nr_locations;
+	u16 name;
+	u16 bytes;
 	struct ue_field fields[];
 };
+
+/* ue_format_name() - the name of the event. */
+static inline const char *ue_format_name(const struct ue_format *format)
+{
+	return (const char *)format + format->name;
+}
+
+/* ue_field_type() - as registered, its words with one space between. */
+static inline const char *ue_field_type(const struct ue_format *format,
+					const struct ue_field *field)
+{
+	return (const char *)format + field->type;
+}
+
+/* ue_field_name() - as registered. */
+static inline const char *ue_field_name(const struct ue_format *format,
+					const struct ue_field *field)
+{
+	return (const char *)format + field->name;
+}
+
+/* ue_field_is_signed() - what the format file says of it. */
+static inline bool ue_field_is_signed(const struct ue_format *format,
+				      const struct ue_field *field)
+{
+	return *ue_field_type(format, field) != 'u';
+}
 
 /**
  * ue_format_parse() - read a command

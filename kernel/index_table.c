@@ -11,7 +11,8 @@
 #include "event.h"
 #include "index_table.h"
 
-#define UE_INDEX_ARRAY_FIRST	8
+/* The size of the first array, bytes; each further one is twice as large. */
+#define UE_INDEX_ARRAY_FIRST	32
 
 /* Up to so many events are looked through. */
 #define UE_INDEX_SEARCHED	16
@@ -51,11 +52,23 @@ static u32 ue_index_search(const struct ue_index_array *array,
 	return index;
 }
 
+/* A power of two, which is what kmalloc() would make of any size. */
+static size_t ue_index_array_size(const struct ue_index_array *array)
+{
+	return struct_size(array, events, array->capacity);
+}
+
+/* A power of two as well. */
+static u32 ue_index_nr_slots(const struct ue_index_array *array)
+{
+	return 2 * ue_index_array_size(array) / sizeof(*array->events);
+}
+
 /* The slot of @event, or the one that it would get; at least half are empty. */
 static u32 *ue_index_slot(u32 *slots, const struct ue_index_array *array,
 			  const struct ue_event *event)
 {
-	const u32 mask = 2 * array->capacity - 1;
+	const u32 mask = ue_index_nr_slots(array) - 1;
 	u32 at = hash_ptr(event, 32) & mask;
 
 	while (slots[at] && array->events[slots[at] - 1] != event)
@@ -92,7 +105,7 @@ u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
 /* For an array of which nobody knows yet. Return: NULL without memory. */
 static u32 *ue_index_hash(const struct ue_index_array *array)
 {
-	u32 *slots = kvcalloc(2 * array->capacity, sizeof(*slots),
+	u32 *slots = kvcalloc(ue_index_nr_slots(array), sizeof(*slots),
 			      GFP_KERNEL_ACCOUNT);
 
 	for (u32 i = 0; slots && i < array->nr; i++)
@@ -102,16 +115,16 @@ static u32 *ue_index_hash(const struct ue_index_array *array)
 
 static struct ue_index_array *ue_index_array_create(struct ue_index_array *old)
 {
+	size_t size = old ? 2 * ue_index_array_size(old) : UE_INDEX_ARRAY_FIRST;
 	u32 nr = old ? old->nr : 0;
-	u32 capacity = nr ? 2 * nr : UE_INDEX_ARRAY_FIRST;
 	struct ue_index_array *new;
 
-	new = kvmalloc(struct_size(new, events, capacity), GFP_KERNEL_ACCOUNT);
+	new = kvmalloc(size, GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return NULL;
 	new->outgrown = old;
 	new->nr = nr;
-	new->capacity = capacity;
+	new->capacity = (size - sizeof(*new)) / sizeof(*new->events);
 	if (old)
 		memcpy(new->events, old->events, nr * sizeof(*old->events));
 	return new;

@@ -24,8 +24,9 @@ struct ue_index_array {
  * @lock: held to change the table; nothing is taken inside it
  * @array: index -> event; read without a lock. Arrays that were outgrown stay
  *	until the table is destroyed, so that readers need not be waited for.
- * @slots: a hash table of the events, which has their indexes plus one, and twice
- *	as many slots as @array has room for; NULL as long as there are few
+ * @slots: a hash table of the events, which has their indexes plus one, and more
+ *	than twice as many slots as @array has room for; NULL as long as there are
+ *	few
  */
 struct ue_index_table {
 	struct mutex lock;

@@ -65,7 +65,6 @@ static void ue_print_field(struct trace_seq *seq, const struct ue_field *field,
 {
 	struct ue_span span;
 
-	trace_seq_printf(seq, "%s=", field->name);
 	if (field->offset + field->size > size) {
 		trace_seq_puts(seq, "(cut off)");
 		return;
@@ -101,8 +100,10 @@ static enum print_line_t ue_print(struct trace_iterator *iter, int flags,
 
 	trace_seq_printf(seq, "%s:", ue_event_name(event));
 	for (int i = 0; i < format->nr_fields; i++) {
-		trace_seq_putc(seq, ' ');
-		ue_print_field(seq, &format->fields[i], payload, size);
+		const struct ue_field *field = &format->fields[i];
+
+		trace_seq_printf(seq, " %s=", ue_field_name(format, field));
+		ue_print_field(seq, field, payload, size);
 	}
 	trace_seq_putc(seq, '\n');
 	return trace_handle_return(seq);

@@ -32,7 +32,7 @@ static u32 ue_hash_key(const void *data, u32 length, u32 seed)
 static u32 ue_hash_event(const void *data, u32 length, u32 seed)
 {
 	const struct ue_event *event = data;
-	struct ue_key key = { event->format->name, event->multi };
+	struct ue_key key = { ue_format_name(event->format), event->multi };
 
 	return ue_hash_key(&key, 0, seed);
 }
@@ -43,7 +43,7 @@ static int ue_compare(struct rhashtable_compare_arg *arg, const void *data)
 	const struct ue_key *key = arg->key;
 
 	return key->multi != event->multi ||
-	       strcmp(key->name, event->format->name);
+	       strcmp(key->name, ue_format_name(event->format));
 }
 
 static const struct rhashtable_params ue_params = {
@@ -129,7 +129,7 @@ static const struct ue_event_owner ue_registry_owner = {
 static struct ue_event *ue_registry_find(const struct ue_format *format,
 					 bool multi)
 {
-	struct ue_key key = { format->name, multi };
+	struct ue_key key = { ue_format_name(format), multi };
 	struct rhlist_head *list, *at;
 	struct ue_event *event, *found = NULL;
 
@@ -157,7 +157,8 @@ static struct ue_event *ue_registry_make(struct ue_format *format, bool multi)
 		return ue_event_create(format, NULL, USER_EVENTS_SYSTEM,
 				       &ue_registry_owner);
 
-	name = kasprintf(GFP_KERNEL, "%s.%lx", format->name, ue_next_multi_id);
+	name = kasprintf(GFP_KERNEL, "%s.%lx", ue_format_name(format),
+			 ue_next_multi_id);
 	if (!name)
 		return NULL;
 	event = ue_event_create(format, name, USER_EVENTS_MULTI_SYSTEM,
@@ -169,7 +170,7 @@ static struct ue_event *ue_registry_make(struct ue_format *format, bool multi)
 
 static int ue_registry_link(struct ue_event *event)
 {
-	const struct ue_key key = { event->format->name, event->multi };
+	const struct ue_key key = { ue_format_name(event->format), event->multi };
 	int err;
 
 	err = xa_insert(&ue_by_serial, event->serial, event,
@@ -238,7 +239,7 @@ static struct ue_event *ue_registry_any(const struct ue_key *key)
  */
 static void ue_registry_reap(const struct ue_format *format)
 {
-	const struct ue_key key = { format->name, false };
+	const struct ue_key key = { ue_format_name(format), false };
 	struct ue_event *event = ue_registry_any(&key);
 
 	if (event)

@@ -76,7 +76,7 @@ TEST_CASE("Unloading takes everything back, and loading brings it again") {
 TEST_CASE("The module loads and unloads again and again") {
     Loaded loaded;
     REQUIRE(eventually([] { return unload().ok(); }));
-    for (Rounds rounds(fewer(10, 3), 100, std::chrono::seconds(fewer(15, 3))); rounds.next();) {
+    for (Rounds rounds(fewer(10, 3), 100, std::chrono::seconds(fewer(8, 3))); rounds.next();) {
         INFO("round " << rounds.begun());
         REQUIRE(load() == succeeds());
         if (rounds.begun() % 10 == 0)
@@ -106,7 +106,7 @@ TEST_CASE("The module comes and goes while others read and write dynamic_events"
             read += !read_text(path).empty();
     });
 
-    for (Rounds rounds(fewer(5, 2), 30, std::chrono::seconds(fewer(15, 3))); rounds.next();) {
+    for (Rounds rounds(fewer(5, 2), 30, std::chrono::seconds(fewer(8, 3))); rounds.next();) {
         INFO("round " << rounds.begun());
         const unsigned before = made;
         // Both have been at work with the module there.

@@ -115,22 +115,22 @@ static void ue_type_test(struct kunit *test)
 
 	command = ue_test_printf(test, "e %s f%s", type->type, size_text);
 	KUNIT_ASSERT_EQ(test, ue_test_parse(test, command, &format), 0);
-	KUNIT_EXPECT_STREQ(test, format->name, "e");
+	KUNIT_EXPECT_STREQ(test, ue_format_name(format), "e");
 	KUNIT_ASSERT_EQ(test, format->nr_fields, 1);
 	KUNIT_EXPECT_EQ(test, format->size, type->size);
 	KUNIT_EXPECT_EQ(test, format->nr_locations,
 			type->place != UE_PLACE_HERE);
 
 	field = &format->fields[0];
-	KUNIT_EXPECT_STREQ(test, field->type, type->type);
-	KUNIT_EXPECT_STREQ(test, field->name, "f");
-	KUNIT_EXPECT_STREQ(test, field->print, type->print);
+	KUNIT_EXPECT_STREQ(test, ue_field_type(format, field), type->type);
+	KUNIT_EXPECT_STREQ(test, ue_field_name(format, field), "f");
 	KUNIT_EXPECT_EQ(test, field->offset, 0);
 	KUNIT_EXPECT_EQ(test, field->size, type->size);
 	KUNIT_EXPECT_EQ(test, field->length, type->length);
 	KUNIT_EXPECT_EQ(test, field->place, type->place);
 	KUNIT_EXPECT_EQ(test, field->kind, type->kind);
-	KUNIT_EXPECT_EQ(test, field->is_signed, type->type[0] != 'u');
+	KUNIT_EXPECT_EQ(test, ue_field_is_signed(format, field),
+			type->type[0] != 'u');
 
 	print = ue_test_printf(test, "\"f=%s\", %s", type->print,
 			       type->argument);
@@ -353,7 +353,7 @@ static void ue_longest_command_test(struct kunit *test)
 	memset(command, 'n', UE_COMMAND_MAX);
 	command[UE_COMMAND_MAX] = '\0';
 	KUNIT_ASSERT_EQ(test, ue_test_parse(test, command, &format), 0);
-	KUNIT_EXPECT_STREQ(test, format->name, command);
+	KUNIT_EXPECT_STREQ(test, ue_format_name(format), command);
 	KUNIT_EXPECT_EQ(test, format->nr_fields, 0);
 }
 
@@ -382,7 +382,9 @@ static void ue_every_byte_test(struct kunit *test)
 			continue;
 		}
 		KUNIT_ASSERT_EQ_MSG(test, err, 0, "byte %d", byte);
-		KUNIT_EXPECT_STREQ(test, format->fields[0].name, field + 5);
+		KUNIT_EXPECT_STREQ(test,
+				   ue_field_name(format, &format->fields[0]),
+				   field + 5);
 	}
 }
 
@@ -399,7 +401,8 @@ static void ue_name_test(struct kunit *test)
 		KUNIT_ASSERT_EQ_MSG(test, ue_test_parse(test, ue_test_names[i],
 							&format), 0,
 				    "%s", ue_test_names[i]);
-		KUNIT_EXPECT_STREQ(test, format->name, ue_test_names[i]);
+		KUNIT_EXPECT_STREQ(test, ue_format_name(format),
+				   ue_test_names[i]);
 	}
 }
 
