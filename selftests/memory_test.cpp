@@ -124,7 +124,8 @@ public:
     }
     Guarded(const Guarded&) = delete;
     Guarded& operator=(const Guarded&) = delete;
-    /// An event that is enabled would outlive a test that fails, and keep the module from unloading.
+    /// An event that is enabled would outlive a test that fails, and keep the module from
+    /// unloading.
     ~Guarded() { event_.disable(); }
 
     /// Gives the words beside the bit values that anybody's writing would change.
