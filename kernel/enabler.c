@@ -2,6 +2,7 @@
 /*
  * Sets of enablers: find, insert, erase.
  */
+#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "enabler.h"
@@ -208,7 +209,11 @@ struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
 
 int ue_enablers_init(void)
 {
-	ue_enabler_cache = KMEM_CACHE(ue_enabler, 0);
+	/* The unit tests have one, and are a module of their own. */
+	ue_enabler_cache = kmem_cache_create(module_name(THIS_MODULE),
+					     sizeof(struct ue_enabler),
+					     __alignof__(struct ue_enabler), 0,
+					     NULL);
 	return ue_enabler_cache ? 0 : -ENOMEM;
 }
 
