@@ -9,8 +9,10 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/hugetlb_inline.h>
 #include <linux/jiffies.h>
 #include <linux/mempool.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
@@ -48,6 +50,9 @@ struct ue_fork {
 static struct tracepoint *ue_fork_tracepoint;
 static mempool_t *ue_fork_pool;
 
+/* Its own: programs can hinder what runs there for as long as they like. */
+static struct workqueue_struct *ue_fork_workqueue;
+
 static void ue_fork_know(struct work_struct *work)
 {
 	struct ue_fork *fork = container_of(work, struct ue_fork, work);
@@ -65,7 +70,7 @@ static int ue_fork_know_anyway(struct ue_fork *fork)
 	INIT_WORK(&fork->work, ue_fork_know);
 	ue_fork_know(&fork->work);
 	if (fork->err == -EINTR) {
-		queue_work(system_unbound_wq, &fork->work);
+		queue_work(ue_fork_workqueue, &fork->work);
 		flush_work(&fork->work);
 	}
 	return fork->err;
@@ -102,6 +107,27 @@ static int ue_fork_know_at_last(struct ue_fork *fork)
 	return err;
 }
 
+/*
+ * Was there nothing to share when the memory was copied? Then what the child has
+ * a share of was registered since, by another thread of its parent. The kernel
+ * tells of no other kind of memory that it copies it as it does of this.
+ */
+static bool ue_fork_had_nothing(struct ue_fork *fork)
+{
+	struct vm_area_struct *area;
+	bool told;
+
+	if (!fork->share.told_by)
+		return false;
+	if (mmap_read_lock_killable(fork->mm))
+		return true;
+	area = vma_lookup(fork->mm, fork->share.told_by);
+	told = area && area->anon_vma && is_cow_mapping(area->vm_flags) &&
+	       !(area->vm_flags & VM_WIPEONFORK) && !is_vm_hugetlb_page(area);
+	mmap_read_unlock(fork->mm);
+	return told;
+}
+
 static void ue_fork_task_work(struct callback_head *task_work)
 {
 	struct ue_fork *fork = container_of(task_work, struct ue_fork,
@@ -109,7 +135,8 @@ static void ue_fork_task_work(struct callback_head *task_work)
 
 	fork->mm = current->mm;
 	/* No address space: killed before it has run. */
-	if (fork->mm && !ue_fork_know_at_last(fork))
+	if (fork->mm && !ue_fork_had_nothing(fork) &&
+	    !ue_fork_know_at_last(fork))
 		ue_fork_settle(fork);
 	else
 		ue_share_drop(fork->share.set);
@@ -151,7 +178,7 @@ static void ue_find_tracepoint(struct tracepoint *tracepoint, void *data)
 
 int ue_fork_init(void)
 {
-	int err;
+	int err = -ENOMEM;
 
 	for_each_kernel_tracepoint(ue_find_tracepoint, NULL);
 	if (!ue_fork_tracepoint) {
@@ -161,11 +188,20 @@ int ue_fork_init(void)
 	ue_fork_pool = mempool_create_kmalloc_pool(UE_FORKS_RESERVED,
 						   sizeof(struct ue_fork));
 	if (!ue_fork_pool)
-		return -ENOMEM;
+		return err;
+	ue_fork_workqueue = alloc_workqueue("user_events_fork", WQ_UNBOUND, 0);
+	if (!ue_fork_workqueue)
+		goto no_workqueue;
 	err = tracepoint_probe_register(ue_fork_tracepoint, ue_fork_probe,
 					NULL);
 	if (err)
-		mempool_destroy(ue_fork_pool);
+		goto no_probe;
+	return 0;
+
+no_probe:
+	destroy_workqueue(ue_fork_workqueue);
+no_workqueue:
+	mempool_destroy(ue_fork_pool);
 	return err;
 }
 
@@ -176,5 +212,6 @@ void ue_fork_exit(void)
 	tracepoint_synchronize_unregister();
 	/* A child may have dropped its share, and be about to free its record. */
 	synchronize_rcu_tasks();
+	destroy_workqueue(ue_fork_workqueue);
 	mempool_destroy(ue_fork_pool);
 }

@@ -297,6 +297,7 @@ static bool ue_take_share(struct ue_process *process, struct ue_share *share)
 	share->changes = smp_load_acquire(&set->changes);
 	/* Pairs with ue_worker_done(). */
 	share->stale = smp_load_acquire(&process->behind);
+	share->told_by = 0;
 	return true;
 }
 
@@ -366,7 +367,8 @@ static void ue_drop_old_note(struct ue_process *process)
  * mmap_lock for writing, so that no bit is written and no registration begins or
  * ends: the set of this moment is what belongs to the child's copy, whose bits
  * are right but for what is left to a worker, or is changed from here on. A fork
- * that has no stack where it was leaves no note, nor does one without memory.
+ * that has no stack where it was leaves no note, nor does one without memory, nor
+ * one of a set without enablers.
  */
 static void ue_note_fork(struct ue_process *process)
 {
@@ -380,8 +382,10 @@ static void ue_note_fork(struct ue_process *process)
 	ue_drop_old_note(process);
 	/* Reclaim may wait for what goes on here. */
 	note = kmalloc(sizeof(*note), GFP_NOWAIT | __GFP_NOWARN);
-	if (!note)
+	if (!note) {
+		WRITE_ONCE(process->notes_missing, true);
 		return;
+	}
 	spin_lock(&process->lock);
 	left = ue_leave_note(process, note);
 	spin_unlock(&process->lock);
@@ -408,6 +412,18 @@ static const struct mmu_interval_notifier_ops ue_notifier_ops = {
 	.invalidate = ue_invalidate,
 };
 
+/* Where no note was left. */
+static bool ue_take_present_share(struct ue_process *process,
+				  struct ue_share *share)
+{
+	if (!ue_take_share(process, share))
+		return false;
+	share->stale = true;
+	if (!READ_ONCE(process->notes_missing))
+		share->told_by = process->notifier.interval_tree.start;
+	return true;
+}
+
 /* It is known as long as it has a user, which the caller is. */
 struct ue_process *ue_process_find_current(void)
 {
@@ -424,11 +440,8 @@ bool ue_process_share(struct ue_share *share)
 	if (!process)
 		return false;
 	spin_lock(&process->lock);
-	shared = ue_take_noted_share(process, share);
-	if (!shared) {
-		shared = ue_take_share(process, share);
-		share->stale = true;
-	}
+	shared = ue_take_noted_share(process, share) ||
+		 ue_take_present_share(process, share);
 	spin_unlock(&process->lock);
 	return shared;
 }

@@ -32,6 +32,7 @@ struct ue_enabler_set;
  * @expected: its place among those that are waited for, while @behind
  * @notes: of forks under way, or failed; protected by @lock
  * @nr_notes: how many of them are not going to end; protected by @lock
+ * @notes_missing: there was no memory for one
  * @behind: it is to be brought up to date, or is just being; changed with
  *	ue_enabler_mutex held
  * @unexpected: how often it is not going to be waited for
@@ -55,6 +56,7 @@ struct ue_process {
 	struct list_head expected;
 	struct hlist_head notes;
 	u8 nr_notes;
+	bool notes_missing;
 	bool behind;
 	bool again;
 	u8 unexpected;
@@ -74,11 +76,14 @@ static inline struct mm_struct *ue_process_mm(const struct ue_process *process)
  * @set: the set
  * @changes: of the set, at the fork
  * @stale: the copied memory may be behind the events
+ * @told_by: 0, or an address: if the child has a copy of what was there, the set
+ *	had no enablers when the memory was copied
  */
 struct ue_share {
 	struct ue_enabler_set *set;
 	unsigned int changes;
 	bool stale;
+	unsigned long told_by;
 };
 
 /**
@@ -141,7 +146,7 @@ bool ue_process_lock_own_set(struct ue_process *process);
  * @share: set to it, for ue_process_know() or ue_share_drop()
  *
  * It is the set as it was when the current fork copied the memory; where that is
- * not known, as it is now, and @share->stale.
+ * not known, as it is now, with @share->stale and @share->told_by.
  *
  * Context: any; sleeps not.
  * Return: false when there is nothing to share.

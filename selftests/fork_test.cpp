@@ -548,6 +548,30 @@ TEST_CASE("A child has the registrations and bits of when its memory was copied"
     CHECK(seen.word_at_last == 0);
 }
 
+TEST_CASE("A child has nothing of when nothing was registered as its memory was copied") {
+    const auto registered_since = [] {
+        Word word{0};
+        DataFile file;
+        const Event event(unique_name("nothing"));
+        StoppedFork fork(word, file);
+        int wrong = file.register_event(&word, 0, event.name()) != succeeds();
+        const Enabled enabled{event};
+        wrong += word != 1;
+        const auto& seen = fork.go_on();
+        return wrong + (seen.word != 0) + (seen.unregistered != fails(ENOENT));
+    };
+    SECTION("by a process that has never registered any") {
+        CHECK(in_child(registered_since) == 0);
+    }
+    SECTION("by one that has") {
+        Word word{0};
+        DataFile file;
+        REQUIRE(file.register_event(&word, 0, unique_name("before")) == succeeds());
+        REQUIRE(file.unregister(&word, 0) == succeeds());
+        CHECK(registered_since() == 0);
+    }
+}
+
 TEST_CASE("A child follows what changes between the copying of its memory and its beginning") {
     const bool unregistered = GENERATE(false, true);
     CAPTURE(unregistered);
