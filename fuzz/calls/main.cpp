@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// calls [--seconds N] [--seed N] [--replay] FILE...
-//
-// Runs the inputs in the files, and then, for so many seconds, what becomes of them by small
-// changes; keeps those that reach something new in the module. With --replay it runs the inputs
-// alone, and tells of each operation what it was answered.
+// Runs the inputs in files, and then, for so many seconds, what becomes of them by small changes;
+// keeps those that reach something new in the module. With --replay it runs the inputs alone, and
+// tells of each operation what it was answered.
 //
 // Each input is told to the host before it is run: where the kernel complains, it came from the
 // last one. On stdout is a TAP of one test, with comments:
@@ -14,6 +12,8 @@
 #include "corpus.hpp"
 #include "program.hpp"
 #include "text_file.hpp"
+
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -37,22 +37,6 @@ struct Options {
     bool replay = false;
     std::vector<std::string> files;
 };
-
-Options parse_options(int argc, char* argv[]) {
-    Options options;
-    for (int i = 1; i < argc; i++) {
-        const std::string_view word = argv[i];
-        if (word == "--replay")
-            options.replay = true;
-        else if (word == "--seconds" && i + 1 < argc)
-            options.seconds = static_cast<unsigned>(std::stoul(argv[++i]));
-        else if (word == "--seed" && i + 1 < argc)
-            options.seed = static_cast<unsigned>(std::stoul(argv[++i]));
-        else
-            options.files.emplace_back(word);
-    }
-    return options;
-}
 
 void hangs(int) {
     static constexpr char text[] =
@@ -209,7 +193,14 @@ private:
 } // namespace
 
 int main(int argc, char* argv[]) {
-    const Options options = parse_options(argc, argv);
+    Options options;
+    CLI::App app("Fuzzes the system calls of user_events");
+    app.add_option("--seconds", options.seconds, "how long to change inputs");
+    app.add_option("--seed", options.seed, "of the random numbers");
+    app.add_flag("--replay", options.replay, "only run the inputs, and tell what comes of them");
+    app.add_option("file", options.files, "inputs to begin with")->check(CLI::ExistingPath);
+    CLI11_PARSE(app, argc, argv);
+
     std::signal(SIGALRM, hangs);
     // A child may have ended before it is told to.
     std::signal(SIGPIPE, SIG_IGN);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// stress [--seconds N] [--seed N]
-//
 // Programs that use user events in every way side by side, killed at any time, while administrators
 // switch, filter and trace the events; in rounds. After each the bits of those left must be right,
 // every record accounted for, and nothing left but what can be deleted; then the module is unloaded
@@ -12,6 +10,8 @@
 #include "module.hpp"
 #include "program.hpp"
 #include "text_file.hpp"
+
+#include <CLI/CLI.hpp>
 
 #include <csignal>
 #include <ctime>
@@ -186,21 +186,20 @@ void reload(const std::string& name) {
     verdict(module::load().ok(), name + ": the module loads again");
 }
 
-unsigned number_after(const std::string& option, int argc, char* argv[], unsigned otherwise) {
-    for (int i = 1; i + 1 < argc; i++)
-        if (argv[i] == option)
-            return static_cast<unsigned>(std::stoul(argv[i + 1]));
-    return otherwise;
-}
-
 } // namespace
 
 int main(int argc, char* argv[]) {
-    if (argc == 2 && std::string_view(argv[1]) == "--briefly")
+    bool briefly = false;
+    unsigned seconds = 20;
+    auto seed = static_cast<unsigned>(time(nullptr) % 1000000);
+    CLI::App app("Does everything at once that can be done with user_events");
+    app.add_flag("--briefly", briefly, "register a few events, and end");
+    app.add_option("--seconds", seconds, "how long");
+    app.add_option("--seed", seed, "of the random numbers; otherwise it is the time's");
+    CLI11_PARSE(app, argc, argv);
+    if (briefly)
         return run_briefly();
-    const std::chrono::seconds duration(number_after("--seconds", argc, argv, 20));
-    const unsigned seed =
-        number_after("--seed", argc, argv, static_cast<unsigned>(time(nullptr) % 1000000));
+    const std::chrono::seconds duration(seconds);
     std::cout << "# seed " << seed << std::endl;
 
     const Mapping shared((sizeof(World) + page_size - 1) / page_size, PROT_READ | PROT_WRITE,
