@@ -2,7 +2,6 @@
 /*
  * Sets of enablers: find, insert, erase.
  */
-#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "enabler.h"
@@ -15,12 +14,9 @@
 /* Protects all enablers, sets of them and address spaces; see enabler.h. */
 DEFINE_MUTEX(ue_enabler_mutex);
 
-/* There are many, of a size for which kmalloc() would give more. */
-static struct kmem_cache *ue_enabler_cache;
-
 static struct ue_enabler *ue_enabler_create(gfp_t gfp)
 {
-	struct ue_enabler *enabler = kmem_cache_alloc(ue_enabler_cache, gfp);
+	struct ue_enabler *enabler = kzalloc(sizeof(*enabler), gfp);
 
 	if (enabler)
 		ue_tally(UE_TALLY_ENABLERS, 1);
@@ -30,7 +26,7 @@ static struct ue_enabler *ue_enabler_create(gfp_t gfp)
 static void ue_enabler_free(struct ue_enabler *enabler)
 {
 	ue_tally(UE_TALLY_ENABLERS, -1);
-	kmem_cache_free(ue_enabler_cache, enabler);
+	kfree(enabler);
 }
 
 struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
@@ -205,19 +201,4 @@ struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
 	set->nr--;
 	ue_enabler_free(enabler);
 	return event;
-}
-
-int ue_enablers_init(void)
-{
-	/* The unit tests have one, and are a module of their own. */
-	ue_enabler_cache = kmem_cache_create(module_name(THIS_MODULE),
-					     sizeof(struct ue_enabler),
-					     __alignof__(struct ue_enabler), 0,
-					     NULL);
-	return ue_enabler_cache ? 0 : -ENOMEM;
-}
-
-void ue_enablers_exit(void)
-{
-	kmem_cache_destroy(ue_enabler_cache);
 }

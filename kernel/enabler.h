@@ -62,12 +62,6 @@ struct ue_enabler_set {
 	struct hlist_head processes;
 };
 
-/* ue_enablers_init() - begin. Return: 0 or -ENOMEM. */
-int ue_enablers_init(void);
-
-/* ue_enablers_exit() - end; there are no enablers any more. */
-void ue_enablers_exit(void);
-
 /* Return: a set of one share without enablers, or NULL. */
 struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp);
 

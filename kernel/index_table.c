@@ -11,8 +11,12 @@
 #include "event.h"
 #include "index_table.h"
 
-/* The size of the first array, bytes; each further one is twice as large. */
+/*
+ * The size of the first array, bytes, and how much larger each further one is:
+ * those that are outgrown stay, and are then a third of it in all.
+ */
 #define UE_INDEX_ARRAY_FIRST	32
+#define UE_INDEX_GROWTH		4
 
 /* Up to so many events are looked through. */
 #define UE_INDEX_SEARCHED	16
@@ -65,7 +69,7 @@ static u32 ue_index_nr_slots(const struct ue_index_array *array)
 }
 
 /* The slot of @event, or the one that it would get; at least half are empty. */
-static u32 *ue_index_slot(u32 *slots, const struct ue_index_array *array,
+static u16 *ue_index_slot(u16 *slots, const struct ue_index_array *array,
 			  const struct ue_event *event)
 {
 	const u32 mask = ue_index_nr_slots(array) - 1;
@@ -81,7 +85,7 @@ static u32 ue_index_of(struct ue_index_table *table,
 		       const struct ue_event *event)
 {
 	struct ue_index_array *array = table->array;
-	u32 slot;
+	u16 slot;
 
 	lockdep_assert_held(&table->lock);
 	if (!array)
@@ -103,9 +107,9 @@ u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
 }
 
 /* For an array of which nobody knows yet. Return: NULL without memory. */
-static u32 *ue_index_hash(const struct ue_index_array *array)
+static u16 *ue_index_hash(const struct ue_index_array *array)
 {
-	u32 *slots = kvcalloc(ue_index_nr_slots(array), sizeof(*slots),
+	u16 *slots = kvcalloc(ue_index_nr_slots(array), sizeof(*slots),
 			      GFP_KERNEL_ACCOUNT);
 
 	for (u32 i = 0; slots && i < array->nr; i++)
@@ -115,7 +119,8 @@ static u32 *ue_index_hash(const struct ue_index_array *array)
 
 static struct ue_index_array *ue_index_array_create(struct ue_index_array *old)
 {
-	size_t size = old ? 2 * ue_index_array_size(old) : UE_INDEX_ARRAY_FIRST;
+	size_t size = old ? UE_INDEX_GROWTH * ue_index_array_size(old) :
+			    UE_INDEX_ARRAY_FIRST;
 	u32 nr = old ? old->nr : 0;
 	struct ue_index_array *new;
 
@@ -134,7 +139,7 @@ static struct ue_index_array *ue_index_array_create(struct ue_index_array *old)
 static struct ue_index_array *ue_index_grow(struct ue_index_table *table)
 {
 	struct ue_index_array *array = table->array;
-	u32 *slots = NULL;
+	u16 *slots = NULL;
 
 	if (array && array->nr < array->capacity)
 		return array;
@@ -159,7 +164,8 @@ static int ue_index_add(struct ue_index_table *table, struct ue_event *event)
 {
 	struct ue_index_array *array = ue_index_grow(table);
 
-	if (!array)
+	/* There can't be so many: tracing has no numbers for them. */
+	if (!array || WARN_ON_ONCE(array->nr == U16_MAX))
 		return -ENOMEM;
 	ue_event_get(event);
 	if (table->slots)

@@ -31,7 +31,7 @@ struct ue_index_array {
 struct ue_index_table {
 	struct mutex lock;
 	struct ue_index_array *array;
-	u32 *slots;
+	u16 *slots;
 };
 
 void ue_index_table_init(struct ue_index_table *table);

@@ -466,22 +466,13 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *word,
 
 int ue_registrations_init(void)
 {
-	int err = ue_enablers_init();
+	int err = ue_processes_init();
 
 	if (err)
 		return err;
-	err = ue_processes_init();
-	if (err)
-		goto no_processes;
 	err = ue_workers_init(ue_registrations_settle);
 	if (err)
-		goto no_workers;
-	return 0;
-
-no_workers:
-	ue_processes_exit();
-no_processes:
-	ue_enablers_exit();
+		ue_processes_exit();
 	return err;
 }
 
@@ -490,5 +481,4 @@ void ue_registrations_exit(void)
 	/* Nothing is started from here on; workers hold address spaces. */
 	ue_workers_exit();
 	ue_processes_exit();
-	ue_enablers_exit();
 }

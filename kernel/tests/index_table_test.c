@@ -11,7 +11,7 @@
 #include "../index_table.h"
 #include "event_stub.h"
 
-/* The array grows at 2, 6, 14, ... */
+/* The array grows at 2, 14, 62, ... */
 #define UE_TEST_EVENTS		1100
 #define UE_TEST_RACING		200
 #define UE_TEST_CLAIMERS	3
