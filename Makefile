@@ -96,15 +96,17 @@ coverage: ## say which lines of the module these tests reach, and which not
 	@selftests/coverage/report 95 build/coverage $(results)/coverage/*/fetch.tap
 
 # All there is, in two guests side by side that take equally long, for which grace
-# periods need not be. What unloads the module for good comes last in each. bpftrace
+# periods need not be, nor large buffers of each instance. What unloads the module for
+# good comes last in each. bpftrace
 # needs the kernel's types, as BTF or as headers, and this kernel comes without.
 debug_tests = $(filter-out %/tools_bpftrace_test,$(tests))
 debug_tests_1 = $(debug_first:%=build/selftests/%_test) build/selftests/debug/fault_test
 debug_tests_2 = selftests/vm/kunit $(kselftests) $(filter-out $(debug_tests_1),$(debug_tests))
-debug_first := trigger switching tools tools_perf tools_trace_cmd recorders module exec
+debug_first := trigger switching tools tools_perf tools_trace_cmd recorders module exec \
+	scale
 run_on_debug = rm -rf $(results)/$1; \
 	$(foreach part,1 2,selftests/vm/run --timeout 600 $(tools:%=--add %) \
-		--append rcupdate.rcu_expedited=1 \
+		--append "rcupdate.rcu_expedited=1 trace_buf_size=256k" \
 		--module build/$1/user_events.ko \
 		--add build/$1/user_events_test.ko=/user_events_test.ko \
 		--results $(results)/$1/$(part) debug $(debug_tests_$(part)) \

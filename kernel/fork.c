@@ -176,33 +176,37 @@ static void ue_find_tracepoint(struct tracepoint *tracepoint, void *data)
 		ue_fork_tracepoint = tracepoint;
 }
 
+int ue_fork_records_init(void)
+{
+	ue_fork_pool = mempool_create_kmalloc_pool(UE_FORKS_RESERVED,
+						   sizeof(struct ue_fork));
+	if (!ue_fork_pool)
+		return -ENOMEM;
+	ue_fork_workqueue = alloc_workqueue("user_events_fork", WQ_UNBOUND, 0);
+	if (!ue_fork_workqueue) {
+		mempool_destroy(ue_fork_pool);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void ue_fork_records_exit(void)
+{
+	/* A child may have dropped its share, and be about to free its record. */
+	synchronize_rcu_tasks();
+	destroy_workqueue(ue_fork_workqueue);
+	mempool_destroy(ue_fork_pool);
+}
+
 int ue_fork_init(void)
 {
-	int err = -ENOMEM;
-
 	for_each_kernel_tracepoint(ue_find_tracepoint, NULL);
 	if (!ue_fork_tracepoint) {
 		pr_err("this kernel lacks the tracepoint sched_process_fork\n");
 		return -ENOENT;
 	}
-	ue_fork_pool = mempool_create_kmalloc_pool(UE_FORKS_RESERVED,
-						   sizeof(struct ue_fork));
-	if (!ue_fork_pool)
-		return err;
-	ue_fork_workqueue = alloc_workqueue("user_events_fork", WQ_UNBOUND, 0);
-	if (!ue_fork_workqueue)
-		goto no_workqueue;
-	err = tracepoint_probe_register(ue_fork_tracepoint, ue_fork_probe,
-					NULL);
-	if (err)
-		goto no_probe;
-	return 0;
-
-no_probe:
-	destroy_workqueue(ue_fork_workqueue);
-no_workqueue:
-	mempool_destroy(ue_fork_pool);
-	return err;
+	return tracepoint_probe_register(ue_fork_tracepoint, ue_fork_probe,
+					 NULL);
 }
 
 /* A child that has still to run has a share of a set, which holds the module. */
@@ -210,8 +214,4 @@ void ue_fork_exit(void)
 {
 	tracepoint_probe_unregister(ue_fork_tracepoint, ue_fork_probe, NULL);
 	tracepoint_synchronize_unregister();
-	/* A child may have dropped its share, and be about to free its record. */
-	synchronize_rcu_tasks();
-	destroy_workqueue(ue_fork_workqueue);
-	mempool_destroy(ue_fork_pool);
 }

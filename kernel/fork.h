@@ -5,7 +5,22 @@
 #ifndef UE_FORK_H
 #define UE_FORK_H
 
-/* Return: 0, or -ENOENT when the kernel tells nothing of forks. */
+/* ue_fork_records_init() - begin, before all else. Return: 0 or -ENOMEM. */
+int ue_fork_records_init(void);
+
+/*
+ * ue_fork_records_exit() - end, after all else
+ *
+ * Waits for whoever has given back his reference to the module, in its own code,
+ * and has a few instructions of that still to go.
+ */
+void ue_fork_records_exit(void);
+
+/*
+ * ue_fork_init() - take part in forks
+ *
+ * Return: 0; -ENOENT when the kernel tells nothing of forks; -ENOMEM.
+ */
 int ue_fork_init(void);
 void ue_fork_exit(void);
 

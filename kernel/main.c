@@ -5,7 +5,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
-#include <linux/rcupdate.h>
 
 #include "data_file.h"
 #include "dynamic_events.h"
@@ -23,6 +22,7 @@ static const struct ue_part {
 	int (*init)(void);
 	void (*exit)(void);
 } ue_parts[] = {
+	{ "records of forks",	ue_fork_records_init,	ue_fork_records_exit },
 	{ "registrations",	ue_registrations_init,	ue_registrations_exit },
 	{ "forks",		ue_fork_init,		ue_fork_exit },
 	{ "registry",		ue_registry_init,	ue_registry_exit },
@@ -36,11 +36,6 @@ static void ue_exit_parts(int nr)
 {
 	while (nr--)
 		ue_parts[nr].exit();
-	/*
-	 * A part gives back its reference to the module in its own code; this
-	 * waits for whoever has still a few instructions of it to go.
-	 */
-	synchronize_rcu_tasks();
 	ue_tally_check();
 }
 
