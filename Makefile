@@ -96,9 +96,9 @@ coverage: ## say which lines of the module these tests reach, and which not
 	@selftests/coverage/report 95 build/coverage $(results)/coverage/*/fetch.tap
 
 # All there is, in two guests side by side that take equally long, for which grace
-# periods need not be, nor large buffers of each instance. What unloads the module for
-# good comes last in each. bpftrace
-# needs the kernel's types, as BTF or as headers, and this kernel comes without.
+# periods need not be, nor large buffers. What unloads the module for good comes last in
+# each. bpftrace needs the kernel's types, as BTF or as headers, and this kernel comes
+# without.
 debug_tests = $(filter-out %/tools_bpftrace_test,$(tests))
 debug_tests_1 = $(debug_first:%=build/selftests/%_test) build/selftests/debug/fault_test
 debug_tests_2 = selftests/vm/kunit $(kselftests) $(filter-out $(debug_tests_1),$(debug_tests))
