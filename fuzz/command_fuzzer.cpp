@@ -88,6 +88,17 @@ bool same(const ue_format& a, const ue_format& b) {
            a.nr_locations == b.nr_locations;
 }
 
+/// As many bytes as it says are all that the format needs, wherever they are.
+void check_copy(const ue_format& format, const std::string& command) {
+    const std::unique_ptr<char[]> copy(new char[format.bytes]);
+    std::memcpy(copy.get(), &format, format.bytes);
+    const auto& copied = *reinterpret_cast<const ue_format*>(copy.get());
+    require(same(format, copied), "a copy is the same format", command);
+    for (const auto make : {ue_format_text, ue_format_print_fmt})
+        require(std::string_view(Text(make(&format)).get()) == Text(make(&copied)).get(),
+                "a copy has the same texts", command);
+}
+
 /// The canonical text means the same, and is its own canonical text.
 void check_text(const ue_format& format, const std::string& command) {
     const Text text(ue_format_text(&format));
@@ -229,6 +240,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_without_memory(parsed, command);
     if (parsed.error == 0) {
         check_layout(*parsed.format, command);
+        check_copy(*parsed.format, command);
         check_text(*parsed.format, command);
         check_equality(parsed, command);
         check_payload(*parsed.format, payload, command);

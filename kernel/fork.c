@@ -18,7 +18,6 @@
 #include <linux/string.h>
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>
-#include <linux/workqueue.h>
 
 #include "enabler.h"
 #include "fork.h"
@@ -34,46 +33,46 @@
 /**
  * struct ue_fork - what a child is to do
  * @task_work: does it, in the child
- * @work: the part of it that a pending signal would hinder
- * @mm: of the child
  * @share: of the parent's set
- * @err: what came of @work
  */
 struct ue_fork {
 	struct callback_head task_work;
-	struct work_struct work;
-	struct mm_struct *mm;
 	struct ue_share share;
-	int err;
 };
 
 static struct tracepoint *ue_fork_tracepoint;
 static mempool_t *ue_fork_pool;
 
-/* Its own: programs can hinder what runs there for as long as they like. */
-static struct workqueue_struct *ue_fork_workqueue;
-
-static void ue_fork_know(struct work_struct *work)
+/*
+ * Signals are pending when one was sent to the child before it has run. The
+ * kernel makes no address space's first notifier known then, which is nothing
+ * that a signal should hinder: those are put aside meanwhile.
+ */
+static int ue_fork_know(struct ue_fork *fork)
 {
-	struct ue_fork *fork = container_of(work, struct ue_fork, work);
+	int err;
 
-	fork->err = ue_process_know(fork->mm, fork->share.set);
+	clear_thread_flag(TIF_SIGPENDING);
+	clear_notify_signal();
+	err = ue_process_know(current->mm, fork->share.set);
+	spin_lock_irq(&current->sighand->siglock);
+	recalc_sigpending();
+	spin_unlock_irq(&current->sighand->siglock);
+	return err;
 }
 
-/*
- * Signals are pending when one was sent to the child before it has run; a
- * worker has none. The child has nothing to wait for in that but its own
- * address space.
- */
-static int ue_fork_know_anyway(struct ue_fork *fork)
+/* Where there is no memory, the child does not begin before there is some. */
+static int ue_fork_know_at_last(struct ue_fork *fork)
 {
-	INIT_WORK(&fork->work, ue_fork_know);
-	ue_fork_know(&fork->work);
-	if (fork->err == -EINTR) {
-		queue_work(ue_fork_workqueue, &fork->work);
-		flush_work(&fork->work);
+	int err = -EINTR;
+
+	while (!fatal_signal_pending(current)) {
+		err = ue_fork_know(fork);
+		if (err != -ENOMEM && err != -EINTR)
+			break;
+		schedule_timeout_killable(UE_FORK_RETRY);
 	}
-	return fork->err;
+	return err;
 }
 
 /*
@@ -86,7 +85,7 @@ static void ue_fork_settle(struct ue_fork *fork)
 	bool stale;
 
 	mutex_lock(&ue_enabler_mutex);
-	process = ue_process_find(fork->mm);
+	process = ue_process_find(current->mm);
 	stale = fork->share.stale ||
 		fork->share.changes != process->set->changes;
 	mutex_unlock(&ue_enabler_mutex);
@@ -95,36 +94,25 @@ static void ue_fork_settle(struct ue_fork *fork)
 		schedule_timeout_killable(UE_FORK_RETRY);
 }
 
-/* Where there is no memory, the child does not begin before there is some. */
-static int ue_fork_know_at_last(struct ue_fork *fork)
-{
-	int err = ue_fork_know_anyway(fork);
-
-	while (err == -ENOMEM && !fatal_signal_pending(current)) {
-		schedule_timeout_killable(UE_FORK_RETRY);
-		err = ue_fork_know_anyway(fork);
-	}
-	return err;
-}
-
 /*
  * Was there nothing to share when the memory was copied? Then what the child has
  * a share of was registered since, by another thread of its parent. The kernel
  * tells of no other kind of memory that it copies it as it does of this.
  */
-static bool ue_fork_had_nothing(struct ue_fork *fork)
+static bool ue_fork_had_nothing(const struct ue_fork *fork)
 {
+	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *area;
 	bool told;
 
 	if (!fork->share.told_by)
 		return false;
-	if (mmap_read_lock_killable(fork->mm))
+	if (mmap_read_lock_killable(mm))
 		return true;
-	area = vma_lookup(fork->mm, fork->share.told_by);
+	area = vma_lookup(mm, fork->share.told_by);
 	told = area && area->anon_vma && is_cow_mapping(area->vm_flags) &&
 	       !(area->vm_flags & VM_WIPEONFORK) && !is_vm_hugetlb_page(area);
-	mmap_read_unlock(fork->mm);
+	mmap_read_unlock(mm);
 	return told;
 }
 
@@ -133,9 +121,8 @@ static void ue_fork_task_work(struct callback_head *task_work)
 	struct ue_fork *fork = container_of(task_work, struct ue_fork,
 					    task_work);
 
-	fork->mm = current->mm;
 	/* No address space: killed before it has run. */
-	if (fork->mm && !ue_fork_had_nothing(fork) &&
+	if (current->mm && !ue_fork_had_nothing(fork) &&
 	    !ue_fork_know_at_last(fork))
 		ue_fork_settle(fork);
 	else
@@ -180,21 +167,13 @@ int ue_fork_records_init(void)
 {
 	ue_fork_pool = mempool_create_kmalloc_pool(UE_FORKS_RESERVED,
 						   sizeof(struct ue_fork));
-	if (!ue_fork_pool)
-		return -ENOMEM;
-	ue_fork_workqueue = alloc_workqueue("user_events_fork", WQ_UNBOUND, 0);
-	if (!ue_fork_workqueue) {
-		mempool_destroy(ue_fork_pool);
-		return -ENOMEM;
-	}
-	return 0;
+	return ue_fork_pool ? 0 : -ENOMEM;
 }
 
 void ue_fork_records_exit(void)
 {
 	/* A child may have dropped its share, and be about to free its record. */
 	synchronize_rcu_tasks();
-	destroy_workqueue(ue_fork_workqueue);
 	mempool_destroy(ue_fork_pool);
 }
 

@@ -282,13 +282,19 @@ static int ue_parse_field(struct ue_reader *reader, struct ue_format *format)
 	return 0;
 }
 
+/* No more than so many: what is not blank between semicolons. */
 static size_t ue_count_fields(const char *command)
 {
-	size_t nr = 1;
+	bool blank = true;
+	size_t nr = 0;
 
-	while ((command = strchr(command, ';'))) {
-		command++;
-		nr++;
+	for (; *command; command++) {
+		if (*command == ';') {
+			blank = true;
+		} else if (blank && !ue_is_space(*command)) {
+			blank = false;
+			nr++;
+		}
 	}
 	return nr;
 }
@@ -337,10 +343,13 @@ int ue_format_parse(const char *command, struct ue_format **result)
 	size_t nr = ue_count_fields(command);
 	struct ue_reader reader = { .text = command };
 	struct ue_format *format;
+	size_t size = struct_size(format, fields, nr) + strlen(command) + 1;
 	int err;
 
-	format = kzalloc(struct_size(format, fields, nr) + strlen(command) + 1,
-			 GFP_KERNEL_ACCOUNT);
+	/* Where its texts are has 16 bits. */
+	if (size > U16_MAX)
+		return -EINVAL;
+	format = kzalloc(size, GFP_KERNEL_ACCOUNT);
 	if (!format)
 		return -ENOMEM;
 	reader.store = (char *)&format->fields[nr];

@@ -96,11 +96,12 @@ static inline bool ue_field_is_signed(const struct ue_format *format,
 
 /**
  * ue_format_parse() - read a command
- * @command: NUL-terminated, of at most UE_COMMAND_MAX bytes
+ * @command: NUL-terminated
  * @format: set to the format; the caller frees it with kfree()
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a command that is not well-formed; -ENOMEM.
+ * Return: 0; -EINVAL for a command that is not well-formed, or of more than some
+ * 7,000 bytes, which not even a line of dynamic_events has; -ENOMEM.
  */
 int ue_format_parse(const char *command, struct ue_format **format);
 

@@ -466,6 +466,25 @@ static int ue_process_remember(struct ue_process *process,
 	return err == -EEXIST ? err : -ENOMEM;
 }
 
+/*
+ * On a page that each fork copies and that else hardly ever changes: what happens
+ * to others costs little. The end is that of all intervals.
+ */
+static int ue_process_insert_notifier(struct ue_process *process,
+				      struct mm_struct *mm)
+{
+	int err;
+
+	/* Programs can have it held as long as they like. */
+	if (mmap_write_lock_killable(mm))
+		return -EINTR;
+	err = mmu_interval_notifier_insert_locked(&process->notifier, mm,
+						  READ_ONCE(mm->start_stack) & PAGE_MASK,
+						  PAGE_SIZE, &ue_notifier_ops);
+	mmap_write_unlock(mm);
+	return err;
+}
+
 int ue_process_know(struct mm_struct *mm, struct ue_enabler_set *set)
 {
 	struct ue_process *process = ue_process_create();
@@ -473,13 +492,7 @@ int ue_process_know(struct mm_struct *mm, struct ue_enabler_set *set)
 
 	if (!process)
 		return -ENOMEM;
-	/*
-	 * A page that each fork copies and that else hardly ever changes: what
-	 * happens to others costs little. The end is that of all intervals.
-	 */
-	err = mmu_interval_notifier_insert(&process->notifier, mm,
-					   READ_ONCE(mm->start_stack) & PAGE_MASK,
-					   PAGE_SIZE, &ue_notifier_ops);
+	err = ue_process_insert_notifier(process, mm);
 	if (err) {
 		ue_process_put(process);
 		return err;

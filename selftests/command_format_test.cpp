@@ -87,6 +87,20 @@ TEST_CASE("Each type has its size, sign and print format") {
     }
 }
 
+TEST_CASE("An event is what it is however long its texts are") {
+    // What is short is in another place than what is long.
+    for (std::size_t length = 1; length < 100; length++) {
+        CAPTURE(length);
+        const std::string name(length, 'f');
+        const Registered registered(" u64 " + name);
+        REQUIRE(registered.outcome == succeeds());
+        const std::string format = registered.event.format();
+        CAPTURE(format);
+        CHECK(has_line(format, field_line("u64 " + name, 8, 8, false)));
+        CHECK(has_line(format, "print fmt: \"" + name + "=%llu\", REC->" + name));
+    }
+}
+
 TEST_CASE("libtraceevent finds each type as it is") {
     for (const Field& field : fields) {
         CAPTURE(field.type);

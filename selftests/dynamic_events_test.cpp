@@ -117,14 +117,16 @@ TEST_CASE("Events are listed in the order they were made, also those of programs
 }
 
 TEST_CASE("A line deletes an idle event") {
-    const Event event(unique_name("deleted"));
+    // No more than this has room in a directory's name, and few others in a line.
+    const Event event(unique_name("deleted") + std::string(200, ';'));
     Cleanup cleanup(event.name());
     REQUIRE(command("u:" + event.name() + " u32 a").ok());
-    const auto [before, after] = GENERATE(table<const char*, const char*>({
+    const auto [before, after] = GENERATE(table<std::string, std::string>({
         {"-:", ""},
         {"-:user_events/", ""},
         {"-:", " u32 a"},
         {"!u:", " u32 a"},
+        {"-:", " " + std::string(3800, ';') + "u32 a"},
     }));
     const std::string line = before + event.name() + after;
     CAPTURE(line);

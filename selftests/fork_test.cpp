@@ -4,7 +4,9 @@
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "slow_kernel.hpp"
+#include "text_file.hpp"
 #include "tracing.hpp"
+#include "undisturbed.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
 
@@ -15,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <sched.h>
+#include <sstream>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -120,6 +123,17 @@ private:
     ForkStop stop_;
     std::jthread thread_;
 };
+
+/// The page on which this process' stack began, as the kernel knows it.
+void* stack_page() {
+    // The 28th of the numbers; those before it have no spaces, but for the second.
+    const std::string stat = read_text("/proc/self/stat");
+    std::istringstream words(stat.substr(stat.rfind(')') + 2));
+    std::string word;
+    for (int i = 3; i <= 28; i++)
+        words >> word;
+    return reinterpret_cast<void*>(std::stoul(word) / page_size * page_size);
+}
 
 } // namespace
 
@@ -313,6 +327,29 @@ TEST_CASE("A child that is killed or ends before it has run leaves nothing behin
     REQUIRE(file.unregister(&word, 0) == succeeds());
     file.close();
     CHECK(event.goes());
+}
+
+TEST_CASE("A child that is sent a signal before it has run has its parent's registrations") {
+    static std::atomic<bool> signalled;
+    signalled = false;
+    struct sigaction before;
+    struct sigaction action = {};
+    action.sa_handler = [](int) { signalled = true; };
+    REQUIRE(sigaction(SIGUSR1, &action, &before) == 0);
+    Word word{0};
+    DataFile file;
+    REQUIRE(file.register_event(&word, 0, unique_name("signalled")) == succeeds());
+    user_unreg unreg = unregistration(&word, 0);
+    std::optional<Undisturbed> undisturbed(std::in_place);
+    const pid_t pid = fork();
+    if (pid == 0)
+        _exit(signalled ? file.control(DIAG_IOCSUNREG, &unreg).error() : 255);
+    kill(pid, SIGUSR1);
+    undisturbed.reset();
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(status == 0);
+    sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_CASE("Children have what their parent had, while its threads register and the event changes") {
@@ -570,6 +607,26 @@ TEST_CASE("A child has nothing of when nothing was registered as its memory was 
         REQUIRE(file.unregister(&word, 0) == succeeds());
         CHECK(registered_since() == 0);
     }
+}
+
+TEST_CASE("A child without its parent's stack has the registrations all the same") {
+    // By that page the kernel tells of forks.
+    const int advice = GENERATE(MADV_WIPEONFORK, MADV_DONTFORK);
+    CAPTURE(advice);
+    const Event event(unique_name("stack"));
+    CHECK(in_child([&] {
+              const Mapping memory(1);
+              Word& word = *memory.at<Word>();
+              DataFile file;
+              int wrong = file.register_event(&word, 0, event.name()) != succeeds();
+              wrong += event.enable() != succeeds(1);
+              wrong += madvise(stack_page(), page_size, advice) != 0;
+              StoppedFork fork(word, file);
+              wrong += event.disable() != succeeds(1) || word != 0;
+              const auto& seen = fork.go_on();
+              return wrong + (seen.word != 0) + (seen.unregistered != succeeds()) +
+                     (seen.unregistered_again != fails(ENOENT));
+          }) == 0);
 }
 
 TEST_CASE("A child follows what changes between the copying of its memory and its beginning") {

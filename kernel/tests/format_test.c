@@ -357,6 +357,35 @@ static void ue_longest_command_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, format->nr_fields, 0);
 }
 
+/* Longer ones, up to what has no place in a format. */
+static void ue_long_command_test(struct kunit *test)
+{
+	static const char field[] = "u8 f;";
+	const size_t most = 16 * 1024;
+	char *command = kunit_kzalloc(test, most + 1, GFP_KERNEL);
+	struct ue_format *format;
+
+	KUNIT_ASSERT_NOT_NULL(test, command);
+	strscpy(command, "e ", most);
+	memset(command + 2, ';', 4096);
+	strlcat(command, field, most);
+	KUNIT_ASSERT_EQ(test, ue_test_parse(test, command, &format), 0);
+	KUNIT_ASSERT_EQ(test, format->nr_fields, 1);
+	KUNIT_EXPECT_STREQ(test, ue_field_name(format, format->fields), "f");
+
+	command[2] = '\0';
+	while (strlen(command) < 7000)
+		strlcat(command, field, most);
+	KUNIT_ASSERT_EQ(test, ue_test_parse(test, command, &format), 0);
+	KUNIT_EXPECT_EQ(test, format->nr_fields, 1400);
+	KUNIT_EXPECT_STREQ(test, ue_field_name(format, &format->fields[1399]),
+			   "f");
+
+	while (strlen(command) < 16000)
+		strlcat(command, field, most);
+	KUNIT_EXPECT_EQ(test, ue_test_parse(test, command, &format), -EINVAL);
+}
+
 /* Every byte in the middle of a name, of the event and of a field. */
 static void ue_every_byte_test(struct kunit *test)
 {
@@ -563,6 +592,7 @@ static struct kunit_case ue_format_cases[] = {
 	KUNIT_CASE(ue_array_length_test),
 	KUNIT_CASE_PARAM(ue_struct_size_test, ue_test_sizes_gen_params),
 	KUNIT_CASE(ue_longest_command_test),
+	KUNIT_CASE(ue_long_command_test),
 	KUNIT_CASE(ue_every_byte_test),
 	KUNIT_CASE(ue_name_test),
 	KUNIT_CASE(ue_canonical_text_test),

@@ -7,11 +7,11 @@
 #include "faults.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
-#include "on_cpu.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
+#include "undisturbed.hpp"
 #include "user_events.hpp"
 
 #include <catch2/catch.hpp>
@@ -21,7 +21,6 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
-#include <sched.h>
 #include <set>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -190,26 +189,6 @@ private:
     Word& word_;
     int questions_[2], answers_[2];
     pid_t pid_ = -1;
-};
-
-/// Keeps the children of this thread from running until the end: they are on its CPU, where it has
-/// precedence.
-class Undisturbed {
-public:
-    Undisturbed() {
-        const sched_param parameter{50};
-        if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) != 0)
-            throw_errno("real-time scheduling");
-    }
-    Undisturbed(const Undisturbed&) = delete;
-    Undisturbed& operator=(const Undisturbed&) = delete;
-    ~Undisturbed() {
-        const sched_param parameter{0};
-        sched_setscheduler(0, SCHED_OTHER, &parameter);
-    }
-
-private:
-    const OnCpu cpu_{0};
 };
 
 } // namespace

@@ -9,6 +9,7 @@
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))
+#define U16_MAX			((u16)~0U)
 #define likely(condition)	(condition)
 
 #define min(a, b) ({				\
