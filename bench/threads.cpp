@@ -34,11 +34,11 @@ double rate(const std::vector<int>& files, const Bytes& bytes) {
                 written += write(files[i], bytes.data(), bytes.size()) > 0;
             writes += written;
         });
-    // A second in which both are on their way already.
+    // A time in which both are on their way already.
     begun = true;
     begun.notify_all();
     const std::uint64_t start = now();
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     ended = true;
     writers.clear();
     return static_cast<double>(writes) * 1e9 / static_cast<double>(now() - start);
@@ -68,9 +68,9 @@ void threads(Report& report) {
         {"/dev/null, two threads, one file", {null.number(), null.number()}},
         {"/dev/null, two threads, a file each", {null.number(), also_null.number()}},
     };
-    // In turn, so that what disturbs this machine disturbs all of them.
+    // In turn, and each shortly, so that what disturbs this machine disturbs all of them.
     std::vector<double> rates[std::size(ways)];
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 35; i++)
         for (std::size_t way = 0; way < std::size(ways); way++)
             rates[way].push_back(rate(ways[way].files, record));
     for (std::size_t way = 0; way < std::size(ways); way++)
