@@ -46,18 +46,19 @@ static mempool_t *ue_fork_pool;
 /*
  * Signals are pending when one was sent to the child before it has run. The
  * kernel makes no address space's first notifier known then, which is nothing
- * that a signal should hinder: those are put aside meanwhile.
+ * that a signal should hinder: they are put aside meanwhile. Who finds one of the
+ * flags set looks for what there is to do, which may be nothing by then.
  */
 static int ue_fork_know(struct ue_fork *fork)
 {
-	int err;
+	bool pending = test_and_clear_thread_flag(TIF_SIGPENDING);
+	bool notified = test_and_clear_thread_flag(TIF_NOTIFY_SIGNAL);
+	int err = ue_process_know(current->mm, fork->share.set);
 
-	clear_thread_flag(TIF_SIGPENDING);
-	clear_notify_signal();
-	err = ue_process_know(current->mm, fork->share.set);
-	spin_lock_irq(&current->sighand->siglock);
-	recalc_sigpending();
-	spin_unlock_irq(&current->sighand->siglock);
+	if (pending)
+		set_thread_flag(TIF_SIGPENDING);
+	if (notified)
+		set_thread_flag(TIF_NOTIFY_SIGNAL);
 	return err;
 }
 
