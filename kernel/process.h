@@ -32,7 +32,7 @@ struct ue_enabler_set;
  * @expected: its place among those that are waited for, while @behind
  * @notes: of forks under way, or failed; protected by @lock
  * @nr_notes: how many of them are not going to end; protected by @lock
- * @notes_missing: there was no memory for one
+ * @notes_missing: there was no memory for one; no lock
  * @behind: it is to be brought up to date, or is just being; changed with
  *	ue_enabler_mutex held
  * @unexpected: how often it is not going to be waited for
