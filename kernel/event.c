@@ -239,18 +239,13 @@ struct ue_event *ue_event_create(struct ue_format *format, char *name,
 	return event;
 }
 
-/*
- * The fields as the kernel's tracing wants them: packed, ended by no type.
- * Return: NULL without memory.
- */
-static struct trace_event_fields *ue_event_fields(const struct ue_event *event)
+/* The fields as the kernel's tracing wants them: packed, ended by no type. */
+static void ue_event_set_fields(const struct ue_format *format,
+				struct trace_event_fields *fields)
 {
-	const struct ue_format *format = event->format;
-	struct trace_event_fields *fields = kcalloc(format->nr_fields + 1,
-						    sizeof(*fields),
-						    GFP_KERNEL);
+	int nr = format->nr_fields;
 
-	for (int i = 0; fields && i < format->nr_fields; i++) {
+	for (int i = 0; i < nr; i++) {
 		const struct ue_field *field = &format->fields[i];
 		struct trace_event_fields one = {
 			.type		= ue_field_type(format, field),
@@ -265,8 +260,11 @@ static struct trace_event_fields *ue_event_fields(const struct ue_event *event)
 		/* Its members are const. */
 		memcpy(&fields[i], &one, sizeof(one));
 	}
-	return fields;
+	memset(&fields[nr], 0, sizeof(*fields));
 }
+
+/* Up to so many fields need no memory for this. */
+#define UE_FIELDS_ON_STACK	8
 
 /*
  * Tracing makes a list of its own of the fields, and looks at them again only for
@@ -275,18 +273,23 @@ static struct trace_event_fields *ue_event_fields(const struct ue_event *event)
 static int ue_event_add_call(struct ue_event *event)
 {
 	static struct trace_event_fields none;
-	struct trace_event_fields *fields = ue_event_fields(event);
+	struct trace_event_fields few[UE_FIELDS_ON_STACK + 1], *fields = few;
+	const int nr = event->format->nr_fields;
 	const struct cred *cred;
 	int err;
 
+	if (nr > UE_FIELDS_ON_STACK)
+		fields = kmalloc_array(nr + 1, sizeof(*fields), GFP_KERNEL);
 	if (!fields)
 		return -ENOMEM;
+	ue_event_set_fields(event->format, fields);
 	event->class.fields_array = fields;
 	cred = override_creds(ue_kernel_cred);
 	err = trace_add_event_call(&event->call);
 	revert_creds(cred);
 	event->class.fields_array = &none;
-	kfree(fields);
+	if (fields != few)
+		kfree(fields);
 	return err;
 }
 

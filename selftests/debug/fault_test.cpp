@@ -248,6 +248,17 @@ TEST_CASE("Registering") {
             },
             registering(0), undo);
     }
+    SECTION("a new event of many fields") {
+        fail_each_call(
+            "register a new event of many fields", plain,
+            [&] {
+                a_new_file();
+                a_new_event();
+                for (int i = 0; i < 8; i++)
+                    command += "; u8 more" + std::to_string(i);
+            },
+            registering(0), undo);
+    }
     SECTION("an event of several formats") {
         fail_each_call(
             "register an event of several formats", plain,
