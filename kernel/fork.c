@@ -46,15 +46,21 @@ static mempool_t *ue_fork_pool;
 /*
  * Signals are pending when one was sent to the child before it has run. The
  * kernel makes no address space's first notifier known then, which is nothing
- * that a signal should hinder: they are put aside meanwhile. Who finds one of the
- * flags set looks for what there is to do, which may be nothing by then.
+ * that a signal should hinder: they are put aside meanwhile, but for kills. Who
+ * finds one of the flags set looks for what there is to do, which may be nothing
+ * by then.
+ *
+ * Return: as ue_process_know(); -EINTR when a signal has come since.
  */
 static int ue_fork_know(struct ue_fork *fork)
 {
 	bool pending = test_and_clear_thread_flag(TIF_SIGPENDING);
 	bool notified = test_and_clear_thread_flag(TIF_NOTIFY_SIGNAL);
-	int err = ue_process_know(current->mm, fork->share.set);
+	int err = -EINTR;
 
+	/* One that comes from here on sets the flag, and ends any waiting. */
+	if (!__fatal_signal_pending(current))
+		err = ue_process_know(current->mm, fork->share.set);
 	if (pending)
 		set_thread_flag(TIF_SIGPENDING);
 	if (notified)
@@ -62,7 +68,10 @@ static int ue_fork_know(struct ue_fork *fork)
 	return err;
 }
 
-/* Where there is no memory, the child does not begin before there is some. */
+/*
+ * Where there is no memory, the child does not begin before there is some. A
+ * signal that comes meanwhile means another try.
+ */
 static int ue_fork_know_at_last(struct ue_fork *fork)
 {
 	int err = -EINTR;
