@@ -97,7 +97,9 @@ TEST_CASE("An event is what it is however long its texts are") {
         const std::string format = registered.event.format();
         CAPTURE(format);
         CHECK(has_line(format, field_line("u64 " + name, 8, 8, false)));
-        CHECK(has_line(format, "print fmt: \"" + name + "=%llu\", REC->" + name));
+        const std::string print =
+            std::string("print fmt: \"").append(name).append("=%llu\", REC->");
+        CHECK(has_line(format, print + name));
     }
 }
 
