@@ -40,12 +40,13 @@ Userfault::Userfault(const Mapping& memory, Of kind)
     : memory_(memory), kind_(kind),
       file_(open_userfault(kind == Of::missing ? 0 : UFFD_FEATURE_PAGEFAULT_FLAG_WP)) {
     const bool missing = kind == Of::missing;
-    if (missing && madvise(memory.at(), memory.size(), MADV_DONTNEED) != 0)
-        throw_errno("MADV_DONTNEED");
     const std::uint64_t mode = missing ? UFFDIO_REGISTER_MODE_MISSING : UFFDIO_REGISTER_MODE_WP;
     control(file_, UFFDIO_REGISTER, uffdio_register{range_of(memory), mode, 0}, "UFFDIO_REGISTER");
+    // Last: the kernel may be about to write there, and brings a page back until all is set up.
     if (!missing)
         protect(file_, memory, UFFDIO_WRITEPROTECT_MODE_WP);
+    else if (madvise(memory.at(), memory.size(), MADV_DONTNEED) != 0)
+        throw_errno("MADV_DONTNEED");
 }
 
 bool Userfault::is_waited_for(const Descriptor& file) {
