@@ -195,6 +195,7 @@ class SwitchedFile : public Switched {
 public:
     explicit SwitchedFile(const Event&) {
         expect(write_text(instance_.path("trace_clock"), "counter"), "trace_clock");
+        expect(write_text(instance_.path("buffer_size_kb"), "4096"), "buffer_size_kb");
     }
 
     void once(const Event& event, Writers& writers, unsigned) override {
@@ -262,10 +263,10 @@ public:
 
     void once(const Event& event, Writers& writers, unsigned) override {
         const std::string path = instance_.path("events/user_events/" + event.name() + "/");
-        expect(write_text(path + "trigger", "hist:keys=thread"), "trigger");
+        expect(write_text(path + "trigger", "hist:size=128:keys=thread"), "trigger");
         writers.let_write(a_while);
         const std::string histogram = read_text(path + "hist");
-        expect(write_text(path + "trigger", "!hist:keys=thread"), "trigger");
+        expect(write_text(path + "trigger", "!hist:size=128:keys=thread"), "trigger");
         for (std::uint32_t thread = 0; thread < threads; thread++)
             judge.seen += histogram.find("{ thread:          " + std::to_string(thread) + " }") !=
                           std::string::npos;
@@ -357,15 +358,19 @@ struct Progress {
     std::atomic<unsigned long> taken, broken, unordered, lost;
 };
 
-/// Is stopped for a while, goes on, and is killed, all the time with records on their way to it.
-template <typename Body>
-void stop_and_kill(Child& tracer, Writers& writers, const Progress& progress,
-                   Body&& while_stopped) {
-    const auto takes = [&](unsigned long enough) {
+/// Is stopped for a while, goes on until it has seen enough, and is killed, all the time with
+/// records on their way to it.
+template <typename Body, typename Condition>
+void stop_and_kill(Child& tracer, Writers& writers, const Progress& progress, Body&& while_stopped,
+                   Condition&& seen_enough) {
+    const auto becomes = [&](const auto& condition) {
         return eventually([&] {
             writers.let_write(1);
-            return progress.taken > enough;
+            return condition();
         });
+    };
+    const auto takes = [&](unsigned long enough) {
+        return becomes([&] { return progress.taken > enough; });
     };
     REQUIRE(takes(100));
     REQUIRE(kill(tracer.pid(), SIGSTOP) == 0);
@@ -373,6 +378,7 @@ void stop_and_kill(Child& tracer, Writers& writers, const Progress& progress,
     while_stopped();
     REQUIRE(kill(tracer.pid(), SIGCONT) == 0);
     REQUIRE(takes(progress.taken));
+    REQUIRE(becomes(seen_enough));
     writers.let_write(400);
     tracer.kill();
     writers.let_write(200);
@@ -401,7 +407,8 @@ TEST_CASE("Writes go on when a reader of raw records is stopped and killed") {
                     progress->taken += static_cast<unsigned long>(size);
     });
     Writers writers(registered);
-    stop_and_kill(reader, writers, *progress, [] {});
+    stop_and_kill(
+        reader, writers, *progress, [] {}, [] { return true; });
     writers.stop();
     Judge rest;
     rest.take(instance);
@@ -428,16 +435,18 @@ TEST_CASE("Writes go on when a program that samples is stopped and killed") {
             progress->taken = judge.seen;
         }
     });
-    stop_and_kill(sampler, writers, *progress, [&] {
-        CHECK(registered.status() == " # Used by ftrace perf");
-        // Until its buffer is full: from then on perf counts what it loses.
-        unsigned long written = writers.written;
-        while (writers.written < written + 20000) {
-            writers.let_write(1000);
-            keeper.collect();
-        }
-    });
-    CHECK(progress->lost > 0);
+    stop_and_kill(
+        sampler, writers, *progress,
+        [&] {
+            CHECK(registered.status() == " # Used by ftrace perf");
+            // Until its buffer is full: from then on perf counts what it loses.
+            unsigned long written = writers.written;
+            while (writers.written < written + 20000) {
+                writers.let_write(1000);
+                keeper.collect();
+            }
+        },
+        [&] { return progress->lost > 0; });
     CHECK(progress->broken == 0);
     CHECK(progress->unordered == 0);
     writers.stop();
@@ -484,12 +493,15 @@ TEST_CASE("Tracing programs that are killed clear the bit, and the program sees 
     Writers writers(registered);
     for (unsigned round = 0; round < 10; round++) {
         Child tracer([&](Channel& channel) {
+            channel.receive<bool>();
             PerfEvent perf(perf_sampling(registered.event), -1, 0);
             if (with_program)
                 expect(perf.attach_program(program.descriptor()), "attach");
             channel.send(true);
             return channel.receive<bool>() ? 0 : 1;
         });
+        own_page(registered.word);
+        tracer.channel().send(true);
         REQUIRE(tracer.channel().receive<bool>());
         CHECK(registered.word == 1);
         const unsigned long written = writers.written;

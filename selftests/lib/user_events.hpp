@@ -19,6 +19,13 @@ namespace selftest {
 using Word = std::atomic<std::uint32_t>;
 using LongWord = std::atomic<std::uint64_t>;
 
+/// Has a word in a page of the process's own, after a fork: the kernel would copy the page when the
+/// event changes, for which it does not let anybody wait long.
+template <typename T>
+void own_page(std::atomic<T>& word) {
+    word.fetch_or(0);
+}
+
 /// A name no other test, run or process uses: the topic, the process and a count.
 std::string unique_name(std::string_view topic);
 
