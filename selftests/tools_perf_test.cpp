@@ -19,6 +19,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
+/// What BPF programs come meanwhile is none of a test's business, and takes perf half its time.
+const std::string perf_record = "perf record -q --no-bpf-event";
+
 /// What `perf stat -x,` counted of an event: the number at the start of its line.
 std::string counted(const std::string& stat, const std::string& full_name) {
     for (const std::string& line : lines_of(stat))
@@ -47,7 +50,7 @@ TEST_CASE("perf records and reports every field type") {
     std::vector<std::string> expected;
     bool enabled = false;
     record_with(folder,
-                "perf record -q -a --no-buildid -e " + every.full_name() + filter + " -o " + file,
+                perf_record + " -a --no-buildid -e " + every.full_name() + filter + " -o " + file,
                 [&] {
                     enabled = every.word == 1;
                     expected = write_records(every, above);
@@ -64,7 +67,7 @@ TEST_CASE("perf finds the call that wrote") {
     EveryType every;
     const Folder folder;
     const std::string file = folder.file("perf.data");
-    record_with(folder, "perf record -q -a -g -e " + every.full_name() + " -o " + file,
+    record_with(folder, perf_record + " -a -g -e " + every.full_name() + " -o " + file,
                 [&] { write_records(every); });
     const std::string script =
         output_of(folder, "perf script -F comm,ip,sym,dso -i " + file + " 2>/dev/null");
@@ -124,7 +127,7 @@ TEST_CASE("perf samples a command, its children, a process") {
     const Folder folder;
     const std::string file = folder.file("perf.data");
     const std::string record =
-        "perf record -q --no-buildid -e " + event.full_name() + " -o " + file + " ";
+        perf_record + " --no-buildid -e " + event.full_name() + " -o " + file + " ";
     const auto sampled = [&] {
         return fields_in(
             output_of(folder, "perf script -F event,trace -i " + file + " 2>/dev/null"),
@@ -159,7 +162,7 @@ TEST_CASE("perf report says who wrote, and from where") {
     ShellEvent event;
     const Folder folder;
     const std::string file = folder.file("perf.data");
-    record_with(folder, "perf record -q -a -g --no-buildid -e " + event.full_name() + " -o " + file,
+    record_with(folder, perf_record + " -a -g --no-buildid -e " + event.full_name() + " -o " + file,
                 [&] {
                     for (std::uint8_t a : {1, 1, 1, 2})
                         CHECK(event.record(a) == succeeds(5));
@@ -180,7 +183,7 @@ TEST_CASE("perf unwinds the program's stack") {
     const Folder folder;
     const std::string file = folder.file("perf.data");
     record_with(folder,
-                "perf record -q -a --call-graph dwarf --no-buildid -e " + event.full_name() +
+                perf_record + " -a --call-graph dwarf --no-buildid -e " + event.full_name() +
                     " -o " + file,
                 [&] { CHECK(event.record(1) == succeeds(5)); });
     const std::string script =
