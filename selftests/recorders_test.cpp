@@ -152,10 +152,11 @@ class TriggerRecorder : public Recorder {
 public:
     explicit TriggerRecorder(const Event& event)
         : event_("events/user_events/" + event.name() + "/") {
-        expect(write_text(instance_.path(event_ + "trigger"), "hist:keys=first"), "trigger");
+        expect(write_text(instance_.path(event_ + "trigger"), "hist:size=128:keys=first"),
+               "trigger");
     }
     ~TriggerRecorder() override {
-        write_text(instance_.path(event_ + "trigger"), "!hist:keys=first");
+        write_text(instance_.path(event_ + "trigger"), "!hist:size=128:keys=first");
     }
     std::uint64_t take() override {
         for (const std::string& line : lines_of(read_text(instance_.path(event_ + "hist"))))

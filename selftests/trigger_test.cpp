@@ -31,7 +31,8 @@ std::string path_in(const Instance& instance, const Event& event, const std::str
     return instance.path("events/" + event.system() + "/" + event.name() + "/" + file);
 }
 
-/// A trigger of an event in an instance, for as long as the object lives.
+/// A trigger of an event in an instance (a histogram by default has room for 2048 entries, which
+/// take some kernels long to make), for as long as the object lives.
 class Trigger {
 public:
     Trigger(const Instance& instance, const Event& event, std::string text)
@@ -86,8 +87,9 @@ using Entries = std::vector<std::string>;
 TEST_CASE("A trigger alone sets the enable bit, and a write runs it") {
     Registered registered(" u32 a");
     Instance instance;
-    for (const char* text : {"traceon", "traceoff", "snapshot", "stacktrace", "hist:keys=a",
-                             "traceoff:3 if a == 7", "hist:keys=a if a > 1"}) {
+    for (const char* text :
+         {"traceon", "traceoff", "snapshot", "stacktrace", "hist:size=128:keys=a",
+          "traceoff:3 if a == 7", "hist:size=128:keys=a if a > 1"}) {
         CAPTURE(text);
         {
             const Trigger trigger(instance, registered.event, text);
@@ -246,7 +248,8 @@ TEST_CASE("hist counts and sums by numbers") {
         CHECK(registered.record(Payload().add(key).add(amount).add(small)) == succeeds(17));
     };
     SECTION("of one field, with a sum") {
-        const Trigger trigger(instance, registered.event, "hist:keys=key:vals=amount,small");
+        const Trigger trigger(instance, registered.event,
+                              "hist:size=128:keys=key:vals=amount,small");
         record(1, 5000000000, 200);
         record(2, 7, 1);
         record(1, 1, 100);
@@ -255,7 +258,7 @@ TEST_CASE("hist counts and sums by numbers") {
                       "{ key: 2 } hitcount: 1 amount: 7 small: 1"});
     }
     SECTION("of two fields") {
-        const Trigger trigger(instance, registered.event, "hist:keys=key,small");
+        const Trigger trigger(instance, registered.event, "hist:size=128:keys=key,small");
         record(1, 0, 1);
         record(1, 0, 2);
         record(1, 0, 2);
@@ -263,14 +266,14 @@ TEST_CASE("hist counts and sums by numbers") {
               Entries{"{ key: 1, small: 1 } hitcount: 1", "{ key: 1, small: 2 } hitcount: 2"});
     }
     SECTION("with a condition") {
-        const Trigger trigger(instance, registered.event, "hist:keys=key if small > 100");
+        const Trigger trigger(instance, registered.event, "hist:size=128:keys=key if small > 100");
         record(1, 0, 200);
         record(1, 0, 100);
         record(2, 0, 100);
         CHECK(histogram(instance, registered.event) == Entries{"{ key: 1 } hitcount: 1"});
     }
     SECTION("as hexadecimal") {
-        const Trigger trigger(instance, registered.event, "hist:keys=amount.hex");
+        const Trigger trigger(instance, registered.event, "hist:size=128:keys=amount.hex");
         record(0, 0xabcdef0123, 0);
         CHECK(histogram(instance, registered.event) ==
               Entries{"{ amount: abcdef0123 } hitcount: 1"});
@@ -284,7 +287,7 @@ TEST_CASE("hist has strings as keys") {
     const std::string key = field;
     CAPTURE(key);
     const Trigger trigger(instance, registered.event,
-                          "hist:keys=" + key + " if " + key + " != \"left out\"");
+                          "hist:size=128:keys=" + key + " if " + key + " != \"left out\"");
     const auto record = [&](const std::string& text) {
         const auto size = static_cast<std::uint32_t>(text.size() + 1);
         const std::string array = (text + std::string(8, '\0')).substr(0, 8);
@@ -309,7 +312,7 @@ TEST_CASE("hist has strings as keys") {
 TEST_CASE("hist has the stack as a key") {
     Registered registered("");
     Instance instance;
-    const Trigger trigger(instance, registered.event, "hist:keys=stacktrace");
+    const Trigger trigger(instance, registered.event, "hist:size=128:keys=stacktrace");
     for (int i = 0; i < 3; i++)
         CHECK(registered.record() == succeeds(4));
     const std::string hist = read_text(path_in(instance, registered.event, "hist"));
@@ -342,9 +345,9 @@ TEST_CASE("A synthetic event is made of two user events that match") {
     const Event synthetic(latency, "synthetic");
     {
         const Trigger first(instance, start.event,
-                            "hist:keys=id:ts0=common_timestamp.usecs:text=name");
+                            "hist:size=128:keys=id:ts0=common_timestamp.usecs:text=name");
         const Trigger second(instance, end.event,
-                             "hist:keys=id:took=common_timestamp.usecs-$ts0:onmatch(" +
+                             "hist:size=128:keys=id:took=common_timestamp.usecs-$ts0:onmatch(" +
                                  start.event.system() + "." + start.event.name() + ")." + latency +
                                  "($took,id,result,$text)");
         CHECK(start.word == 1);
@@ -377,7 +380,7 @@ TEST_CASE("onmax keeps the fields of the largest") {
     Registered registered(" u32 group; u32 value; u32 number");
     Instance instance;
     const Trigger trigger(instance, registered.event,
-                          "hist:keys=group:v=value:onmax($v).save(number)");
+                          "hist:size=128:keys=group:v=value:onmax($v).save(number)");
     const std::uint32_t values[] = {5, 50, 7, 49};
     for (std::uint32_t number = 0; number < 4; number++)
         CHECK(registered.record(Payload().add(1u).add(values[number]).add(number)) == succeeds(16));
@@ -401,7 +404,7 @@ TEST_CASE("onmax takes a snapshot, and onchange saves fields and runs") {
     };
     SECTION("onmax") {
         const Trigger trigger(instance, registered.event,
-                              "hist:keys=group:v=value:onmax($v).snapshot()");
+                              "hist:size=128:keys=group:v=value:onmax($v).snapshot()");
         record(5, 101);
         record(5000000000, 102);
         CHECK(snapshot_has(102));
@@ -413,7 +416,7 @@ TEST_CASE("onmax takes a snapshot, and onchange saves fields and runs") {
     }
     SECTION("onchange, a snapshot") {
         const Trigger trigger(instance, registered.event,
-                              "hist:keys=group:v=value:onchange($v).snapshot()");
+                              "hist:size=128:keys=group:v=value:onchange($v).snapshot()");
         record(5, 101);
         record(6, 102);
         CHECK(snapshot_has(102));
@@ -430,7 +433,7 @@ TEST_CASE("onmax takes a snapshot, and onchange saves fields and runs") {
         const Event synthetic(changed, "synthetic");
         {
             const Trigger trigger(instance, registered.event,
-                                  "hist:keys=group:v=value:onchange($v)." + changed +
+                                  "hist:size=128:keys=group:v=value:onchange($v)." + changed +
                                       "($v,number)");
             REQUIRE(instance.enable(synthetic) == succeeds());
             record(1, 101);
@@ -456,7 +459,7 @@ TEST_CASE("enable_hist and disable_hist switch another user event's histogram") 
         const Entries entries = histogram(instance, counted.event);
         return entries.empty() ? "" : entries.at(0);
     };
-    const Trigger hist(instance, counted.event, "hist:keys=b:pause");
+    const Trigger hist(instance, counted.event, "hist:size=128:keys=b:pause");
     const Trigger on(instance, starter.event, "enable_hist:" + counted.full_name() + " if a == 1");
     const Trigger off(instance, stopper.event, "disable_hist:" + counted.full_name() + ":1");
     for (const Registered* event : {&starter, &stopper, &counted})
