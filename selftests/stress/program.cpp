@@ -288,7 +288,7 @@ void look(World& world, Phase phase, bool state,
     if (world.phase != phase)
         return;
     for (const auto& actor : actors) {
-        if (eventually([&] { return actor->has_bits(state); }, std::chrono::seconds(5)))
+        if (eventually([&] { return actor->has_bits(state); }))
             continue;
         world.wrong++;
         actor->print_bits(state);
