@@ -181,7 +181,9 @@ Program::Answer Program::unreg(const Operation& operation) {
     const bool there = memory_.registered(bit);
     if (outcome.ok() && !there)
         throw Broken("a pair that is not registered is unregistered: " + print(operation));
-    if (outcome.ok() && Memory::value(bit) == true)
+    // Another process that has registered it in the same page may set it again.
+    const bool alone = !memory_.is_of_file(bit) || (depth_ == 0 && children_.empty());
+    if (outcome.ok() && alone && Memory::value(bit) == true)
         throw Broken("a bit stays after it was unregistered: " + print(operation));
     if (outcome == fails(ENOENT) && there)
         throw Broken("a pair that is registered is none: " + print(operation));

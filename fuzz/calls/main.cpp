@@ -28,8 +28,9 @@ using namespace calls;
 
 namespace {
 
-/// No input takes so long, on an emulated machine with a kernel that checks itself.
-constexpr unsigned patience = 60;
+/// No input takes so long, on an emulated machine with a kernel that checks itself: three times it
+/// waits for the kernel, each for a minute at most.
+constexpr unsigned patience = 240;
 
 struct Options {
     unsigned seconds = 10;

@@ -117,6 +117,11 @@ Memory::Bit Memory::nth_bit(unsigned n) const {
     return bit->first;
 }
 
+bool Memory::is_of_file(const Bit& bit) const {
+    const std::uint64_t number = (bit.first - start) / page_size;
+    return number < pages && of_file_.at(number);
+}
+
 std::optional<bool> Memory::value(const Bit& bit) {
     std::uint8_t byte = 0;
     iovec to{&byte, 1};

@@ -39,6 +39,9 @@ public:
     void remove(const Bit& bit) { bits_.erase(bit); }
     Bit nth_bit(unsigned n) const;
 
+    /// Whether the word's page is one of the file, and so other processes' as well.
+    bool is_of_file(const Bit& bit) const;
+
     /// The value of a bit, or nothing where the memory can't be read.
     static std::optional<bool> value(const Bit& bit);
 

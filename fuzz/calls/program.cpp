@@ -48,7 +48,8 @@ const std::array<Program::Act, kinds> Program::acts{{
     {Kind::event_file,
      &Program::event_file,
      {EINVAL, ENOENT, EEXIST, EBUSY, ENODEV, EACCES, EPERM, ESRCH}},
-    {Kind::read, &Program::read, {ENOENT, EINVAL, ESPIPE, ENODEV, EBADF, EAGAIN, EACCES}},
+    // EBUSY: each trace_pipe has one reader at a time.
+    {Kind::read, &Program::read, {ENOENT, EINVAL, ESPIPE, ENODEV, EBADF, EAGAIN, EACCES, EBUSY}},
     {Kind::perf, &Program::perf, {ENOENT, EINVAL, EACCES}},
     {Kind::perf_control, &Program::perf_control, {EINVAL, ENOENT, EEXIST, EBADF, EPERM, ESRCH}},
     // Done by fork_child().
@@ -211,10 +212,11 @@ void Program::end_children() {
 }
 
 void Program::end_child(const Child& child) {
-    // It can look at its bits if nobody but tracing has the events enabled.
-    const bool alone = depth_ == 0 && std::ranges::all_of(perf_slots_, [](const PerfSlot& slot) {
-                           return slot.descriptor < 0;
-                       });
+    // It can look at its bits if nobody but tracing has the events enabled: others that stay may
+    // have some of perf's.
+    const bool alone =
+        depth_ == 0 && children_.empty() &&
+        std::ranges::all_of(perf_slots_, [](const PerfSlot& slot) { return slot.descriptor < 0; });
     const char message = alone ? 1 : 0;
     [[maybe_unused]] const auto written = ::write(child.release, &message, 1);
     int status = 0;

@@ -34,12 +34,21 @@ std::vector<std::string> events_in(const std::string& directory) {
     return events;
 }
 
+/// What a file of an event has to say: nothing where the event goes meanwhile.
+std::string text_of(const std::string& path) {
+    try {
+        return read_text(path);
+    } catch (const std::system_error&) {
+        return {};
+    }
+}
+
 /// Takes an event's triggers away: those of hist go with O_TRUNC, the others by their names, which
 /// is what their lines begin with.
 void clear_triggers_of(const std::string& path) {
     if (!write_text(path, "", O_TRUNC).ok())
         return;
-    for (const std::string& line : lines_of(read_text(path))) {
+    for (const std::string& line : lines_of(text_of(path))) {
         if (line.starts_with('#'))
             continue;
         std::size_t end = line.find_first_of(": ");
@@ -64,7 +73,8 @@ Outcome read_path(const std::string& path, std::size_t size) {
 }
 
 unsigned long number_in(const std::string& path) {
-    return exists(path) ? std::stoul(read_text(path)) : 0;
+    const std::string text = text_of(path);
+    return text.empty() ? 0 : std::stoul(text);
 }
 
 } // namespace
@@ -228,9 +238,13 @@ Program::Answer Program::limit(const Operation& operation) {
 bool Program::switch_events(const char* state) const {
     bool any = false;
     for (const char* system : systems) {
-        const Outcome outcome = write_text(root_ + "events/" + system + "/enable", state);
+        const std::string path = root_ + "events/" + system + "/enable";
+        const Outcome outcome = write_text(path, state);
         any |= outcome.ok();
-        if (!outcome.ok() && outcome != fails(ENOENT) && outcome != fails(ENODEV))
+        // The last event may go just then.
+        const bool gone = outcome == fails(ENOENT) || outcome == fails(ENODEV) ||
+                          (outcome == fails(EINVAL) && !exists(path));
+        if (!outcome.ok() && !gone)
             throw Broken("user events can't be switched to " + std::string(state) + ": " +
                          strerrorname_np(outcome.error()));
     }
