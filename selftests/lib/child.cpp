@@ -129,7 +129,7 @@ Child::~Child() {
 
 int Child::wait() {
     int status = 0;
-    if (!eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, 3 * patience))
+    if (!eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }))
         throw std::runtime_error("the child does not end");
     reaped_ = true;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);

@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <thread>
 
 namespace selftest {
 
-/// How long anything may take that the kernel does in its own time. An emulated machine is slow.
-inline constexpr std::chrono::seconds patience{20};
+/// How long anything may take that the kernel does in its own time. An emulated machine is slow,
+/// and others may keep it from running.
+inline constexpr std::chrono::seconds patience{60};
 
-/// Polls until the condition holds. Returns whether it did so before the deadline.
+/// Polls until the condition holds. Returns whether it did so before the deadline. Half of the time
+/// is left to what it waits for, also where it takes long to look.
 template <std::predicate Condition>
 bool eventually(Condition&& condition, std::chrono::milliseconds limit = patience) {
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > deadline)
+    using Clock = std::chrono::steady_clock;
+    for (const auto deadline = Clock::now() + limit;;) {
+        const auto start = Clock::now();
+        if (condition())
+            return true;
+        const auto end = Clock::now();
+        if (end > deadline)
             return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(
+            std::max<Clock::duration>(end - start, std::chrono::milliseconds(1)));
     }
-    return true;
 }
 
 /// Rounds of something that takes longer on some kernels than on others: as many as there is time

@@ -80,13 +80,10 @@ std::string record_with(const Folder& folder, const std::string& tool,
     const std::string command =
         place == std::string::npos ? tool + " " + wait : std::string(tool).replace(place, 4, wait);
     auto output = std::async(std::launch::async, [&] { return output_of(folder, command); });
-    // bpftrace brings a compiler.
-    const bool recording = eventually(
-        [&] {
-            return exists(started) ||
-                   output.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-        },
-        3 * patience);
+    const bool recording = eventually([&] {
+        return exists(started) ||
+               output.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
     if (recording && exists(started))
         body();
     expect(write_text(done, "1", O_CREAT), "write " + done);
