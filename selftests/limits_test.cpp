@@ -91,7 +91,7 @@ private:
 
 TEST_CASE("32768 events can be registered, are listed, and go or can be deleted") {
     const std::string topic = unique_name("most");
-    const unsigned long active = status_count("Active: ");
+    const unsigned long active = settled_count("Active: ");
     const Limit limit;
     REQUIRE(limit.before() == 32768);
     const std::size_t most = fewer(32768);
@@ -177,7 +177,7 @@ TEST_CASE("An event that goes makes room for another one") {
     Word word{0};
     const Limit limit;
     const std::string name = unique_name("room");
-    REQUIRE(Limit::set(status_count("Active: ") + 1) == succeeds());
+    REQUIRE(Limit::set(settled_count("Active: ") + 1) == succeeds());
     for (int round = 0; round < 5; round++) {
         CAPTURE(round);
         const Event event(name + "_" + std::to_string(round));

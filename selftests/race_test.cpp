@@ -117,7 +117,7 @@ TEST_CASE("A deletion takes no event from under a registration, in thousands of 
     const bool multi = GENERATE(false, true);
     const unsigned flags = multi ? persist | multi_format : persist;
     CAPTURE(multi);
-    const unsigned long active = status_count("Active: ");
+    const unsigned long active = settled_count("Active: ");
     const std::string name = unique_name("race");
     const std::string command = name + " u32 a";
     const Event single(name);

@@ -3,8 +3,10 @@
 
 #include "text_file.hpp"
 
+#include <chrono>
 #include <stdexcept>
 #include <sys/ioctl.h>
+#include <thread>
 
 namespace selftest {
 
@@ -113,6 +115,18 @@ unsigned long status_count(const std::string& label) {
         if (line.starts_with(label))
             return std::stoul(line.substr(label.size()));
     throw std::runtime_error("user_events_status has no " + label);
+}
+
+unsigned long settled_count(const std::string& label) {
+    unsigned long count = status_count(label);
+    for (unsigned same = 0; same < 20; same++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        if (const unsigned long now = status_count(label); now != count) {
+            count = now;
+            same = 0;
+        }
+    }
+    return count;
 }
 
 } // namespace selftest

@@ -88,4 +88,7 @@ std::string status_line(const std::string& event);
 /// The number after `label` ("Active: ", "Busy: ") in user_events_status.
 unsigned long status_count(const std::string& label);
 
+/// The same once it does not change any more: the events of whoever has ended go a moment later.
+unsigned long settled_count(const std::string& label);
+
 } // namespace selftest
