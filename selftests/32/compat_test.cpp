@@ -159,12 +159,16 @@ TEST_CASE("A child of a program of 32 bits has its registrations") {
     const std::string event = unique_name("child");
     REQUIRE(file.register_event(&word, 0, event) == succeeds());
     Child child([&](Channel& channel) {
+        own_page(word);
+        channel.send('r');
         channel.receive<char>();
         channel.send(word.load());
         channel.send(file.unregister(&word, 0).error());
         channel.send(word.load());
         return 0;
     });
+    REQUIRE(child.channel().receive<char>() == 'r');
+    own_page(word);
     Recording recording(event);
     child.channel().send('?');
     CHECK(child.channel().receive<std::uint32_t>() == 1);

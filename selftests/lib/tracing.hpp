@@ -5,8 +5,10 @@
 #include "payload.hpp"
 #include "tracefs.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <event-parse.h>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,6 +45,15 @@ private:
     std::string name_;
     std::string system_;
 };
+
+/// Whether something is as it should be when a change of state by one of the calls above or below
+/// returns, for which the kernel had to bring in memory of so many processes. It waits 200 ms for
+/// that and 10 ms for each of them, and whom it has waited for in vain it does not wait for at the
+/// next changes. So where one of the last hundred took nearly as long, it may come right later.
+bool at_once(const std::function<bool()>& is_right, unsigned processes = 1);
+
+/// How long it takes to enable and disable an event so often.
+std::chrono::steady_clock::duration flips(const Event& event, unsigned count);
 
 /// An event's `format` as libtraceevent understands it.
 class Format {
