@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    unsigned long active_ = status_count("Active: ");
+    unsigned long active_ = settled_count("Active: ");
 };
 
 /// A control group of a test's own, with the memory controller.
@@ -168,7 +168,7 @@ void check_five_hundred_processes(bool inherits) {
     const NothingLeft nothing_left;
     const Event event(unique_name("five_hundred"));
     struct Shared {
-        std::atomic<unsigned> registered, asked, answered, wrong;
+        std::atomic<unsigned> registered, answered, wrong;
         std::atomic<bool> set;
     };
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
@@ -201,14 +201,17 @@ void check_five_hundred_processes(bool inherits) {
     });
     REQUIRE(parent->channel().receive<char>() == 'r');
     REQUIRE(eventually([&] { return state.registered == processes; }));
+    // The state does not change until all have looked: they look at what they have.
+    const auto all_are_right = [&] {
+        state.answered = state.wrong = 0;
+        parent->channel().send('?');
+        return eventually([&] { return state.answered == processes; }) && state.wrong == 0;
+    };
     for (unsigned round = 0; round < 4; round++) {
         const bool set = round % 2 == 0;
         state.set = set;
         REQUIRE((set ? event.enable() : event.disable()) == succeeds(1));
-        // The state does not change until all have looked: they look at what they have.
-        parent->channel().send('?');
-        CHECK(eventually([&] { return state.answered == (round + 1) * processes; }));
-        CHECK(state.wrong == 0);
+        CHECK(at_once(all_are_right, processes));
     }
     parent->kill();
     parent.reset();
@@ -245,7 +248,7 @@ struct Endless {
           }) {}
 
     // Each processor keeps up to 64 pages of what was charged and is free again.
-    const unsigned long limit = fewer(4 << 20, 2 << 20);
+    const unsigned long limit = fewer(4 << 20, 1 << 20);
     const Event event;
     const Mapping shared{1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS};
     std::atomic<unsigned>& registered = *shared.at<std::atomic<unsigned>>();
@@ -265,7 +268,7 @@ TEST_CASE("The bits that five hundred processes have inherited are right when it
 
 TEST_CASE("Registrations are charged to the program, and freed when it ends") {
     // The kernel charges a processor's memory in lots of 64 pages.
-    const unsigned count = 10000;
+    const unsigned count = fewer(10000, 5000);
     const Event event(unique_name("charged"));
     const MemoryGroup group;
     Child child([&](Channel& channel) -> int {
@@ -277,15 +280,15 @@ TEST_CASE("Registrations are charged to the program, and freed when it ends") {
         file.index_of(memory.at(page_size - 4), 0, event.name());
         channel.send(group.kernel_memory());
         channel.send(register_bits(file, memory, count, event.name()));
-        channel.send(group.kernel_memory());
         channel.receive<char>();
         _exit(0);
     });
     const auto before = child.channel().receive<unsigned long>();
     REQUIRE(child.channel().receive<unsigned>() == count);
-    const auto after = child.channel().receive<unsigned long>();
-    // An address, a bit, an event and the places in a tree and a list are more than 64 bytes.
-    CHECK(after >= before + count * 64ul);
+    // An address, a bit, an event and the places in a tree and a list are more than 64 bytes. Some
+    // kernels add up what there is every two seconds.
+    unsigned long after = 0;
+    CHECK(eventually([&] { return (after = group.kernel_memory()) >= before + count * 64ul; }));
     child.channel().send('e');
     CHECK(child.wait() == 0);
     CHECK(event.goes());
@@ -298,8 +301,7 @@ TEST_CASE("Registrations are charged to the program, and freed when it ends") {
 TEST_CASE("A program that registers without end is held back at its limit, alone") {
     const NothingLeft nothing_left;
     Endless program("endless", "memory.high");
-    REQUIRE(eventually(
-        [&] { return program.group.was_held_back() && program.group.current() > program.limit; }));
+    REQUIRE(eventually([&] { return program.group.was_held_back(); }));
     CHECK(program.registered > fewer(10000));
     CHECK(program.registered < endless);
 
