@@ -5,6 +5,8 @@
 #include "deadline.hpp"
 #include "fuse.hpp"
 #include "mapping.hpp"
+#include "setting.hpp"
+#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -12,7 +14,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <limits>
 #include <linux/futex.h>
 #include <optional>
 #include <sys/mman.h>
@@ -24,38 +25,23 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// How often an event can be enabled and disabled before the time is over, up to a number.
-unsigned flips(const Event& event, unsigned most, std::chrono::seconds limit) {
-    const auto end = std::chrono::steady_clock::now() + limit;
-    unsigned done = 0;
-    for (; done < most && std::chrono::steady_clock::now() < end; done++) {
-        expect(event.enable(), "enable");
-        expect(event.disable(), "disable");
-    }
-    return done;
-}
-
 /// Ends the waiting for a file before whoever waits is waited for, also when a test fails.
 struct EndsFirst {
     SilentFile& file;
     ~EndsFirst() { file.end(); }
 };
 
-/// Has the kernel look every second for tasks that hang, and count those it finds.
+/// Has the kernel look every two seconds for tasks that hang, and count those it finds.
 class HungTasks {
 public:
-    HungTasks() { expect(write_text(timeout, "1"), timeout); }
-    HungTasks(const HungTasks&) = delete;
-    HungTasks& operator=(const HungTasks&) = delete;
-    ~HungTasks() { write_text(timeout, before_); }
+    HungTasks() { timeout_.set("2"); }
 
     int found() const { return first_ - left(); }
 
 private:
     static int left() { return std::stoi(read_text("/proc/sys/kernel/hung_task_warnings")); }
 
-    static constexpr auto timeout = "/proc/sys/kernel/hung_task_timeout_secs";
-    const std::string before_ = read_text(timeout);
+    Setting timeout_{"/proc/sys/kernel/hung_task_timeout_secs"};
     const int first_ = left();
 };
 
@@ -73,6 +59,8 @@ TEST_CASE("A program whose page is in a file that never answers delays nobody bu
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    const unsigned often = fewer(100, 30);
+    const auto unhindered = flips(event, often);
     SilentFile silent;
     Child hinderer([&](Channel& channel) -> int {
         Mapping memory(1);
@@ -89,11 +77,13 @@ TEST_CASE("A program whose page is in a file that never answers delays nobody bu
     const EndsFirst ends_first{silent};
     REQUIRE(hinderer.channel().receive<char>() == 'r');
     CHECK_FALSE(silent.is_waited_for());
+    own_page(word);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
     CHECK(eventually([&] { return silent.is_waited_for(); }));
     REQUIRE(event.disable() == succeeds(1));
-    CHECK(flips(event, 100, 20s) == 100);
+    // Were it waited for each time, this would take 200 milliseconds more a change.
+    CHECK(flips(event, often) < unhindered + often * 200ms);
     {
         const Enabled enabled{event};
         CHECK(word == 1);
@@ -118,6 +108,8 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    const unsigned often = fewer(100, 30);
+    const auto unhindered = flips(event, often);
     SilentFile silent;
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     struct Threads {
@@ -160,6 +152,7 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
         _exit(0);
     });
     const EndsFirst ends_first{silent};
+    own_page(word);
     const HungTasks hung;
     Descriptor fault;
     if (in_fault) {
@@ -178,9 +171,11 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
     REQUIRE(event.disable() == succeeds(1));
-    CHECK(flips(event, 100, 20s) == 100);
+    // Were it waited for each time, this would take 200 milliseconds more a change.
+    CHECK(flips(event, often) < unhindered + often * 200ms);
     // A task hangs that does nothing from one look to the next.
-    flips(event, std::numeric_limits<unsigned>::max(), 6s);
+    for (Rounds rounds(1, ~0u, 6s); rounds.next();)
+        flips(event, 1);
     CHECK(hung.found() == 0);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);

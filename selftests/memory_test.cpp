@@ -5,6 +5,7 @@
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
+#include "setting.hpp"
 #include "swap.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -105,6 +106,11 @@ bool is_swapped(const void* address) {
     return page_entry(address) >> 62 & 1;
 }
 
+/// Has the kernel make room in one piece for pages that are larger than others.
+void compact_memory() {
+    expect(write_text("/proc/sys/vm/compact_memory", "1"), "compact_memory");
+}
+
 /// Has the kernel put aside what is used least, which it may refuse to. It looks at no page that
 /// another CPU has taken up and not entered in its lists; to drop caches, all CPUs do that first.
 void page_out(const Mapping& memory) {
@@ -138,6 +144,10 @@ public:
     void forget() { filled_ = false; }
 
     bool is_set() const { return words_[1] & 1u << bit; }
+    /// Whether it is as soon as a change of state returns that has to bring in the page.
+    bool follows(bool set) const {
+        return at_once([=, this] { return is_set() == set; });
+    }
     bool neighbours_are_kept() const {
         for (unsigned i = 0; i < 3; i++)
             if ((words_[i] & ~(i == 1 ? 1u << bit : 0)) != (filled_ ? pattern_of(i) : 0))
@@ -220,14 +230,14 @@ void check_that_it_follows(const Event& event, const Mapping& memory, Guarded& w
         if (treatment.drops)
             word.forget();
         REQUIRE(event.enable() == succeeds(1));
-        CHECK(word.is_set());
+        CHECK(word.follows(true));
         CHECK(word.neighbours_are_kept());
         word.fill();
         treatment.treat(memory);
         if (treatment.drops)
             word.forget();
         REQUIRE(event.disable() == succeeds(1));
-        CHECK_FALSE(word.is_set());
+        CHECK(word.follows(false));
         CHECK(word.neighbours_are_kept());
     }
 }
@@ -279,6 +289,8 @@ TEST_CASE("The bit is right at once in a private mapping of a file, which stays 
 
 TEST_CASE("Memory that is given back lazily keeps the bit, or is zero but for it") {
     const Event event(unique_name("lazily"));
+    // What another CPU has taken up is not put aside.
+    const OnCpu cpu(0);
     Mapping memory(1);
     Guarded word(memory.at(), event);
     word.fill();
@@ -288,7 +300,7 @@ TEST_CASE("Memory that is given back lazily keeps the bit, or is zero but for it
     REQUIRE_FALSE(is_present(memory.at()));
     word.forget();
     REQUIRE(event.enable() == succeeds(1));
-    CHECK(word.is_set());
+    CHECK(word.follows(true));
     CHECK(word.neighbours_are_kept());
 
     word.fill();
@@ -296,7 +308,7 @@ TEST_CASE("Memory that is given back lazily keeps the bit, or is zero but for it
     // Written to, by the kernel, it is not free any more.
     REQUIRE(event.disable() == succeeds(1));
     must_advise(memory, MADV_PAGEOUT);
-    CHECK_FALSE(word.is_set());
+    CHECK(word.follows(false));
     CHECK(word.neighbours_are_kept());
 }
 
@@ -346,11 +358,11 @@ TEST_CASE("The bit is right at once in memory that has been swapped out") {
         word.fill();
         REQUIRE(eventually(swap_out));
         REQUIRE(event.enable() == succeeds(1));
-        CHECK(word.is_set());
+        CHECK(word.follows(true));
         CHECK(word.neighbours_are_kept());
         REQUIRE(eventually(swap_out));
         REQUIRE(event.disable() == succeeds(1));
-        CHECK_FALSE(word.is_set());
+        CHECK(word.follows(false));
         CHECK(word.neighbours_are_kept());
     }
     REQUIRE(event.enable() == succeeds(1));
@@ -367,8 +379,12 @@ TEST_CASE("The bit is right at once in a transparent huge page") {
     std::byte* const huge = huge_part(memory);
     must_advise(memory, MADV_HUGEPAGE);
     const unsigned long before = smaps(huge, "AnonHugePages");
-    *huge = std::byte{1};
-    REQUIRE(smaps(huge, "AnonHugePages") >= before + huge_size / 1024);
+    REQUIRE(eventually([&] {
+        compact_memory();
+        must_advise(memory, MADV_DONTNEED);
+        *huge = std::byte{1};
+        return smaps(huge, "AnonHugePages") >= before + huge_size / 1024;
+    }));
     Guarded word(huge + huge_size / 2, event);
     for (const Treatment& treatment : treatments()) {
         check_that_it_follows(event, memory, word, treatment);
@@ -379,25 +395,26 @@ TEST_CASE("The bit is right at once in a transparent huge page") {
 
 TEST_CASE("The bit is right at once in memory of hugetlbfs") {
     const std::string number = "/proc/sys/vm/nr_hugepages";
-    REQUIRE(write_text(number, "6").ok());
-    REQUIRE(read_text(number) == "6\n");
+    Setting huge_pages(number);
+    REQUIRE(eventually([&] {
+        compact_memory();
+        huge_pages.set("6");
+        return read_text(number) == "6\n";
+    }));
     const Event event(unique_name("hugetlb"));
     const int kind = GENERATE(MAP_PRIVATE, MAP_SHARED);
     CAPTURE(kind == MAP_SHARED);
-    {
-        Mapping memory(huge_size / page_size, PROT_READ | PROT_WRITE,
-                       kind | MAP_ANONYMOUS | MAP_HUGETLB);
-        Guarded word(memory.at() + huge_size / 2, event);
-        for (Treatment treatment : treatments()) {
-            // That is not for them.
-            if (treatment.name == std::string_view("cold"))
-                continue;
-            treatment.drops = treatment.drops && kind == MAP_PRIVATE;
-            check_that_it_follows(event, memory, word, treatment);
-        }
-        CHECK(word.unregister() == succeeds());
+    Mapping memory(huge_size / page_size, PROT_READ | PROT_WRITE,
+                   kind | MAP_ANONYMOUS | MAP_HUGETLB);
+    Guarded word(memory.at() + huge_size / 2, event);
+    for (Treatment treatment : treatments()) {
+        // That is not for them.
+        if (treatment.name == std::string_view("cold"))
+            continue;
+        treatment.drops = treatment.drops && kind == MAP_PRIVATE;
+        check_that_it_follows(event, memory, word, treatment);
     }
-    REQUIRE(write_text(number, "0").ok());
+    CHECK(word.unregister() == succeeds());
 }
 
 TEST_CASE("The bit is right at once in a page merged with others, which stay as they are") {
@@ -413,8 +430,9 @@ TEST_CASE("The bit is right at once in a page merged with others, which stay as 
     for (std::size_t page = 1; page < pages; page++)
         std::copy_n(memory.at(), page_size, memory.at(page * page_size));
     must_advise(memory, MADV_MERGEABLE);
-    REQUIRE(write_text(ksm + "sleep_millisecs", "0").ok());
-    REQUIRE(write_text(ksm + "run", "1").ok());
+    Setting sleep(ksm + "sleep_millisecs"), run(ksm + "run");
+    sleep.set("0");
+    run.set("1");
     const auto merge = [&] { return eventually([&] { return shared() == pages - 1; }); };
     const auto others_differ = [&] {
         std::size_t differ = 0;
@@ -425,17 +443,17 @@ TEST_CASE("The bit is right at once in a page merged with others, which stay as 
     };
     REQUIRE(merge());
     REQUIRE(event.enable() == succeeds(1));
-    CHECK(word.is_set());
+    CHECK(word.follows(true));
     CHECK(word.neighbours_are_kept());
     CHECK(others_differ() == 0);
     CHECK((memory.at<Word>(2 * page_size - 2 * sizeof(Word))->load() & 1u << Guarded::bit) == 0);
 
     REQUIRE(event.disable() == succeeds(1));
     REQUIRE(merge());
-    CHECK_FALSE(word.is_set());
+    CHECK(word.follows(false));
     CHECK(word.neighbours_are_kept());
-    REQUIRE(write_text(ksm + "run", "2").ok());
-    REQUIRE(write_text(ksm + "run", "0").ok());
+    // Taken apart again.
+    run.set("2");
 }
 
 TEST_CASE("A file that is cut short and grown again has the bit from the next change on") {
@@ -448,14 +466,14 @@ TEST_CASE("A file that is cut short and grown again has the bit from the next ch
     kept.fill();
     file.resize(1);
     REQUIRE(event.enable() == succeeds(1));
-    CHECK(kept.is_set());
+    CHECK(kept.follows(true));
     file.resize(2);
     CHECK_FALSE(cut.is_set());
     CHECK(cut.neighbours_are_kept());
     REQUIRE(event.disable() == succeeds(1));
     REQUIRE(event.enable() == succeeds(1));
-    CHECK(cut.is_set());
-    CHECK(kept.is_set());
+    CHECK(cut.follows(true));
+    CHECK(kept.follows(true));
     CHECK(kept.neighbours_are_kept());
 
     file.resize(1);
@@ -485,7 +503,7 @@ TEST_CASE("Memory that is unmapped is passed over, and what is mapped anew there
     REQUIRE(event.disable() == succeeds(1));
     word.fill();
     REQUIRE(event.enable() == succeeds(1));
-    CHECK(word.is_set());
+    CHECK(word.follows(true));
     CHECK(word.neighbours_are_kept());
 
     memory.unmap();
@@ -532,7 +550,7 @@ TEST_CASE("Memory that is moved and left behind follows where it was registered"
                    MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target.at()) == target.at());
     word.forget();
     Enabled enabled{event};
-    CHECK(word.is_set());
+    CHECK(word.follows(true));
     CHECK(word.neighbours_are_kept());
     CHECK((target.at<Word>(page_size - 2 * sizeof(Word))->load() & 1u << Guarded::bit) == 0);
 }
@@ -578,7 +596,7 @@ TEST_CASE("A file that is sealed against writing is not written") {
         const Mapping memory = file.map(1, MAP_PRIVATE);
         Guarded word(memory.at(), event);
         const Enabled enabled{event};
-        CHECK(word.is_set());
+        CHECK(word.follows(true));
     }
     SECTION("after it was registered and unmapped") {
         Mapping memory = file.map(1, MAP_SHARED);
@@ -606,9 +624,9 @@ TEST_CASE("A file sealed against future writing is written by those who could be
     must_advise(memory, MADV_DONTNEED);
     {
         const Enabled enabled{event};
-        CHECK(word.is_set());
+        CHECK(word.follows(true));
     }
-    CHECK_FALSE(word.is_set());
+    CHECK(word.follows(false));
     const Mapping later = file.map(1, MAP_SHARED, PROT_READ);
     DataFile data;
     CHECK(data.register_event(later.at(), 0, event.name()) == fails(EFAULT));
