@@ -8,7 +8,7 @@
 #include "event.h"
 #include "tally.h"
 
-/* So many are freed before others who want the mutex have it. */
+/* So many are copied or freed before others who want the mutex have it. */
 #define UE_ENABLERS_AT_ONCE	1024
 
 /* Protects all enablers, sets of them and address spaces; see enabler.h. */
@@ -170,9 +170,10 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	return 0;
 }
 
-void ue_enabler_set_copy(struct ue_enabler_set *to,
-			 const struct ue_enabler_set *from,
-			 struct list_head *blank)
+/* As many of @blank as there are in @from are put into @to. */
+static void ue_enablers_insert_copies(struct ue_enabler_set *to,
+				      const struct ue_enabler_set *from,
+				      struct list_head *blank)
 {
 	struct rb_node *node;
 
@@ -186,8 +187,29 @@ void ue_enabler_set_copy(struct ue_enabler_set *to,
 		list_del(&copy->of_event);
 		ue_enabler_insert(to, copy, &enabler->word, enabler->event,
 				  enabler->id);
-		cond_resched();
+		ue_enabler_yield(to->nr);
 	}
+}
+
+struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
+					   gfp_t gfp)
+{
+	struct ue_enabler_set *copy = ue_enabler_set_create(gfp);
+	LIST_HEAD(blank);
+	int err;
+
+	if (!copy)
+		return NULL;
+	err = ue_enablers_create(&blank, set->nr, gfp);
+	mutex_lock(&ue_enabler_mutex);
+	if (err) {
+		ue_enabler_set_free(copy);
+		copy = NULL;
+	} else {
+		ue_enablers_insert_copies(copy, set, &blank);
+	}
+	mutex_unlock(&ue_enabler_mutex);
+	return copy;
 }
 
 struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)

@@ -87,16 +87,16 @@ int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp);
 void ue_enablers_free(struct list_head *list);
 
 /**
- * ue_enabler_set_copy() - have all enablers of one set in another as well
- * @to: a set without enablers
- * @from: the other set
- * @blank: as many enablers as @from has, from ue_enablers_create()
+ * ue_enabler_set_copy() - make another set with all enablers of one
+ * @set: the set, which nobody changes meanwhile: the caller has a share of it, and
+ *	somebody else has one
+ * @gfp: how to get memory
  *
- * Context: ue_enabler_mutex held.
+ * Context: may sleep; ue_enabler_mutex not held, is taken and dropped now and then.
+ * Return: a set of one share, or NULL without memory.
  */
-void ue_enabler_set_copy(struct ue_enabler_set *to,
-			 const struct ue_enabler_set *from,
-			 struct list_head *blank);
+struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
+					   gfp_t gfp);
 
 /**
  * ue_enabler_insert() - put an enabler into a set

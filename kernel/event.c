@@ -18,7 +18,7 @@
 #include "tally.h"
 
 /* What @users of an event is once it has been taken away. */
-#define UE_EVENT_GONE	(INT_MIN / 2)
+#define UE_EVENT_GONE	(LONG_MIN / 2)
 
 static LLIST_HEAD(ue_later);
 
@@ -50,7 +50,7 @@ static DECLARE_WORK(ue_later_work, ue_events_put_later);
 
 bool ue_event_tryget(struct ue_event *event)
 {
-	return atomic_inc_unless_negative(&event->users);
+	return atomic_long_inc_unless_negative(&event->users);
 }
 
 /*
@@ -59,9 +59,11 @@ bool ue_event_tryget(struct ue_event *event)
  */
 void ue_event_put(struct ue_event *event)
 {
-	if (!atomic_dec_and_mutex_lock(&event->users, ue_event_mutex))
+	if (atomic_long_add_unless(&event->users, -1, 1))
 		return;
-	event->owner->idle(event);
+	mutex_lock(ue_event_mutex);
+	if (atomic_long_dec_and_test(&event->users))
+		event->owner->idle(event);
 	mutex_unlock(ue_event_mutex);
 }
 
@@ -73,7 +75,7 @@ void ue_event_put(struct ue_event *event)
 void ue_event_put_later(struct ue_event *event)
 {
 	rcu_read_lock();
-	if (atomic_dec_and_test(&event->users) &&
+	if (atomic_long_dec_and_test(&event->users) &&
 	    refcount_inc_not_zero(&event->references)) {
 		if (!atomic_xchg(&event->later_queued, 1)) {
 			llist_add(&event->later, &ue_later);
@@ -229,7 +231,7 @@ struct ue_event *ue_event_create(struct ue_format *format, char *name,
 	event->tracepoint.name = name ?: ue_format_name(event->format);
 	event->owner = owner;
 	event->creator = current_uid();
-	atomic_set(&event->users, UE_EVENT_GONE);
+	atomic_long_set(&event->users, UE_EVENT_GONE);
 	refcount_set(&event->references, 1);
 	INIT_LIST_HEAD(&event->enablers);
 	INIT_LIST_HEAD(&event->dynamic.list);
@@ -330,7 +332,7 @@ int ue_event_publish(struct ue_event *event)
 		ue_event_remove_call(event);
 		return -ENOMEM;
 	}
-	atomic_set(&event->users, 1);
+	atomic_long_set(&event->users, 1);
 	return 0;
 }
 
@@ -339,13 +341,13 @@ bool ue_event_claim(struct ue_event *event)
 	lockdep_assert_held(ue_event_mutex);
 	if (atomic_read(&event->call.refcnt))
 		return false;
-	return !atomic_cmpxchg(&event->users, 0, UE_EVENT_GONE);
+	return !atomic_long_cmpxchg(&event->users, 0, UE_EVENT_GONE);
 }
 
 void ue_event_unclaim(struct ue_event *event)
 {
 	lockdep_assert_held(ue_event_mutex);
-	atomic_set(&event->users, 0);
+	atomic_long_set(&event->users, 0);
 }
 
 /*
@@ -379,7 +381,7 @@ void ue_event_give_up(struct ue_event *event)
 void ue_event_abandon(struct ue_event *event)
 {
 	lockdep_assert_held(ue_event_mutex);
-	atomic_set(&event->users, UE_EVENT_GONE);
+	atomic_long_set(&event->users, UE_EVENT_GONE);
 	ue_event_remove_call(event);
 	if (!atomic_read(&event->call.refcnt)) {
 		ue_event_free(event);

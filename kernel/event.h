@@ -72,7 +72,7 @@ struct ue_event {
 	u16 room_used;
 	bool multi;
 	bool persistent;
-	atomic_t users;
+	atomic_long_t users;
 	struct ue_recorders recorders;
 	struct list_head enablers;
 	unsigned long serial;
@@ -125,7 +125,7 @@ int ue_event_publish(struct ue_event *event);
 /* ue_event_busy() - does somebody use it, or tracing refer to it? */
 static inline bool ue_event_busy(const struct ue_event *event)
 {
-	return atomic_read(&event->users) || atomic_read(&event->call.refcnt);
+	return atomic_long_read(&event->users) || atomic_read(&event->call.refcnt);
 }
 
 /**
@@ -174,7 +174,7 @@ bool ue_event_tryget(struct ue_event *event);
 /* ue_event_get() - one more user, for who is a user already. Any context. */
 static inline void ue_event_get(struct ue_event *event)
 {
-	atomic_inc(&event->users);
+	atomic_long_inc(&event->users);
 }
 
 /**
@@ -205,7 +205,7 @@ static inline bool ue_event_enabled(const struct ue_event *event)
 /* ue_event_gone() - is it claimed, withdrawn or not yet published? */
 static inline bool ue_event_gone(const struct ue_event *event)
 {
-	return atomic_read(&event->users) < 0;
+	return atomic_long_read(&event->users) < 0;
 }
 
 /* ue_event_name() - the name of its tracepoint. */

@@ -511,39 +511,29 @@ int ue_process_know(struct mm_struct *mm, struct ue_enabler_set *set)
 	return err;
 }
 
-/* Replaces the set by a copy, unless the two differ in size by now. */
-static bool ue_process_take_copy(struct ue_process *process,
-				 struct ue_enabler_set *copy,
-				 struct list_head *blank, unsigned int nr)
-{
-	if (process->set->nr != nr)
-		return false;
-	ue_enabler_set_copy(copy, process->set, blank);
-	if (copy->nr)
-		__module_get(THIS_MODULE);
-	ue_process_set_set(process, copy);
-	return true;
-}
-
+/*
+ * Replaces a shared set by a copy, unless another has done so by then. With one
+ * more share of it the set stays as it is, whatever the others do with theirs.
+ */
 static int ue_process_copy_set(struct ue_process *process, gfp_t gfp)
 {
-	unsigned int nr = process->set->nr;
-	struct ue_enabler_set *copy;
-	LIST_HEAD(blank);
-	int err = -ENOMEM;
+	struct ue_enabler_set *set = process->set, *copy;
 
+	atomic_inc(&set->shares);
 	mutex_unlock(&ue_enabler_mutex);
-	copy = ue_enabler_set_create(gfp);
-	if (copy)
-		err = ue_enablers_create(&blank, nr, gfp);
+	copy = ue_enabler_set_copy(set, gfp);
 	mutex_lock(&ue_enabler_mutex);
 
-	if (err || !ue_process_take_copy(process, copy, &blank, nr)) {
-		ue_enablers_free(&blank);
-		if (copy)
-			ue_enabler_set_free(copy);
+	if (copy) {
+		if (copy->nr)
+			__module_get(THIS_MODULE);
+		if (process->set == set)
+			ue_process_set_set(process, copy);
+		else
+			ue_set_put(copy);
 	}
-	return err;
+	ue_set_put(set);
+	return copy ? 0 : -ENOMEM;
 }
 
 int ue_process_own_set(struct ue_process *process, gfp_t gfp)

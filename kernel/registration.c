@@ -409,6 +409,9 @@ static int ue_find_none_and_write(struct ue_process *process,
 
 	if (ue_enabler_find(process->set, word->address, word->bit))
 		return -EADDRINUSE;
+	/* Some 400 GB are not too much for every machine. */
+	if (process->set->nr == UINT_MAX)
+		return -ENOMEM;
 	return ue_user_bit_write(ue_process_mm(process), word,
 				 ue_event_enabled(request->event));
 }

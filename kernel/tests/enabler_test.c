@@ -4,6 +4,8 @@
  * each enabler is a user of its event for as long as it lives.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/slab.h>
 
 #include "../enabler.h"
@@ -212,19 +214,16 @@ static void ue_after_test(struct kunit *test)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-/* A full set, and a copy of it. With ue_enabler_mutex held. */
+/* A full set, and a copy of it. */
 static void ue_test_copied_sets(struct kunit *test,
 				struct ue_enabler_set *sets[2])
 {
-	LIST_HEAD(blank);
-
+	mutex_lock(&ue_enabler_mutex);
 	sets[0] = ue_test_full_set(test);
-	sets[1] = ue_enabler_set_create(GFP_KERNEL);
+	mutex_unlock(&ue_enabler_mutex);
+	sets[1] = ue_enabler_set_copy(sets[0], GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, sets[1]);
-	KUNIT_ASSERT_EQ(test, ue_enablers_create(&blank, UE_TEST_WORDS,
-						 GFP_KERNEL), 0);
-	ue_enabler_set_copy(sets[1], sets[0], &blank);
-	KUNIT_EXPECT_TRUE(test, list_empty(&blank));
+	KUNIT_EXPECT_EQ(test, atomic_read(&sets[1]->shares), 1);
 }
 
 /* A copy has all that the original has, and outlives it or goes before it. */
@@ -233,10 +232,10 @@ static void ue_copy_test(struct kunit *test)
 	for (int first = 0; first < 2; first++) {
 		struct ue_enabler_set *sets[2];
 
-		mutex_lock(&ue_enabler_mutex);
 		ue_test_copied_sets(test, sets);
 		ue_test_users(test, 2);
 
+		mutex_lock(&ue_enabler_mutex);
 		ue_enabler_set_free(sets[first]);
 		ue_test_users(test, 1);
 		ue_test_has(test, sets[!first], BIT(UE_TEST_WORDS) - 1);
@@ -251,8 +250,8 @@ static void ue_copy_apart_test(struct kunit *test)
 {
 	struct ue_enabler_set *sets[2];
 
-	mutex_lock(&ue_enabler_mutex);
 	ue_test_copied_sets(test, sets);
+	mutex_lock(&ue_enabler_mutex);
 	ue_test_erase(test, sets[0], 2);
 	ue_test_erase(test, sets[1], 4);
 	ue_test_has(test, sets[0], 0x3b);
@@ -261,6 +260,102 @@ static void ue_copy_apart_test(struct kunit *test)
 	ue_enabler_set_free(sets[1]);
 	mutex_unlock(&ue_enabler_mutex);
 	ue_test_users(test, 0);
+}
+
+/* Many times what is copied or freed at once. */
+#define UE_TEST_MANY	4096
+
+/* Looks, whenever it gets the mutex, how many enablers there are. */
+struct ue_test_other {
+	struct ue_event *event;
+	bool between;	/* has seen some that were copied, or freed, but not all */
+};
+
+static int ue_test_look(void *data)
+{
+	struct ue_test_other *other = data;
+
+	while (!kthread_should_stop()) {
+		mutex_lock(&ue_enabler_mutex);
+		if (ue_stub_users(other->event) % UE_TEST_MANY)
+			other->between = true;
+		mutex_unlock(&ue_enabler_mutex);
+		usleep_range(100, 200);
+	}
+	return 0;
+}
+
+static struct ue_enabler_set *ue_test_large_set(struct kunit *test,
+						struct ue_event *event)
+{
+	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
+	struct ue_enabler *enabler, *next;
+	struct ue_user_bit word = { .size = 8 };
+	LIST_HEAD(blank);
+
+	KUNIT_ASSERT_NOT_NULL(test, set);
+	KUNIT_ASSERT_EQ(test, ue_enablers_create(&blank, UE_TEST_MANY,
+						 GFP_KERNEL), 0);
+	mutex_lock(&ue_enabler_mutex);
+	list_for_each_entry_safe(enabler, next, &blank, of_event) {
+		list_del(&enabler->of_event);
+		word.address += 8;
+		ue_enabler_insert(set, enabler, &word, event, 1);
+	}
+	mutex_unlock(&ue_enabler_mutex);
+	return set;
+}
+
+/* Has what @other sees forgotten, with the mutex held. Return: what it was. */
+static bool ue_test_was_between(struct ue_test_other *other)
+{
+	bool between = other->between;
+
+	other->between = false;
+	return between;
+}
+
+#define UE_TEST_TRIES	20
+
+/*
+ * Nobody waits until a very large set has been copied, or freed: not even who
+ * has no processor but the one on which that is done.
+ */
+static void ue_large_set_test(struct kunit *test)
+{
+	struct ue_test_other other = { .event = test->priv };
+	struct ue_enabler_set *set = ue_test_large_set(test, other.event);
+	bool copying = false, freeing = false;
+	struct task_struct *task;
+
+	task = kthread_create(ue_test_look, &other, "ue_test_look");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	migrate_disable();
+	kthread_bind(task, smp_processor_id());
+	wake_up_process(task);
+	for (int i = 0; i < UE_TEST_TRIES && !(copying && freeing); i++) {
+		struct ue_enabler_set *copy = ue_enabler_set_copy(set,
+								  GFP_KERNEL);
+
+		KUNIT_EXPECT_NOT_NULL(test, copy);
+		if (!copy)
+			break;
+		KUNIT_EXPECT_EQ(test, copy->nr, UE_TEST_MANY);
+		mutex_lock(&ue_enabler_mutex);
+		copying |= ue_test_was_between(&other);
+		ue_enabler_set_free(copy);
+		freeing |= ue_test_was_between(&other);
+		mutex_unlock(&ue_enabler_mutex);
+	}
+	kthread_stop(task);
+	migrate_enable();
+	KUNIT_EXPECT_TRUE(test, copying);
+	KUNIT_EXPECT_TRUE(test, freeing);
+
+	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_set_free(set);
+	mutex_unlock(&ue_enabler_mutex);
+	KUNIT_EXPECT_EQ(test, ue_stub_users(other.event), 0);
 }
 
 static void ue_blank_test(struct kunit *test)
@@ -288,6 +383,7 @@ static struct kunit_case ue_enabler_cases[] = {
 	KUNIT_CASE(ue_after_test),
 	KUNIT_CASE(ue_copy_test),
 	KUNIT_CASE(ue_copy_apart_test),
+	KUNIT_CASE(ue_large_set_test),
 	KUNIT_CASE(ue_blank_test),
 	{ }
 };

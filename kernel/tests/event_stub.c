@@ -40,7 +40,7 @@ void ue_stub_enable(struct ue_event *event, bool enable)
 
 void ue_event_put(struct ue_event *event)
 {
-	WARN_ON_ONCE(atomic_dec_return(&event->users) < 0);
+	WARN_ON_ONCE(atomic_long_dec_return(&event->users) < 0);
 }
 
 void ue_event_put_later(struct ue_event *event)

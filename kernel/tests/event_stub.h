@@ -17,7 +17,7 @@ struct ue_event *ue_stub_events(struct kunit *test, int nr);
 /* ue_stub_users() - how many use the event. */
 static inline int ue_stub_users(const struct ue_event *event)
 {
-	return atomic_read(&event->users);
+	return atomic_long_read(&event->users);
 }
 
 /* ue_stub_enable() - enable or disable the event, event_mutex held. */

@@ -528,6 +528,20 @@ static void ue_long_sequences_test(struct kunit *test)
 
 /* Errors */
 
+/* A registration when the set has as many as can be counted. */
+static int ue_test_register_too_many(struct ue_test_world *world)
+{
+	struct ue_enabler_set *set = ue_process_find_current()->set;
+	unsigned int nr = set->nr;
+	u64 id;
+	int err;
+
+	set->nr = UINT_MAX;
+	err = ue_register(&world->events[1], &ue_test_words[1], &id);
+	set->nr = nr;
+	return err;
+}
+
 static void ue_errors_test(struct kunit *test)
 {
 	const struct ue_user_bit *word = &ue_test_words[0];
@@ -537,7 +551,7 @@ static void ue_errors_test(struct kunit *test)
 	struct ue_test_world world;
 	struct ue_test_process *process = &world.processes[0];
 	struct ue_event *event;
-	int errors[5];
+	int errors[6];
 	u64 id;
 
 	ue_test_create_world(test, &world);
@@ -548,6 +562,7 @@ static void ue_errors_test(struct kunit *test)
 	errors[2] = ue_register(event, word, &id);
 	errors[3] = ue_register(event, &elsewhere, &id);
 	errors[4] = ue_unregister(elsewhere.address, elsewhere.bit);
+	errors[5] = ue_test_register_too_many(&world);
 	ue_test_leave(process);
 	process->registered = BIT(0);
 	process->set = 1;
@@ -557,6 +572,7 @@ static void ue_errors_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, errors[2], -EADDRINUSE);
 	KUNIT_EXPECT_EQ(test, errors[3], -EFAULT);
 	KUNIT_EXPECT_EQ(test, errors[4], -ENOENT);
+	KUNIT_EXPECT_EQ(test, errors[5], -ENOMEM);
 	KUNIT_EXPECT_TRUE(test, ue_test_holds(&world));
 	ue_test_end_world(test, &world);
 }
