@@ -75,6 +75,10 @@ void check_layout(const ue_format& format, const std::string& command) {
                 "names lie in the format", command);
         const bool here = field.place == UE_PLACE_HERE;
         require(here || field.size == sizeof(u32), "a location is a word", command);
+        const std::string_view type = ue_field_type(&format, &field);
+        const auto names = [&](const char* part) { return type.find(part) != type.npos; };
+        require(here != (names("__data_loc") || names("__rel_loc")),
+                "what the kernel takes for a location is one", command);
         offset += field.size;
         locations += !here;
     }

@@ -129,13 +129,13 @@ static int ue_parse_scalar(const char *type, struct ue_field *field)
 	return -EINVAL;
 }
 
-/* @text: what follows the '[' of a char array, the number and its ']'. */
+/* @text: what follows the '[' of a char array, the number and its ']', the last. */
 static int ue_parse_array_length(const char *text, u32 *length)
 {
 	const char *end = strchr(text, ']');
 	char number[UE_ARRAY_NUMBER_MAX + 1];
 
-	if (!end || end - text >= sizeof(number))
+	if (!end || end[1] || end - text >= sizeof(number))
 		return -EINVAL;
 	memcpy(number, text, end - text);
 	number[end - text] = '\0';
