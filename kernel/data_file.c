@@ -264,6 +264,9 @@ static __always_inline int ue_copy_payload(void *to, const struct iovec *parts,
 	return 0;
 }
 
+/* The room for a payload and a NUL behind it. */
+#define UE_DATA_ROOM(size)	UE_RECORD_ROOM((size) + 1)
+
 /* Copies the payload, once, and hands it on. @record has room for it. */
 static __always_inline int ue_record_from(struct ue_event *event, void *record,
 					  const struct iovec *parts,
@@ -275,8 +278,11 @@ static __always_inline int ue_record_from(struct ue_event *event, void *record,
 	err = ue_copy_payload(payload, parts, from, size);
 	if (likely(!err))
 		err = ue_payload_check(event->format, payload, size);
-	if (unlikely(err))
-		return err;
+	if (unlikely(err)) {
+		if (err < 0)
+			return err;
+		((char *)payload)[size++] = '\0';
+	}
 	return ue_record(&event->recorders, &event->call, record, size);
 }
 
@@ -289,11 +295,11 @@ static noinline int ue_record_large(struct ue_event *event,
 
 	if (size > UE_PAYLOAD_LIMIT)
 		return -E2BIG;
-	record = ue_scratch_get(UE_RECORD_ROOM(size));
+	record = ue_scratch_get(UE_DATA_ROOM(size));
 	if (!record)
 		return -ENOMEM;
 	err = ue_record_from(event, record, parts, from, size);
-	ue_scratch_put(record, UE_RECORD_ROOM(size));
+	ue_scratch_put(record, UE_DATA_ROOM(size));
 	return err;
 }
 
@@ -302,7 +308,7 @@ static __always_inline int ue_record_small(struct ue_event *event,
 					   struct iov_iter *from,
 					   size_t size)
 {
-	u64 record[DIV_ROUND_UP(UE_RECORD_ROOM(UE_PAYLOAD_ON_STACK),
+	u64 record[DIV_ROUND_UP(UE_DATA_ROOM(UE_PAYLOAD_ON_STACK),
 				sizeof(u64))] __uninitialized;
 
 	return ue_record_from(event, record, parts, from, size);

@@ -43,14 +43,29 @@ static bool ue_text_ends(struct ue_span span, const char *payload)
 	return last < 0 || !payload[last];
 }
 
-static __always_inline bool ue_location_fits(const struct ue_field *field,
+/*
+ * What is to be text and has no bytes is read up to a NUL all the same, by
+ * filters and histograms. The common fields have one in their last byte.
+ */
+static bool ue_text_runs_on(struct ue_span span, const char *payload,
+			    size_t size)
+{
+	return !span.size && span.start >= 0 &&
+	       !memchr(payload + span.start, '\0', size - span.start);
+}
+
+static __always_inline int ue_check_location(const struct ue_field *field,
 					     const void *payload, size_t size)
 {
 	struct ue_span span = ue_located(field, payload);
 
 	if (span.start + span.size > (s64)size)
-		return false;
-	return field->kind != UE_KIND_STRING || ue_text_ends(span, payload);
+		return -EFAULT;
+	if (field->kind != UE_KIND_STRING)
+		return 0;
+	if (!ue_text_ends(span, payload))
+		return -EFAULT;
+	return ue_text_runs_on(span, payload, size);
 }
 
 int ue_payload_check_locations(const struct ue_format *format,
@@ -58,13 +73,16 @@ int ue_payload_check_locations(const struct ue_format *format,
 {
 	const struct ue_field *field = format->fields;
 	unsigned int left = format->nr_locations;
+	int more = 0, result;
 
 	/* What stands behind the last location is no matter. */
 	do {
 		while (field->place == UE_PLACE_HERE)
 			field++;
-		if (!ue_location_fits(field++, payload, size))
-			return -EFAULT;
+		result = ue_check_location(field++, payload, size);
+		if (result < 0)
+			return result;
+		more |= result;
 	} while (--left);
-	return 0;
+	return more;
 }

@@ -43,8 +43,9 @@ int ue_payload_check_locations(const struct ue_format *format,
  * @payload: at least @format->size bytes
  * @size: of the payload, bytes
  *
- * Return: 0; -EFAULT for a location that reaches past the payload, or leads
- * to text whose last byte is not NUL.
+ * Return: 0; 1 when a NUL has to follow the payload in its record, lest an
+ * empty text be read past the end; -EFAULT for a location that reaches past the
+ * payload, or leads to text whose last byte is not NUL.
  */
 static inline int ue_payload_check(const struct ue_format *format,
 				   const void *payload, size_t size)

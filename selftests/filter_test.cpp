@@ -455,3 +455,23 @@ TEST_CASE("set_event_pid and set_event_notrace_pid choose the processes") {
     other.channel().send(false);
     CHECK(other.wait() == 0);
 }
+
+// Of an empty text the kernel's comparison looks for the NUL, wherever that is. A record that a
+// filter is to judge is made where the last one was.
+TEST_CASE("An empty text ends in its record") {
+    const OnCpu on_cpu(0);
+    Recorded recorded(" __rel_loc char[] s");
+    const Payload before = Payload().add<std::uint32_t>(DYN_LOC(0, 7)).add_string("stalex");
+    const Payload empty = Payload().add<std::uint32_t>(0);
+    const Payload at_the_start = Payload().add<std::uint32_t>(0).add_characters("stale");
+    const Case cases[] = {
+        {"s == \"stalex\"", false}, {"s ~ \"*x\"", false},     {"s ~ \"*lex*\"", false},
+        {"s ~ \"stalex*\"", false}, {"s != \"stalex\"", true},
+    };
+    for (const Payload* payload : {&empty, &at_the_start})
+        for (const Case& one : cases) {
+            CAPTURE(one.filter, payload->size());
+            CHECK(recorded.passes(one.filter, before) == (one.passes ? 0 : 1));
+            CHECK(recorded.passes(one.filter, *payload) == (one.passes ? 1 : 0));
+        }
+}

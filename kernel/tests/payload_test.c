@@ -73,15 +73,27 @@ static int ue_test_check(const struct ue_test_payload *payload)
 	return ue_payload_check(payload->format, payload->bytes, payload->size);
 }
 
+/* Return: where the first NUL behind @at is, or -1. */
+static s64 ue_test_nul_after(const struct ue_test_payload *payload, s64 at)
+{
+	while (++at < payload->size)
+		if (!payload->bytes[at])
+			return at;
+	return -1;
+}
+
 /* @last: the last byte of the span, or the one before an empty span. */
 static int ue_test_expected(const struct ue_test_location *location,
-			    const struct ue_test_payload *payload, s64 last)
+			    const struct ue_test_payload *payload, s64 last,
+			    bool empty)
 {
 	if (last >= payload->size)
 		return -EFAULT;
-	if (!location->text || last < 0)
+	if (!location->text)
 		return 0;
-	return payload->bytes[last] ? -EFAULT : 0;
+	if (last >= 0 && payload->bytes[last])
+		return -EFAULT;
+	return empty && last >= -1 && ue_test_nul_after(payload, last) < 0;
 }
 
 /* Every offset and size that begins or ends near the payload. */
@@ -101,7 +113,7 @@ static void ue_boundaries_test(struct kunit *test)
 					     size);
 			KUNIT_EXPECT_EQ_MSG(test, ue_test_check(&payload),
 					    ue_test_expected(location, &payload,
-							     last),
+							     last, !size),
 					    "offset %u, size %u", offset, size);
 		}
 	}
