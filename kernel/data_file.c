@@ -14,10 +14,10 @@
 
 #include "compat.h"
 #include "data_file.h"
+#include "door.h"
 #include "event.h"
 #include "format.h"
 #include "index_table.h"
-#include "kernel_symbols.h"
 #include "payload.h"
 #include "registration.h"
 #include "registry.h"
@@ -37,13 +37,16 @@ struct ue_data_file {
 	struct ue_index_table indexes;
 };
 
-static struct dentry *ue_data_dentry;
+static struct dentry *ue_data_door;
 
 static int ue_data_open(struct inode *inode, struct file *file)
 {
-	struct ue_data_file *data = kzalloc(sizeof(*data), GFP_KERNEL_ACCOUNT);
 	fmode_t positioned = file->f_mode & FMODE_PWRITE;
+	struct ue_data_file *data;
 
+	if (!ue_doors_are_open())
+		return -ENODEV;
+	data = kzalloc(sizeof(*data), GFP_KERNEL_ACCOUNT);
 	if (!data)
 		return -ENOMEM;
 	ue_tally(UE_TALLY_FILES, 1);
@@ -389,13 +392,12 @@ static const struct file_operations ue_data_operations = {
 
 int ue_data_file_init(void)
 {
-	ue_data_dentry = static_call(ue_tracefs_create_file)
-		("user_events_data", 0640, NULL, NULL, &ue_data_operations);
-	return ue_data_dentry ? 0 : -ENODEV;
+	return ue_door_create("user_events_data", 0640, &ue_data_operations,
+			      &ue_data_door);
 }
 
 void ue_data_file_exit(void)
 {
-	static_call(ue_tracefs_remove)(ue_data_dentry);
+	ue_door_remove(ue_data_door);
 	ue_scratch_exit();
 }

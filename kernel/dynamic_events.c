@@ -11,6 +11,7 @@
 #include <linux/string.h>
 #include <uapi/linux/user_events.h>
 
+#include "door.h"
 #include "dynamic_events.h"
 #include "event.h"
 #include "format.h"
@@ -29,7 +30,8 @@ static int ue_dynamic_create(const char *raw_command)
 	struct ue_event *event;
 	int err;
 
-	if (!strstarts(command, USER_EVENTS_PREFIX))
+	if (!strstarts(command, USER_EVENTS_PREFIX) ||
+	    !ue_doors_are_open())
 		return -ECANCELED;
 	command += strlen(USER_EVENTS_PREFIX);
 	if (strstarts(command, USER_EVENTS_SYSTEM "/"))

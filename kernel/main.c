@@ -7,6 +7,7 @@
 #include <linux/module.h>
 
 #include "data_file.h"
+#include "door.h"
 #include "dynamic_events.h"
 #include "fork.h"
 #include "kernel_symbols.h"
@@ -16,7 +17,10 @@
 #include "sysctl.h"
 #include "tally.h"
 
-/* The doors come last, so that nobody is inside before all is ready. */
+/*
+ * The doors come last. They are opened when all are there: a module that can't be
+ * loaded is freed, whether or not somebody is inside.
+ */
 static const struct ue_part {
 	const char *name;
 	int (*init)(void);
@@ -48,8 +52,11 @@ static int __init ue_init(void)
 		if (err) {
 			pr_err("no %s (%d)\n", ue_parts[i].name, err);
 			ue_exit_parts(i);
+			ue_doors_wait();
 		}
 	}
+	if (!err)
+		ue_doors_open();
 	return err;
 }
 

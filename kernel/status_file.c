@@ -9,8 +9,8 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 
+#include "door.h"
 #include "event.h"
-#include "kernel_symbols.h"
 #include "registry.h"
 #include "status_file.h"
 
@@ -20,7 +20,7 @@
 /* Stands for the counts where others are events. */
 static char ue_status_counts;
 
-static struct dentry *ue_status_dentry;
+static struct dentry *ue_status_door;
 
 /* The event at @position or behind it, and in the end the counts. */
 static void *ue_status_find(loff_t *position)
@@ -100,6 +100,8 @@ static const struct seq_operations ue_status_sequence = {
 
 static int ue_status_open(struct inode *inode, struct file *file)
 {
+	if (!ue_doors_are_open())
+		return -ENODEV;
 	return seq_open(file, &ue_status_sequence);
 }
 
@@ -113,13 +115,11 @@ static const struct file_operations ue_status_operations = {
 
 int ue_status_file_init(void)
 {
-	ue_status_dentry = static_call(ue_tracefs_create_file)
-		("user_events_status", 0440, NULL, NULL,
-		 &ue_status_operations);
-	return ue_status_dentry ? 0 : -ENODEV;
+	return ue_door_create("user_events_status", 0440,
+			      &ue_status_operations, &ue_status_door);
 }
 
 void ue_status_file_exit(void)
 {
-	static_call(ue_tracefs_remove)(ue_status_dentry);
+	ue_door_remove(ue_status_door);
 }

@@ -14,7 +14,9 @@
 
 #include <atomic>
 #include <memory>
+#include <sys/mount.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace selftest;
@@ -38,6 +40,26 @@ bool dynamic_events_lists(const std::string& prefix) {
             return true;
     return false;
 }
+
+/// A file that can be had at another path as well.
+class BindMount {
+public:
+    explicit BindMount(const std::string& file) : path_("/tmp/" + unique_name("mounted")) {
+        expect(write_text(path_, "", O_CREAT), path_);
+        if (mount(file.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) != 0)
+            throw_errno("bind " + file);
+    }
+    BindMount(const BindMount&) = delete;
+    BindMount& operator=(const BindMount&) = delete;
+    ~BindMount() {
+        umount(path_.c_str());
+        unlink(path_.c_str());
+    }
+    const std::string& path() const { return path_; }
+
+private:
+    const std::string path_;
+};
 
 /// What stands there while the module is loaded, and not otherwise.
 const char* const tracing_files[] = {"user_events_data", "user_events_status"};
@@ -71,6 +93,26 @@ TEST_CASE("Unloading takes everything back, and loading brings it again") {
 
     REQUIRE(load() == succeeds());
     check_that_it_works();
+}
+
+TEST_CASE("Files that somebody has kept lead nowhere once the module is unloaded") {
+    Loaded loaded;
+    for (const char* file : tracing_files) {
+        CAPTURE(file);
+        const Descriptor kept(::open(tracing_file(file).c_str(), O_PATH | O_CLOEXEC));
+        const std::string handle = "/proc/self/fd/" + std::to_string(kept.number());
+        const BindMount mounted(tracing_file(file));
+        REQUIRE(error_of_open(handle) == 0);
+        REQUIRE(error_of_open(mounted.path()) == 0);
+
+        REQUIRE(eventually([] { return unload().ok(); }));
+        CHECK(error_of_open(handle) == EIO);
+        CHECK(error_of_open(mounted.path()) == EIO);
+        REQUIRE(load() == succeeds());
+        CHECK(error_of_open(handle) == EIO);
+        CHECK(error_of_open(mounted.path()) == EIO);
+        check_that_it_works();
+    }
 }
 
 TEST_CASE("The module loads and unloads again and again") {
