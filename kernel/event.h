@@ -122,10 +122,16 @@ void ue_event_free(struct ue_event *event);
  */
 int ue_event_publish(struct ue_event *event);
 
+/* ue_event_has_users() - does anybody use it? Not once it has been claimed. */
+static inline bool ue_event_has_users(const struct ue_event *event)
+{
+	return atomic_long_read(&event->users);
+}
+
 /* ue_event_busy() - does somebody use it, or tracing refer to it? */
 static inline bool ue_event_busy(const struct ue_event *event)
 {
-	return atomic_long_read(&event->users) || atomic_read(&event->call.refcnt);
+	return ue_event_has_users(event) || atomic_read(&event->call.refcnt);
 }
 
 /**

@@ -7,6 +7,7 @@
 #include <linux/jhash.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <uapi/linux/user_events.h>
 
@@ -58,6 +59,10 @@ static const struct rhashtable_params ue_params = {
 static struct rhltable ue_by_name;
 static DEFINE_XARRAY(ue_by_serial);
 
+/* Of events in @ue_by_serial without users that tracing refers to. */
+#define UE_LOOK_AGAIN		XA_MARK_1
+#define UE_LOOK_AGAIN_TIME	HZ
+
 /* Protected by event_mutex. */
 static unsigned long ue_next_serial;
 static unsigned long ue_next_multi_id;
@@ -102,10 +107,34 @@ int ue_registry_remove_event(struct ue_event *event)
 	return 0;
 }
 
+static void ue_registry_look_again(struct work_struct *unused);
+
+static DECLARE_DELAYED_WORK(ue_look_again_work, ue_registry_look_again);
+
+/*
+ * Tracing may refer to an event that nobody uses (an event probe that is not
+ * enabled), and does not tell when it no longer does.
+ */
 static void ue_registry_idle(struct ue_event *event)
 {
-	if (!event->persistent)
-		ue_registry_remove_event(event);
+	if (event->persistent || !ue_registry_remove_event(event) ||
+	    ue_event_has_users(event))
+		return;
+	xa_set_mark(&ue_by_serial, event->serial, UE_LOOK_AGAIN);
+	schedule_delayed_work(&ue_look_again_work, UE_LOOK_AGAIN_TIME);
+}
+
+static void ue_registry_look_again(struct work_struct *unused)
+{
+	struct ue_event *event;
+	unsigned long serial;
+
+	mutex_lock(ue_event_mutex);
+	xa_for_each_marked(&ue_by_serial, serial, event, UE_LOOK_AGAIN) {
+		xa_clear_mark(&ue_by_serial, serial, UE_LOOK_AGAIN);
+		ue_registry_idle(event);
+	}
+	mutex_unlock(ue_event_mutex);
 }
 
 static void ue_registry_recorded(struct ue_event *event)
@@ -307,9 +336,9 @@ int ue_registry_register(const char *command, unsigned int flags,
 
 static bool ue_may_delete(const struct ue_event *event)
 {
-	if (perfmon_capable())
-		return true;
-	return !event->persistent && uid_eq(event->creator, current_uid());
+	/* The owner first: what is asked of a capability is noted. */
+	return (!event->persistent && uid_eq(event->creator, current_uid())) ||
+	       perfmon_capable();
 }
 
 static int ue_registry_claim(struct ue_event *event)
@@ -427,16 +456,24 @@ int ue_registry_init(void)
 
 void ue_registry_exit(void)
 {
-	struct ue_event *event;
+	struct ue_event *event, *next;
+	LIST_HEAD(newest_first);
 	unsigned long serial;
 
+	/* Tracing finds the newest at once, and the oldest last. */
 	mutex_lock(ue_event_mutex);
-	xa_for_each(&ue_by_serial, serial, event) {
+	xa_for_each(&ue_by_serial, serial, event)
+		list_add(&event->dynamic.list, &newest_first);
+	list_for_each_entry_safe(event, next, &newest_first, dynamic.list) {
+		list_del_init(&event->dynamic.list);
 		ue_registry_unlink(event);
 		ue_event_abandon(event);
+		cond_resched();
 	}
 	mutex_unlock(ue_event_mutex);
 
+	/* Nothing is looked at again, as there is nothing. */
+	cancel_delayed_work_sync(&ue_look_again_work);
 	ue_events_exit();
 	rhltable_destroy(&ue_by_name);
 }

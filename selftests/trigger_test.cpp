@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <optional>
 
 using namespace selftest;
 
@@ -46,22 +47,6 @@ public:
 private:
     std::string path_;
     std::string text_;
-};
-
-/// A line of a file in tracefs where such are added, taken away again with the object.
-class Definition {
-public:
-    Definition(const std::string& file, const std::string& text, std::string removal)
-        : path_(tracing_file(file)), removal_(std::move(removal)) {
-        expect(write_text(path_, text, O_APPEND), text + " > " + file);
-    }
-    Definition(const Definition&) = delete;
-    Definition& operator=(const Definition&) = delete;
-    ~Definition() { write_text(path_, removal_, O_APPEND); }
-
-private:
-    std::string path_;
-    std::string removal_;
 };
 
 /// The entries of an event's histogram, each with single spaces: `{ a: 1 } hitcount: 2`.
@@ -533,4 +518,18 @@ TEST_CASE("An event probe on a user event sets its bit and sees its fields") {
                              " c=0xfeedfacecafe"));
     REQUIRE(instance.disable(probe) == succeeds());
     CHECK(registered.word == 0);
+}
+
+// The kernel counts what refers to an event, and does not tell of the last that ceases to.
+TEST_CASE("An event that a probe alone refers to goes after the probe") {
+    std::optional<Registered> registered(std::in_place, " u32 a");
+    const std::string event = registered->event.name(), name = unique_name("probe");
+    {
+        const Definition definition("dynamic_events",
+                                    "e:selftests/" + name + " user_events." + event + " a=$a:u32",
+                                    "-:selftests/" + name);
+        registered.reset();
+        CHECK(status_line(event) == event);
+    }
+    CHECK(Event(event).goes());
 }

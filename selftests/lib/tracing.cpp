@@ -230,4 +230,13 @@ std::vector<std::string> Instance::trace(const Event& event) {
     return found;
 }
 
+Definition::Definition(const std::string& file, const std::string& text, std::string removal)
+    : path_(tracing_file(file)), removal_(std::move(removal)) {
+    expect(write_text(path_, text, O_APPEND), text + " > " + file);
+}
+
+Definition::~Definition() {
+    write_text(path_, removal_, O_APPEND);
+}
+
 } // namespace selftest

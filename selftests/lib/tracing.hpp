@@ -136,4 +136,17 @@ private:
     tracefs_instance* instance_;
 };
 
+/// A line of a file in tracefs where such are added, taken away again with the object.
+class Definition {
+public:
+    Definition(const std::string& file, const std::string& text, std::string removal);
+    Definition(const Definition&) = delete;
+    Definition& operator=(const Definition&) = delete;
+    ~Definition();
+
+private:
+    std::string path_;
+    std::string removal_;
+};
+
 } // namespace selftest
