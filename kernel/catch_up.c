@@ -43,6 +43,7 @@ void ue_catch_up_expect(struct ue_process *process)
 		process->unexpected--;
 		return;
 	}
+	process->expected_since = jiffies;
 	list_add(&process->expected, &ue_expected);
 	WRITE_ONCE(ue_nr_expected, ue_nr_expected + 1);
 }
@@ -65,6 +66,9 @@ static void ue_catch_up_give_up(void)
 
 	mutex_lock(&ue_enabler_mutex);
 	list_for_each_entry_safe(process, next, &ue_expected, expected) {
+		/* Another change has just begun to wait for it. */
+		if ((u32)jiffies - process->expected_since < UE_CATCH_UP_TIME)
+			continue;
 		process->unexpected = UE_CATCH_UP_WITHOUT;
 		ue_catch_up_done(process);
 	}

@@ -30,6 +30,7 @@ struct ue_enabler_set;
  *	and to take another share of it
  * @waiting: its place among those for whom the workqueue has no place
  * @expected: its place among those that are waited for, while @behind
+ * @expected_since: when that began, in jiffies
  * @notes: of forks under way, or failed; protected by @lock
  * @nr_notes: how many of them are not going to end; protected by @lock
  * @notes_missing: there was no memory for one; no lock
@@ -55,6 +56,7 @@ struct ue_process {
 	struct list_head waiting;
 	struct list_head expected;
 	struct hlist_head notes;
+	u32 expected_since;
 	u8 nr_notes;
 	bool notes_missing;
 	bool behind;

@@ -367,3 +367,18 @@ TEST_CASE("Registering and unregistering in a loop does not hinder whoever enabl
     CHECK(counts.set > 0);
     CHECK(counts.cleared > 0);
 }
+
+TEST_CASE("A program is waited for, however long others have been waited for by then") {
+    const Event event(unique_name("first")), other(unique_name("second"));
+    Hinderer first(event), second(other);
+    std::jthread change([&] { expect(event.enable(), "enable"); });
+    REQUIRE(eventually([&] { return first.hinders(); }));
+    // Half of the time after which the first one is given up.
+    std::this_thread::sleep_for(100ms);
+    const auto start = Clock::now();
+    REQUIRE(other.enable() == succeeds(1));
+    CHECK(Clock::now() - start > 180ms);
+    change.join();
+    REQUIRE(event.disable() == succeeds(1));
+    REQUIRE(other.disable() == succeeds(1));
+}
