@@ -5,6 +5,7 @@
 #ifndef UE_COMPAT_H
 #define UE_COMPAT_H
 
+#include <linux/hugetlb_inline.h>
 #include <linux/mm.h>
 #include <linux/ring_buffer.h>
 #include <linux/sysctl.h>
@@ -25,6 +26,26 @@
  * that since eventfs came.
  */
 #define UE_EVENT_FILES_DANGLE (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
+
+/**
+ * ue_pin_may_fault() - does the kernel take faults in spite of FOLL_NOFAULT?
+ * @mm: as below
+ * @address: as below
+ *
+ * Up to 6.5 it did in huge pages of hugetlbfs: follow_hugetlb_page() looked at
+ * other flags only.
+ */
+static inline bool ue_pin_may_fault(struct mm_struct *mm,
+				    unsigned long address)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	struct vm_area_struct *area = vma_lookup(mm, address);
+
+	return area && is_vm_hugetlb_page(area);
+#else
+	return false;
+#endif
+}
 
 /**
  * ue_pin_page() - pin one page of a program for writing

@@ -41,6 +41,7 @@
  *	the caller
  * @id: of the registration; 0 for whichever has the bit, until that is found
  * @gfp: how to get memory
+ * @faulted: its page has just been faulted in
  * @enabler: the one that has been found; or to be put into the set
  */
 struct ue_request {
@@ -48,6 +49,7 @@ struct ue_request {
 	struct ue_event *event;
 	u64 id;
 	gfp_t gfp;
+	bool faulted;
 	struct ue_enabler *enabler;
 };
 
@@ -59,11 +61,11 @@ static u64 ue_last_id;
 
 /* The caller holds the memory, and the mmap_lock for reading. */
 static int ue_process_write(struct ue_process *process,
-			    const struct ue_enabler *enabler)
+			    const struct ue_enabler *enabler, bool faulted)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
 	return ue_user_bit_write(ue_process_mm(process), &enabler->word,
-				 ue_event_enabled(enabler->event));
+				 ue_event_enabled(enabler->event), faulted);
 }
 
 /* Return: 0, also when there is no such enabler any more; -EAGAIN. */
@@ -77,7 +79,8 @@ static int ue_process_follow(struct ue_process *process,
 		enabler = ue_enabler_find(process->set, request->word.address,
 					  request->word.bit);
 	if (enabler)
-		err = ue_process_write(process, enabler);
+		err = ue_process_write(process, enabler,
+				       request->faulted);
 	return err;
 }
 
@@ -95,6 +98,7 @@ static int ue_process_settle(struct ue_process *process,
 	struct mm_struct *mm = ue_process_mm(process);
 	int locked = 0, err = -EAGAIN;
 
+	request->faulted = false;
 	for (int faults = 0; err == -EAGAIN && faults < UE_FAULTS_MAX; faults++) {
 		/* A killable wait, which is not reported as a hung task. */
 		if (!locked && mmap_read_lock_killable(mm))
@@ -108,6 +112,7 @@ static int ue_process_settle(struct ue_process *process,
 		/* Most faults keep the lock: then no fork comes in between. */
 		err = ue_user_bit_fault_in(mm, &request->word, &locked) ?:
 		      -EAGAIN;
+		request->faulted = true;
 	}
 	if (locked)
 		mmap_read_unlock(mm);
@@ -183,7 +188,7 @@ static void ue_process_update(struct ue_process *process,
 {
 	if (!ue_visit(visit, ue_process_mm(process)))
 		return;
-	if (!visit->locked || ue_process_write(process, enabler))
+	if (!visit->locked || ue_process_write(process, enabler, false))
 		ue_worker_start(process);
 }
 
@@ -303,7 +308,7 @@ static int ue_find_and_clear(struct ue_process *process,
 	int err = ue_find_registration(process, request);
 
 	return err ? err : ue_user_bit_clear(ue_process_mm(process),
-					     &request->word);
+					     &request->word, request->faulted);
 }
 
 static int ue_erase(struct ue_process *process, struct ue_request *request,
@@ -413,7 +418,8 @@ static int ue_find_none_and_write(struct ue_process *process,
 	if (process->set->nr == UINT_MAX)
 		return -ENOMEM;
 	return ue_user_bit_write(ue_process_mm(process), word,
-				 ue_event_enabled(request->event));
+				 ue_event_enabled(request->event),
+				 request->faulted);
 }
 
 static int ue_write_and_insert(struct ue_process *process,

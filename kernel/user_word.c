@@ -83,7 +83,7 @@ static int ue_clear_own_bit(const struct ue_user_bit *word)
 }
 
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
-		      bool value)
+		      bool value, bool faulted)
 {
 	struct folio *folio;
 	struct page *page;
@@ -91,6 +91,8 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 	int err;
 
 	mmap_assert_locked(mm);
+	if (!faulted && ue_pin_may_fault(mm, word->address))
+		return -EAGAIN;
 	if (ue_pin_page(mm, word->address, FOLL_NOFAULT, &page, NULL) != 1)
 		return -EAGAIN;
 
@@ -100,6 +102,7 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 	if (!err) {
 		base = kmap_local_page(page);
 		ue_write_bit(base + offset_in_page(word->address), word, value);
+		flush_dcache_page(page);
 		kunmap_local(base);
 		/* It may have been written back in between. */
 		err = ue_try_dirty(folio);
@@ -108,11 +111,12 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 	return err;
 }
 
-int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word)
+int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word,
+		      bool faulted)
 {
 	if (mm == current->mm && !ue_clear_own_bit(word))
 		return 0;
-	return ue_user_bit_write(mm, word, false);
+	return ue_user_bit_write(mm, word, false, faulted);
 }
 
 int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word,

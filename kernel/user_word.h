@@ -27,26 +27,31 @@ struct ue_user_bit {
  *	reading
  * @word: which bit
  * @value: of the bit
+ * @faulted: ue_user_bit_fault_in() has just succeeded for it. Kernels that can't
+ *	look at a page without a fault then may take one, if it has gone again.
  *
  * One atomic operation on the word; no other bit is touched.
  *
  * Context: may sleep, but waits for no program.
- * Return: 0; -EAGAIN when the page is absent, not writable as it is, or locked.
+ * Return: 0; -EAGAIN when the page is absent, not writable as it is, or locked,
+ * or can't be told to be none of these.
  */
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
-		      bool value);
+		      bool value, bool faulted);
 
 /**
  * ue_user_bit_clear() - clear the bit for good, if that needs no waiting
  * @mm: as above
  * @word: which bit
+ * @faulted: as above
  *
  * Cheaper in the current task's own memory, as it need not be memory that others
  * can write as well.
  *
  * Context, Return: as above.
  */
-int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word);
+int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word,
+		      bool faulted);
 
 /**
  * ue_user_bit_fault_in() - make the bit's page present, writable and dirty

@@ -631,3 +631,45 @@ TEST_CASE("A file sealed against future writing is written by those who could be
     DataFile data;
     CHECK(data.register_event(later.at(), 0, event.name()) == fails(EFAULT));
 }
+
+// Faults are for the worker of the address space: who changes the state holds what others wait for.
+TEST_CASE("A change of state takes no fault in huge pages") {
+    const bool absent = GENERATE(true, false);
+    CAPTURE(absent);
+    const std::string number = "/proc/sys/vm/nr_hugepages";
+    REQUIRE(write_text(number, "2").ok());
+    REQUIRE(read_text(number) == "2\n");
+    const Event event(unique_name("hugetlb")), fault(unique_name("fault"), "selftests");
+    const Definition probe("kprobe_events", "p:selftests/" + fault.name() + " hugetlb_fault",
+                           "-:selftests/" + fault.name());
+    {
+        Mapping memory(huge_size / page_size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB);
+        Guarded word(memory.at(), event);
+        Instance instance;
+        REQUIRE(instance.enable(fault) == succeeds());
+        std::optional<Child> child;
+        if (absent)
+            must_advise(memory, MADV_DONTNEED);
+        else
+            child.emplace([](Channel& channel) -> int { return channel.receive<char>(); });
+        REQUIRE(event.enable() == succeeds(1));
+        CHECK(eventually([&] { return word.is_set(); }));
+        REQUIRE(instance.disable(fault) == succeeds());
+
+        unsigned faults = 0, ours = 0;
+        for (const std::string& line : lines_of(read_text(instance.path("trace")))) {
+            faults += line.find(" " + fault.name() + ":") != std::string::npos;
+            ours += line.find("-" + std::to_string(gettid()) + " ") != std::string::npos;
+        }
+        CHECK(faults > 0);
+        CHECK(ours == 0);
+        if (child) {
+            child->channel().send('\0');
+            CHECK(child->wait() == 0);
+        }
+        REQUIRE(event.disable() == succeeds(1));
+        CHECK(word.unregister() == succeeds());
+    }
+    REQUIRE(write_text(number, "0").ok());
+}
