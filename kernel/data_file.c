@@ -250,8 +250,9 @@ static long ue_data_compat_ioctl(struct file *file, unsigned int number,
  * from the iov_iter @from. The parts may have more than @size bytes, where an
  * iov_iter was cut short.
  */
-static __always_inline int ue_copy_payload(void *to, const struct iovec *parts,
-					   struct iov_iter *from, size_t size)
+static __always_inline int ue_fetch_payload(void *to,
+					    const struct iovec *parts,
+					    struct iov_iter *from, size_t size)
 {
 	if (unlikely(!parts))
 		return copy_from_iter_full(to, size, from) ? 0 : -EFAULT;
@@ -278,7 +279,7 @@ static __always_inline int ue_record_from(struct ue_event *event, void *record,
 	void *payload = record + UE_RECORD_HEADER;
 	int err;
 
-	err = ue_copy_payload(payload, parts, from, size);
+	err = ue_fetch_payload(payload, parts, from, size);
 	if (likely(!err))
 		err = ue_payload_check(event->format, payload, size);
 	if (unlikely(err)) {
