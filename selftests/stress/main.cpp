@@ -164,7 +164,7 @@ private:
         world_.looked = 0;
         const unsigned wrong = world_.wrong;
         world_.phase = phase;
-        const bool all = eventually([&] { return world_.looked == programs; }, 4 * patience);
+        const bool all = eventually([&] { return world_.looked == programs; }, 2 * patience);
         verdict(all && world_.wrong == wrong, what);
     }
 
