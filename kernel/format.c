@@ -2,6 +2,7 @@
 /*
  * The command format: text -> fields, and fields -> print format.
  */
+#include <linux/ctype.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -425,6 +426,24 @@ static void ue_append(struct ue_text *text, const char *string)
 	text->length += length;
 }
 
+/*
+ * Tools evaluate the print format, some of them as root, and a name must not be
+ * more of it than a name.
+ */
+static bool ue_print_fmt_takes(char c)
+{
+	return c & 0x80 || isalnum(c) || strchr("_.:-", c);
+}
+
+static void ue_append_tame(struct ue_text *text, const char *name)
+{
+	for (; *name; name++) {
+		char one[] = { ue_print_fmt_takes(*name) ? *name : '_', '\0' };
+
+		ue_append(text, one);
+	}
+}
+
 static void ue_append_number(struct ue_text *text, unsigned int number)
 {
 	char digits[sizeof("4294967295")];
@@ -454,7 +473,7 @@ static void ue_write_print_fmt(const struct ue_format *format,
 {
 	for (int i = 0; i < format->nr_fields; i++) {
 		ue_append(text, i ? " " : "\"");
-		ue_append(text, ue_field_name(format, &format->fields[i]));
+		ue_append_tame(text, ue_field_name(format, &format->fields[i]));
 		ue_append(text, "=");
 		ue_append(text, ue_conversion(&format->fields[i]));
 	}
@@ -464,7 +483,7 @@ static void ue_write_print_fmt(const struct ue_format *format,
 
 		ue_append(text, ", ");
 		ue_append(text, ue_accessor(field));
-		ue_append(text, ue_field_name(format, field));
+		ue_append_tame(text, ue_field_name(format, field));
 		ue_append(text, ue_accessor_end(field));
 	}
 }

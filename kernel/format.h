@@ -137,6 +137,9 @@ bool ue_format_equal(const struct ue_format *a, const struct ue_format *b);
  * ue_format_print_fmt() - the print format that tools read
  * @format: the format
  *
+ * In the names of fields, '_' stands for each ASCII character but letters, digits
+ * and "_.:-".
+ *
  * Context: may sleep.
  * Return: the text as tracing's files show it, to be freed with kfree(); NULL
  * without memory.

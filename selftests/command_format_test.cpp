@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The command "name[ field[;field]...]": types, sizes, names, white space, what matches an event
 // that is there, and the `format` that tools read.
+#include "child.hpp"
 #include "deadline.hpp"
+#include "mapping.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -69,6 +71,36 @@ public:
     const Event event;
     const Outcome outcome;
 };
+
+/// Has libtraceevent read an event's format and print a record of it, as perf and trace-cmd do, in
+/// a process of its own. Nothing can be read behind the record. Returns as Child::wait() does.
+int tools_print(const Event& event) {
+    return in_child([&] {
+        const std::string format = event.format();
+        const std::shared_ptr<tep_handle> formats(tep_alloc(), tep_free);
+        tep_parse_event(formats.get(), format.c_str(), format.size(), event.system().c_str());
+        tep_event* found = tep_find_event(formats.get(), event.id());
+        if (!found)
+            return 1;
+        int size = 8;
+        for (const tep_format_field* field = found->format.fields; field; field = field->next)
+            size = std::max(size, field->offset + field->size);
+        Mapping pages(2);
+        pages.protect(PROT_NONE, 1);
+        tep_record record{};
+        record.size = size;
+        record.data = pages.at(page_size - static_cast<std::size_t>(size));
+        const auto type = static_cast<std::uint16_t>(event.id());
+        std::memcpy(record.data, &type, sizeof(type));
+
+        trace_seq text;
+        trace_seq_init(&text);
+        tep_print_event(formats.get(), &text, &record, "%s", TEP_PRINT_INFO);
+        const bool printed = text.len > 0;
+        trace_seq_destroy(&text);
+        return printed ? 0 : 2;
+    });
+}
 
 } // namespace
 
@@ -418,6 +450,46 @@ TEST_CASE("Fields may have the names that programs use") {
         CHECK(has_line(registered.event.format(),
                        field_line(std::string("u32 ") + name, 8, 4, false)));
     }
+}
+
+// libtraceevent evaluates what is in the print format, divisions by zero and reading from any place
+// among it, and those who run the tools are root.
+TEST_CASE("Tools have nothing to evaluate in a field's name") {
+    struct Case {
+        const char* fields;
+        const char* print; // behind "print fmt: "
+    };
+    const Case cases[] = {
+        {" u8 b[(1/0)]", "\"b__1_0__=%u\", REC->b__1_0__"},
+        {" u8 b[__print_hex(1/0,1)]", "\"b___print_hex_1_0_1__=%u\", REC->b___print_hex_1_0_1__"},
+        {" u8 b[\",__print_hex(1%0,1),\"]",
+         "\"b_____print_hex_1_0_1____=%u\", REC->b_____print_hex_1_0_1____"},
+        {" char[1] a;u8 b[\",__print_array(REC->x,99999999,8),\"];u32 x",
+         "\"a=%s b_____print_array_REC-_x_99999999_8____=%u x=%u\", REC->a, "
+         "REC->b_____print_array_REC-_x_99999999_8____, REC->x"},
+        {" char[1] a;u8 b[\",__print_hex_str(REC->x,30),\"];u32 x",
+         "\"a=%s b_____print_hex_str_REC-_x_30____=%u x=%u\", REC->a, "
+         "REC->b_____print_hex_str_REC-_x_30____, REC->x"},
+        {" u8 100%s", "\"100_s=%u\", REC->100_s"},
+        {" u8 \\\"", "\"__=%u\", REC->__"},
+        {" __rel_loc char[] a),f(1/0", "\"a__f_1_0=%s\", __get_rel_str(a__f_1_0)"},
+        {" u8 a-b; u8 c.d; u8 e:f; u8 é",
+         "\"a-b=%u c.d=%u e:f=%u é=%u\", REC->a-b, REC->c.d, REC->e:f, REC->é"},
+        // Nothing of a type gets there.
+        {" __data_loc (1/0) a; struct \"%s,(1/0) b 4", "\"a=%llu b=%llu\", REC->a, REC->b"},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.fields);
+        const Registered registered(test.fields);
+        REQUIRE(registered.outcome == succeeds());
+        CHECK(has_line(registered.event.format(), std::string("print fmt: ") + test.print));
+        CHECK(tools_print(registered.event) == 0);
+    }
+    // Everywhere else they are what they are.
+    const Registered registered(" u8 b[(1/0)]");
+    CHECK(has_line(registered.event.format(), field_line("u8 b[(1/0)]", 8, 1, false)));
+    CHECK(read_text(tracing_file("dynamic_events"))
+              .find(registered.event.name() + " u8 b[(1/0)]\n") != std::string::npos);
 }
 
 TEST_CASE("An event of many fields is listed in full") {

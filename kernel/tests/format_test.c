@@ -542,20 +542,67 @@ static void ue_equal_other_name_test(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ue_format_equal(a, b));
 }
 
+static const struct ue_test_print_fmt {
+	const char *command;
+	const char *print_fmt;
+} ue_test_print_fmts[] = {
+	{ "e", "\"\"" },
+	{ "e u32 a; __rel_loc char[] b; s64 c",
+	  "\"a=%u b=%s c=%lld\", REC->a, __get_rel_str(b), REC->c" },
+	/* Names are no more than names, whatever they have. */
+	{ "e u8 azAZ09_.:-", "\"azAZ09_.:-=%u\", REC->azAZ09_.:-" },
+	{ "e u8 caf\xc3\xa9\xff", "\"caf\xc3\xa9\xff=%u\", REC->caf\xc3\xa9\xff" },
+	{ "e u8 b[(1/0)]", "\"b__1_0__=%u\", REC->b__1_0__" },
+	{ "e u8 100%s", "\"100_s=%u\", REC->100_s" },
+	{ "e u8 a\\n\"", "\"a_n_=%u\", REC->a_n_" },
+	{ "e char[1] a;u8 b[\",f(REC->x,30),\"]",
+	  "\"a=%s b___f_REC-_x_30____=%u\", REC->a, REC->b___f_REC-_x_30____" },
+	{ "e __rel_loc char[] a),f(b; __data_loc char[] '",
+	  "\"a__f_b=%s _=%s\", __get_rel_str(a__f_b), __get_str(_)" },
+	/* Nothing of a type. */
+	{ "e __data_loc (1/0) a; struct \"%s a 4",
+	  "\"a=%llu a=%llu\", REC->a, REC->a" },
+};
+
 static void ue_print_fmt_test(struct kunit *test)
 {
-	struct ue_format *format;
+	for (int i = 0; i < ARRAY_SIZE(ue_test_print_fmts); i++) {
+		const struct ue_test_print_fmt *one = &ue_test_print_fmts[i];
+		struct ue_format *format;
 
-	KUNIT_ASSERT_EQ(test, ue_test_parse(test, "e", &format), 0);
-	KUNIT_EXPECT_STREQ(test, ue_test_text(test, format,
-					      ue_format_print_fmt), "\"\"");
-	KUNIT_ASSERT_EQ(test,
-			ue_test_parse(test,
-				      "e u32 a; __rel_loc char[] b; s64 c",
-				      &format), 0);
-	KUNIT_EXPECT_STREQ(test,
-			   ue_test_text(test, format, ue_format_print_fmt),
-			   "\"a=%u b=%s c=%lld\", REC->a, __get_rel_str(b), REC->c");
+		KUNIT_ASSERT_EQ_MSG(test, ue_test_parse(test, one->command,
+							&format), 0,
+				    "%s", one->command);
+		KUNIT_EXPECT_STREQ(test,
+				   ue_test_text(test, format,
+						ue_format_print_fmt),
+				   one->print_fmt);
+	}
+}
+
+/* Each byte in the middle of a name: what is left is one character, or '_'. */
+static void ue_print_fmt_byte_test(struct kunit *test)
+{
+	for (int byte = '!'; byte <= 255; byte++) {
+		bool tame = byte >= 0x80 || (byte >= '0' && byte <= '9') ||
+			    (byte >= 'A' && byte <= 'Z') ||
+			    (byte >= 'a' && byte <= 'z') || byte == '_' ||
+			    byte == '.' || byte == ':' || byte == '-';
+		int kept = tame ? byte : '_';
+		struct ue_format *format;
+		char *command, *expected;
+
+		if (byte == ';')
+			continue;
+		command = ue_test_printf(test, "e u8 a%cb", byte);
+		expected = ue_test_printf(test, "\"a%cb=%%u\", REC->a%cb", kept,
+					  kept);
+		KUNIT_ASSERT_EQ(test, ue_test_parse(test, command, &format), 0);
+		KUNIT_EXPECT_STREQ(test,
+				   ue_test_text(test, format,
+						ue_format_print_fmt),
+				   expected);
+	}
 }
 
 static const struct ue_test_command {
@@ -604,6 +651,7 @@ static struct kunit_case ue_format_cases[] = {
 	KUNIT_CASE(ue_equal_test),
 	KUNIT_CASE(ue_equal_other_name_test),
 	KUNIT_CASE(ue_print_fmt_test),
+	KUNIT_CASE(ue_print_fmt_byte_test),
 	KUNIT_CASE(ue_command_name_test),
 	{ }
 };
