@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // How a record reads in the `trace` file.
-#include "mapping.hpp"
+#include "descriptor.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -35,6 +35,39 @@ std::string printed(const std::string& fields, const Payload& payload) {
 /// A location word.
 std::uint32_t location(std::uint32_t offset, std::uint32_t size) {
     return DYN_LOC(offset, size);
+}
+
+/// The most characters of a line, from the event's name on; those that are cut end in "...".
+constexpr std::size_t line_max = 3072;
+
+/// What splice() takes out of an instance's trace_pipe until nothing is left, or nothing moves.
+std::string spliced(const Instance& instance) {
+    const std::string path = instance.path("trace_pipe");
+    const Descriptor from(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    int ends[2];
+    if (from.number() < 0 || pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
+        throw_errno("open " + path);
+    const Descriptor out(ends[0]), into(ends[1]);
+    std::string text;
+    char part[4096];
+    for (int round = 0; round < 10; round++) {
+        splice(from.number(), nullptr, into.number(), nullptr, 65536, SPLICE_F_NONBLOCK);
+        for (ssize_t size; (size = read(out.number(), part, sizeof(part))) > 0;)
+            text.append(part, static_cast<std::size_t>(size));
+    }
+    return text;
+}
+
+/// Fields that all point at one text behind them, and a payload for them.
+std::pair<std::string, Payload> many_texts(const std::string& text) {
+    constexpr std::uint32_t count = 20;
+    std::string fields;
+    Payload payload;
+    for (std::uint32_t i = 0; i < count; i++) {
+        fields += (i == 0 ? " " : ";") + ("__rel_loc char[] a" + std::to_string(i));
+        payload.add(location(4 * (count - 1 - i), static_cast<std::uint32_t>(text.size() + 1)));
+    }
+    return {fields, payload.add_string(text)};
 }
 
 } // namespace
@@ -169,6 +202,65 @@ TEST_CASE("Strings print from wherever their locations point") {
 TEST_CASE("A payload longer than its fields prints as its fields alone") {
     CHECK(printed(" u32 a", Payload().add(5u).add(6u).add('x')) == "a=5");
     CHECK(printed("", Payload().add_string("extra")) == "");
+}
+
+TEST_CASE("A line that gets too long for a page is cut") {
+    Instance instance;
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("printed"));
+    const std::uint32_t index =
+        file.index_of(&word, 0, event.name() + " __rel_loc char[] a; u32 b; u8 c");
+    REQUIRE(instance.enable(event) == succeeds());
+    const std::string before = event.name() + ": a=", behind = " b=4000000000 c=9";
+    // What stands behind the end of the longest line: nothing, a part of a number, the text.
+    std::vector<std::string> expected;
+    for (std::size_t more : {0, 1, 4, 8, 17, 700}) {
+        const std::string text(line_max - before.size() - behind.size() + more, 'x');
+        const auto size = static_cast<std::uint32_t>(text.size() + 1);
+        REQUIRE(file.record(index, Payload()
+                                       .add(location(5, size))
+                                       .add(4000000000u)
+                                       .add<std::uint8_t>(9)
+                                       .add_string(text))
+                    .ok());
+        const std::string whole = before + text + behind;
+        expected.push_back(whole.substr(0, line_max) + (more > 0 ? "..." : ""));
+    }
+    CHECK(instance.trace(event) == expected);
+    REQUIRE(instance.disable(event) == succeeds());
+}
+
+// The kernel leaves a line alone that does not fit the page, and comes to it again.
+TEST_CASE("A record of much text does not stop who splices") {
+    const std::pair<std::string, Payload> cases[] = {
+        many_texts(std::string(3899, 'x')),
+        {" struct x b 3000; u8 c", Payload().add_characters(std::string(3001, 'x'))},
+    };
+    for (const auto& [fields, payload] : cases) {
+        CAPTURE(fields);
+        Instance instance;
+        Word words[2] = {};
+        DataFile file;
+        const Event large(unique_name("large")), small(unique_name("small"));
+        const std::uint32_t large_index = file.index_of(&words[0], 0, large.name() + fields);
+        const std::uint32_t small_index = file.index_of(&words[1], 0, small.name() + " u32 a");
+        REQUIRE(instance.enable(large) == succeeds());
+        REQUIRE(instance.enable(small) == succeeds());
+        REQUIRE(file.record(large_index, payload).ok());
+        REQUIRE(file.record(small_index, Payload().add(5u)).ok());
+
+        const auto lines = instance.trace(large);
+        REQUIRE(lines.size() == 1);
+        CHECK(lines[0].size() == line_max + 3);
+        CHECK(lines[0].ends_with("..."));
+        CHECK(instance.trace(small) == std::vector{small.name() + ": a=5"});
+        const std::string text = spliced(instance);
+        CHECK(text.find(lines[0] + "\n") != std::string::npos);
+        CHECK(text.find(small.name() + ": a=5\n") != std::string::npos);
+        REQUIRE(instance.disable(large) == succeeds());
+        REQUIRE(instance.disable(small) == succeeds());
+    }
 }
 
 TEST_CASE("An event's name is printed as it is") {
