@@ -121,10 +121,10 @@ static void ue_place_work(struct work_struct *work)
 	mutex_lock(&ue_enabler_mutex);
 	place->process = NULL;
 	next = ue_waiting_first();
-	if (next && ue_worker_queue(next)) {
+	if (next && ue_worker_queue(next))
 		list_del_init(&next->waiting);
-		module_put(THIS_MODULE);
-	}
+	/* Unloading waits for what follows: it ends the workqueue. */
+	module_put(THIS_MODULE);
 	mutex_unlock(&ue_enabler_mutex);
 }
 
@@ -150,9 +150,7 @@ static struct ue_process *ue_take_waiting(void)
 static void ue_wait_again(struct ue_process *process)
 {
 	mutex_lock(&ue_enabler_mutex);
-	if (ue_worker_queue(process))
-		module_put(THIS_MODULE);
-	else
+	if (!ue_worker_queue(process))
 		list_add(&process->waiting, &ue_waiting);
 	mutex_unlock(&ue_enabler_mutex);
 }
@@ -191,10 +189,13 @@ void ue_worker_start(struct ue_process *process)
 	ue_catch_up_expect(process);
 	refcount_inc(&process->references);
 	mmgrab(ue_process_mm(process));
+	/*
+	 * Given back at the end: the program can take away all that it has
+	 * registered, and go, while its worker waits.
+	 */
+	__module_get(THIS_MODULE);
 	if (ue_worker_queue(process))
 		return;
-	/* Given back with a place in the queue, or as the thread's last act. */
-	__module_get(THIS_MODULE);
 	list_add_tail(&process->waiting, &ue_waiting);
 	schedule_delayed_work(&ue_thread_maker, UE_PLACE_WAIT);
 }
@@ -210,7 +211,7 @@ int ue_workers_init(int (*settle)(struct ue_process *process))
 
 void ue_workers_exit(void)
 {
-	/* Nobody waits, and no thread is left: those hold the module. */
+	/* Each worker has held the module until its last few instructions. */
 	cancel_delayed_work_sync(&ue_thread_maker);
 	destroy_workqueue(ue_workqueue);
 }

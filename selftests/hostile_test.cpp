@@ -38,6 +38,9 @@ public:
     /// Hinders anew: answered before, the page is taken away again.
     void hinder_again() { ask<bool>(Request::hinder_again); }
     std::uint32_t word() { return ask<std::uint32_t>(Request::read); }
+    /// Puts other memory in the page's place, so that it can end its registration, and closes its
+    /// file. Returns whether it could.
+    bool unregisters_in_other_memory() { return ask<bool>(Request::unregister); }
     void kill() { child_.kill(); }
     /// Passes on the file that answers.
     Descriptor userfault() {
@@ -46,7 +49,7 @@ public:
     }
 
 private:
-    enum class Request : char { hinders, answer, hinder_again, read, pass };
+    enum class Request : char { hinders, answer, hinder_again, read, pass, unregister };
 
     static int serve(Channel& channel, const Event& event, Userfault::Of kind) {
         Mapping memory(1);
@@ -74,6 +77,12 @@ private:
                 break;
             case Request::pass:
                 channel.send_descriptor(fault->descriptor());
+                break;
+            case Request::unregister:
+                channel.send(mmap(memory.at(), page_size, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == memory.at() &&
+                             file.unregister(memory.at(), 0).ok());
+                file.close();
                 break;
             }
         return 1;
@@ -285,6 +294,25 @@ TEST_CASE("The module stays as long as the kernel waits for a program, even one 
             if (module::unload().ok())
                 FAIL("unloaded while a worker waits, in round " << round);
         CHECK(Userfault::is_waited_for(userfault));
+    }
+    CHECK(eventually([] { return module::unload().ok(); }));
+    CHECK(module::load() == succeeds());
+}
+
+TEST_CASE("The module stays as long as the kernel waits for a program without registrations") {
+    module::Loaded loaded;
+    const Event event(unique_name("without"));
+    {
+        Hinderer hinderer(event);
+        REQUIRE(event.enable() == succeeds(1));
+        REQUIRE(at_once([&] { return hinderer.hinders(); }));
+        REQUIRE(hinderer.unregisters_in_other_memory());
+        REQUIRE(event.disable() == succeeds(1));
+        CHECK(event.goes());
+        for (int round = 0; round < 100; round++)
+            if (module::unload().ok())
+                FAIL("unloaded while a worker waits, in round " << round);
+        CHECK(hinderer.hinders());
     }
     CHECK(eventually([] { return module::unload().ok(); }));
     CHECK(module::load() == succeeds());
