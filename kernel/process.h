@@ -38,6 +38,7 @@ struct ue_enabler_set;
  *	ue_enabler_mutex held
  * @unexpected: how often it is not going to be waited for
  * @again: something has changed since that has begun
+ * @held: the worker holds the memory (mmget())
  *
  * Protected by ue_enabler_mutex where nothing else is said.
  */
@@ -61,6 +62,7 @@ struct ue_process {
 	bool notes_missing;
 	bool behind;
 	bool again;
+	bool held;
 	u8 unexpected;
 };
 

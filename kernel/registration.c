@@ -59,6 +59,19 @@ static u64 ue_last_id;
 /* For what must not fail. */
 #define UE_GFP_UNDO	(GFP_KERNEL | __GFP_NOFAIL)
 
+/*
+ * Has the program ended, or begun another? Then nobody holds the memory but its
+ * worker and so many of us: it is all there still, and some of it may be others'
+ * as well, who use it for something else by now. Who holds it for reasons of his
+ * own is taken for the program.
+ */
+static bool ue_process_has_ended(const struct ue_process *process, int holders)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	return atomic_read(&ue_process_mm(process)->mm_users) <=
+	       process->held + holders;
+}
+
 /* The caller holds the memory, and the mmap_lock for reading. */
 static int ue_process_write(struct ue_process *process,
 			    const struct ue_enabler *enabler, bool faulted)
@@ -89,6 +102,9 @@ static int ue_process_follow(struct ue_process *process,
  * takes, or until the current task is killed. The caller holds the memory,
  * and no lock; @write is called with mmap_lock held for reading and with
  * ue_enabler_mutex.
+ *
+ * Return: 0; what else @write returns; -EFAULT; -ENOMEM; -EINTR; -ESRCH when the
+ * program has ended, which is not the current task's then.
  */
 static int ue_process_settle(struct ue_process *process,
 			     struct ue_request *request,
@@ -105,7 +121,8 @@ static int ue_process_settle(struct ue_process *process,
 			return -EINTR;
 		locked = 1;
 		mutex_lock(&ue_enabler_mutex);
-		err = write(process, request);
+		err = ue_process_has_ended(process, 0) ?
+			-ESRCH : write(process, request);
 		mutex_unlock(&ue_enabler_mutex);
 		if (err != -EAGAIN)
 			break;
@@ -137,11 +154,14 @@ static bool ue_process_next(struct ue_process *process,
 int ue_registrations_settle(struct ue_process *process)
 {
 	struct ue_request request = { };
-	int bit = -1, err = 0;
+	int bit = -1, err = 0, result;
 
 	while (ue_process_next(process, &request.word, bit)) {
-		if (ue_process_settle(process, &request,
-				      ue_process_follow) == -ENOMEM)
+		result = ue_process_settle(process, &request,
+					   ue_process_follow);
+		if (result == -ESRCH)
+			return 0;
+		if (result == -ENOMEM)
 			err = -ENOMEM;
 		bit = request.word.bit;
 		cond_resched();
@@ -186,7 +206,8 @@ static void ue_process_update(struct ue_process *process,
 			      const struct ue_enabler *enabler,
 			      struct ue_visit *visit)
 {
-	if (!ue_visit(visit, ue_process_mm(process)))
+	if (!ue_visit(visit, ue_process_mm(process)) ||
+	    ue_process_has_ended(process, 1))
 		return;
 	if (!visit->locked || ue_process_write(process, enabler, false))
 		ue_worker_start(process);

@@ -66,6 +66,27 @@ static bool ue_worker_done(struct ue_process *process)
 	return done;
 }
 
+/* Return: false when the address space has ended. */
+static bool ue_worker_hold_memory(struct ue_process *process)
+{
+	bool held;
+
+	mutex_lock(&ue_enabler_mutex);
+	held = mmget_not_zero(ue_process_mm(process));
+	process->held = held;
+	mutex_unlock(&ue_enabler_mutex);
+	return held;
+}
+
+static void ue_worker_let_go(struct ue_process *process)
+{
+	mutex_lock(&ue_enabler_mutex);
+	process->held = false;
+	/* The end of an address space takes the mutex. */
+	mmput_async(ue_process_mm(process));
+	mutex_unlock(&ue_enabler_mutex);
+}
+
 /* Waits for one program alone. */
 static void ue_worker_run(struct ue_process *process)
 {
@@ -75,9 +96,9 @@ static void ue_worker_run(struct ue_process *process)
 
 	do {
 		err = 0;
-		if (mmget_not_zero(mm)) {
+		if (ue_worker_hold_memory(process)) {
 			err = ue_worker_settle(process);
-			mmput(mm);
+			ue_worker_let_go(process);
 		}
 		if (err) {
 			schedule_timeout_idle(wait);

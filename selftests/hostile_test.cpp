@@ -13,8 +13,10 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <sys/mman.h>
+#include <unistd.h>
 
 using namespace selftest;
 using namespace std::chrono_literals;
@@ -316,6 +318,92 @@ TEST_CASE("The module stays as long as the kernel waits for a program without re
     }
     CHECK(eventually([] { return module::unload().ok(); }));
     CHECK(module::load() == succeeds());
+}
+
+namespace {
+
+/// A child with two words in this order: whoever would write the first one waits, and the second
+/// one it shares with the test. A second event tells when the kernel has nothing of it any more.
+class Sharer {
+public:
+    Sharer(const Event& event, const Event& last)
+        : child_([&](Channel& channel) { return serve(channel, event, last); }),
+          userfault_(child_.channel().receive_descriptor()) {}
+
+    bool hinders() const { return Userfault::is_waited_for(userfault_); }
+    void answer() { userfault_.close(); }
+    Word& shared() { return *second().at<Word>(); }
+
+    void kill() { child_.kill(); }
+    /// Has it begin another program, which stays. Returns whether it has.
+    bool execute() {
+        child_.channel().send('e');
+        const std::string name = "/proc/" + std::to_string(child_.pid()) + "/comm";
+        return eventually([&] { return read_text(name) == "cat\n"; });
+    }
+
+private:
+    Mapping& first() { return one_.at() < other_.at() ? one_ : other_; }
+    Mapping& second() { return one_.at() < other_.at() ? other_ : one_; }
+
+    int serve(Channel& channel, const Event& event, const Event& last) {
+        DataFile file;
+        file.index_of(first().at(), 0, event.name());
+        file.index_of(second().at(), 0, event.name());
+        file.index_of(second().at(), 1, last.name());
+        file.close();
+        const Userfault fault(first());
+        channel.send_descriptor(fault.descriptor());
+        channel.receive<char>();
+        dup2(channel.descriptor(), STDIN_FILENO);
+        execl("/bin/sh", "sh", "-c", "exec cat >/dev/null", nullptr);
+        return errno;
+    }
+
+    /// Makes a page the same for the test and its child.
+    struct Shared {
+        explicit Shared(const Mapping& page) {
+            if (mmap(page.at(), page.size(), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+                throw_errno("mmap");
+        }
+    };
+
+    Mapping one_{1}, other_{1};
+    Shared is_shared_{second()};
+    Child child_;
+    Descriptor userfault_;
+};
+
+} // namespace
+
+TEST_CASE(
+    "What a program has shared stays as others leave it, once it has ended or begun another") {
+    const Event event(unique_name("shared")), last(unique_name("last"));
+    Sharer program(event, last);
+    const bool execs = GENERATE(false, true), disables = GENERATE(false, true);
+    CAPTURE(execs, disables);
+    REQUIRE(event.enable() == succeeds(1));
+    REQUIRE(eventually([&] { return program.hinders(); }));
+    CHECK(program.shared() == 1);
+    if (execs)
+        REQUIRE(program.execute());
+    else
+        program.kill();
+
+    // Neither who changes the state nor who has waited all the while writes to it.
+    const std::uint32_t ours = disables ? 1 : 0;
+    program.shared() = ours;
+    if (disables)
+        REQUIRE(event.disable() == succeeds(1));
+    CHECK(program.shared() == ours);
+    CHECK(program.hinders());
+    program.answer();
+    CHECK(last.goes());
+    CHECK(program.shared() == ours);
+    if (!disables)
+        REQUIRE(event.disable() == succeeds(1));
+    CHECK(event.goes());
 }
 
 TEST_CASE("REG and UNREG of a page that nobody brings can be killed") {
