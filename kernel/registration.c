@@ -57,7 +57,7 @@ struct ue_request {
 static u64 ue_last_id;
 
 /* For what must not fail. */
-#define UE_GFP_UNDO	(GFP_KERNEL | __GFP_NOFAIL)
+#define UE_GFP_UNDO	(GFP_KERNEL_ACCOUNT | __GFP_NOFAIL)
 
 /*
  * Has the program ended, or begun another? Then nobody holds the memory but its

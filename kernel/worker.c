@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 
@@ -87,6 +88,20 @@ static void ue_worker_let_go(struct ue_process *process)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
+/* What is brought in is charged as if the program had done it. */
+static int ue_worker_settle_charged(struct ue_process *process)
+{
+	struct mem_cgroup *group, *old;
+	int err;
+
+	group = get_mem_cgroup_from_mm(ue_process_mm(process));
+	old = set_active_memcg(group);
+	err = ue_worker_settle(process);
+	set_active_memcg(old);
+	mem_cgroup_put(group);
+	return err;
+}
+
 /* Waits for one program alone. */
 static void ue_worker_run(struct ue_process *process)
 {
@@ -97,7 +112,7 @@ static void ue_worker_run(struct ue_process *process)
 	do {
 		err = 0;
 		if (ue_worker_hold_memory(process)) {
-			err = ue_worker_settle(process);
+			err = ue_worker_settle_charged(process);
 			ue_worker_let_go(process);
 		}
 		if (err) {

@@ -9,15 +9,21 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
+#include "userfault.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <memory>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace selftest;
@@ -96,14 +102,18 @@ public:
             return current() < bytes;
         });
     }
-    unsigned long kernel_memory() const {
-        for (const std::string& line : lines_of(read_text(path_ + "/memory.stat")))
-            if (line.starts_with("kernel "))
-                return std::stoul(line.substr(7));
-        throw std::runtime_error("memory.stat has no kernel");
-    }
+    unsigned long kernel_memory() const { return bytes_of("kernel "); }
+    /// What the kernel notes in them where which page of a program's is.
+    unsigned long page_tables() const { return bytes_of("pagetables "); }
 
 private:
+    unsigned long bytes_of(const std::string& label) const {
+        for (const std::string& line : lines_of(read_text(path_ + "/memory.stat")))
+            if (line.starts_with(label))
+                return std::stoul(line.substr(label.size()));
+        throw std::runtime_error("memory.stat has no " + label);
+    }
+
     std::string root_, path_;
 };
 
@@ -296,6 +306,99 @@ TEST_CASE("Registrations are charged to the program, and freed when it ends") {
         flush_slabs();
         return group.kernel_memory() < after - count * 32ul;
     }));
+}
+
+namespace {
+
+/// Has the kernel take a registration back, and a child come between the two.
+int fork_before_undo(DataFile& file, const Word& word, const Event& event,
+                     const std::function<void()>& in_child) {
+    const std::string command = event.name();
+    Mapping memory(1);
+    user_reg& reg = *memory.at<user_reg>();
+    reg = registration(&word, 0, command.c_str());
+    Userfault fault(memory, Userfault::Of::writing);
+    Outcome registered = succeeds();
+    std::jthread registering([&] { registered = file.control(DIAG_IOCSREG, &reg); });
+    // The index can't be told.
+    if (!eventually([&] { return fault.is_waited_for(); }))
+        return -1;
+    const pid_t pid = fork();
+    if (pid == 0)
+        in_child();
+    memory.protect(PROT_READ);
+    fault.answer();
+    registering.join();
+    return registered == fails(EFAULT) ? pid : -1;
+}
+
+} // namespace
+
+TEST_CASE("Registrations that are copied as one is taken back are charged to the program") {
+    const unsigned count = fewer(20000, 5000);
+    const Event event(unique_name("taken_back"));
+    const MemoryGroup group;
+    Child child([&](Channel& channel) -> int {
+        group.enter();
+        Mapping memory(1);
+        DataFile file;
+        channel.send(group.kernel_memory());
+        if (register_bits(file, memory, count, event.name()) != count)
+            return 1;
+        // Ends with this process, as it waits for more.
+        const int pid = fork_before_undo(file, *memory.at<Word>(page_size - 4), event, [] {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            while (true)
+                pause();
+        });
+        channel.send(pid);
+        channel.receive<char>();
+        ::kill(pid, SIGKILL);
+        _exit(0);
+    });
+    const auto before = child.channel().receive<unsigned long>();
+    REQUIRE(child.channel().receive<int>() > 0);
+    // Of each there are two, of 80 bytes at least.
+    CHECK(eventually([&] { return group.kernel_memory() >= before + 2 * count * 80ul; }));
+    child.channel().send('e');
+    CHECK(child.wait() == 0);
+}
+
+TEST_CASE("What a change of state brings in is charged to the program") {
+    constexpr unsigned count = 200;
+    constexpr std::size_t table_reaches = 2 << 20;
+    const Event event(unique_name("brought_in"));
+    const MemoryGroup group;
+    Child child([&](Channel& channel) -> int {
+        group.enter();
+        const Mapping memory(count * table_reaches / page_size);
+        madvise(memory.at(), memory.size(), MADV_NOHUGEPAGE);
+        DataFile file;
+        for (unsigned i = 0; i < count; i++)
+            file.index_of(memory.at(i * table_reaches), 0, event.name());
+        // With the pages go their tables.
+        if (mmap(memory.at(), memory.size(), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != memory.at())
+            return 1;
+        madvise(memory.at(), memory.size(), MADV_NOHUGEPAGE);
+        channel.send('r');
+        channel.receive<char>();
+        unsigned set = 0;
+        for (unsigned i = 0; i < count; i++)
+            set += *memory.at<Word>(i * table_reaches);
+        channel.send(set);
+        _exit(0);
+    });
+    REQUIRE(child.channel().receive<char>() == 'r');
+    CHECK(eventually([&] { return group.page_tables() < count / 2 * page_size; }));
+    {
+        const Enabled enabled{event};
+        CHECK(eventually([&] { return group.page_tables() >= count * page_size; }));
+        child.channel().send('e');
+        CHECK(child.channel().receive<unsigned>() == count);
+        CHECK(child.wait() == 0);
+    }
+    CHECK(event.goes());
 }
 
 TEST_CASE("A program that registers without end is held back at its limit, alone") {
