@@ -2,13 +2,14 @@
 /*
  * Sets of enablers: find, insert, erase.
  */
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "enabler.h"
 #include "event.h"
 #include "tally.h"
 
-/* So many are copied or freed before others who want the mutex have it. */
+/* So many are made, copied or freed before others have their turn. */
 #define UE_ENABLERS_AT_ONCE	1024
 
 /* Protects all enablers, sets of them and address spaces; see enabler.h. */
@@ -69,13 +70,24 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 	kfree(set);
 }
 
+/* Others have a turn. Return: false for who is being killed, and may fail. */
+static bool ue_enablers_go_on(unsigned int nr, gfp_t gfp)
+{
+	if (nr % UE_ENABLERS_AT_ONCE)
+		return true;
+	cond_resched();
+	return (gfp & __GFP_NOFAIL) || !fatal_signal_pending(current);
+}
+
 int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp)
 {
 	LIST_HEAD(made);
 
 	while (nr--) {
-		struct ue_enabler *enabler = ue_enabler_create(gfp);
+		struct ue_enabler *enabler = NULL;
 
+		if (ue_enablers_go_on(nr, gfp))
+			enabler = ue_enabler_create(gfp);
 		if (!enabler) {
 			ue_enablers_free(&made);
 			return -ENOMEM;
@@ -89,9 +101,13 @@ int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp)
 void ue_enablers_free(struct list_head *list)
 {
 	struct ue_enabler *enabler, *next;
+	unsigned int nr = 0;
 
-	list_for_each_entry_safe(enabler, next, list, of_event)
+	list_for_each_entry_safe(enabler, next, list, of_event) {
 		ue_enabler_free(enabler);
+		if (++nr % UE_ENABLERS_AT_ONCE == 0)
+			cond_resched();
+	}
 	INIT_LIST_HEAD(list);
 }
 

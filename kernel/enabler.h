@@ -79,11 +79,12 @@ void ue_enabler_set_free(struct ue_enabler_set *set);
  * @nr: how many
  * @gfp: how to get memory
  *
- * Return: 0; -ENOMEM, with none added.
+ * Context: may sleep.
+ * Return: 0; -ENOMEM, with none added, also when the current task is being killed.
  */
 int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp);
 
-/* ue_enablers_free() - free enablers that are in no set. Any context. */
+/* ue_enablers_free() - free enablers that are in no set. May sleep. */
 void ue_enablers_free(struct list_head *list);
 
 /**
@@ -93,7 +94,8 @@ void ue_enablers_free(struct list_head *list);
  * @gfp: how to get memory
  *
  * Context: may sleep; ue_enabler_mutex not held, is taken and dropped now and then.
- * Return: a set of one share, or NULL without memory.
+ * Return: a set of one share; NULL without memory, or when the current task is
+ * being killed, but with __GFP_NOFAIL.
  */
 struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
 					   gfp_t gfp);

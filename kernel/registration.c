@@ -10,6 +10,7 @@
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "catch_up.h"
@@ -156,7 +157,8 @@ int ue_registrations_settle(struct ue_process *process)
 	struct ue_request request = { };
 	int bit = -1, err = 0, result;
 
-	while (ue_process_next(process, &request.word, bit)) {
+	while (!fatal_signal_pending(current) &&
+	       ue_process_next(process, &request.word, bit)) {
 		result = ue_process_settle(process, &request,
 					   ue_process_follow);
 		if (result == -ESRCH)

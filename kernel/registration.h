@@ -78,7 +78,7 @@ void ue_registrations_update(struct ue_event *event);
  * @process: the address space, whose memory the caller holds (mmget())
  *
  * What can't be written is passed over, and tried again at the next change. Ends
- * early when the program has ended.
+ * early when the current task is being killed, or the program has ended.
  *
  * Context: may sleep; waits for the program's memory, no lock held.
  * Return: 0; -ENOMEM when there was no memory for some, which the caller is to

@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "../enabler.h"
@@ -371,6 +372,28 @@ static void ue_blank_test(struct kunit *test)
 	}
 }
 
+/* Who is being killed does not make all that many, unless he has to. */
+static void ue_killed_test(struct kunit *test)
+{
+	LIST_HEAD(none);
+	LIST_HEAD(blank);
+	bool killed;
+	int errors[2];
+
+	ue_stub_kill();
+	killed = fatal_signal_pending(current);
+	errors[0] = ue_enablers_create(&none, UE_TEST_MANY, GFP_KERNEL);
+	errors[1] = ue_enablers_create(&blank, UE_TEST_MANY,
+				       GFP_KERNEL | __GFP_NOFAIL);
+	ue_stub_revive();
+
+	KUNIT_EXPECT_TRUE(test, killed);
+	KUNIT_EXPECT_EQ(test, errors[0], -ENOMEM);
+	KUNIT_EXPECT_TRUE(test, list_empty(&none));
+	KUNIT_EXPECT_EQ(test, errors[1], 0);
+	ue_enablers_free(&blank);
+}
+
 static void ue_test_teardown(struct kunit *test)
 {
 	ue_tally_check();
@@ -385,6 +408,7 @@ static struct kunit_case ue_enabler_cases[] = {
 	KUNIT_CASE(ue_copy_apart_test),
 	KUNIT_CASE(ue_large_set_test),
 	KUNIT_CASE(ue_blank_test),
+	KUNIT_CASE(ue_killed_test),
 	{ }
 };
 

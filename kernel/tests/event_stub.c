@@ -4,6 +4,7 @@
  */
 #include <linux/bug.h>
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 
 #include "../enabler.h"
 #include "event_stub.h"
@@ -66,3 +67,15 @@ void ue_stub_order(int nr, int count, int *order)
 MODULE_DESCRIPTION("user_events: unit tests");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+
+void ue_stub_kill(void)
+{
+	allow_signal(SIGKILL);
+	send_sig(SIGKILL, current, 1);
+}
+
+void ue_stub_revive(void)
+{
+	flush_signals(current);
+	disallow_signal(SIGKILL);
+}

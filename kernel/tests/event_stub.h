@@ -29,4 +29,10 @@ void ue_stub_enable(struct ue_event *event, bool enable);
  */
 void ue_stub_order(int nr, int count, int *order);
 
+/* ue_stub_kill() - the current kernel thread is being killed from here on. */
+void ue_stub_kill(void);
+
+/* ue_stub_revive() - it is not any more. */
+void ue_stub_revive(void);
+
 #endif /* UE_EVENT_STUB_H */
