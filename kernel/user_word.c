@@ -5,6 +5,8 @@
  * to a page that was its own and writable.
  */
 #include <linux/atomic.h>
+#include <linux/backing-dev.h>
+#include <linux/dax.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -33,19 +35,93 @@ static void ue_write_bit(void *at, const struct ue_user_bit *word, bool value)
 	}
 }
 
+static void ue_write_page(struct page *page, const struct ue_user_bit *word,
+			  bool value)
+{
+	void *base = kmap_local_page(page);
+
+	ue_write_bit(base + offset_in_page(word->address), word, value);
+	flush_dcache_page(page);
+	kunmap_local(base);
+}
+
+/* Is it written to swap space at most, and so to no file? */
+static __always_inline bool ue_is_swappable(struct folio *folio)
+{
+	return folio_test_anon(folio) || folio_test_swapbacked(folio);
+}
+
+/*
+ * Is it a page of a file that is written back? Only a fault, of which the file is
+ * told, may make it dirty then. The page is locked.
+ */
+static bool ue_is_written_back(struct folio *folio)
+{
+	struct address_space *mapping;
+
+	if (ue_is_swappable(folio))
+		return false;
+	mapping = folio_mapping(folio);
+	return mapping && mapping_can_writeback(mapping) &&
+	       !dax_mapping(mapping);
+}
+
+/* The page is locked. */
+static int ue_dirty_locked(struct folio *folio)
+{
+	if (folio_test_dirty(folio))
+		return 0;
+	if (ue_is_written_back(folio))
+		return -EAGAIN;
+	folio_mark_dirty(folio);
+	return 0;
+}
+
 /*
  * Makes a page dirty, which needs its lock. Waiting for that could mean waiting
  * for a file's server.
  */
 static __always_inline int ue_try_dirty(struct folio *folio)
 {
+	int err;
+
 	if (likely(folio_test_dirty(folio)))
 		return 0;
 	if (!folio_trylock(folio))
 		return -EAGAIN;
-	folio_mark_dirty(folio);
+	err = ue_dirty_locked(folio);
 	folio_unlock(folio);
-	return 0;
+	return err;
+}
+
+static int ue_write_memory(struct page *page, const struct ue_user_bit *word,
+			   bool value)
+{
+	struct folio *folio = page_folio(page);
+	/* Before the bit is written: what fails has done nothing. */
+	int err = ue_try_dirty(folio);
+
+	if (err)
+		return err;
+	ue_write_page(page, word, value);
+	/* It may have been swapped out in between. */
+	return ue_try_dirty(folio);
+}
+
+/* Nobody begins to write the page back while it is locked. */
+static int ue_write_file(struct page *page, const struct ue_user_bit *word,
+			 bool value)
+{
+	struct folio *folio = page_folio(page);
+	int err;
+
+	if (!folio_trylock(folio))
+		return -EAGAIN;
+	err = ue_dirty_locked(folio);
+	if (!err)
+		ue_write_page(page, word, value);
+	folio_unlock(folio);
+	return err;
 }
 
 /*
@@ -85,9 +161,7 @@ static int ue_clear_own_bit(const struct ue_user_bit *word)
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 		      bool value, bool faulted)
 {
-	struct folio *folio;
 	struct page *page;
-	void *base;
 	int err;
 
 	mmap_assert_locked(mm);
@@ -96,17 +170,10 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 	if (ue_pin_page(mm, word->address, FOLL_NOFAULT, &page, NULL) != 1)
 		return -EAGAIN;
 
-	/* Before the bit is written: what fails has done nothing. */
-	folio = page_folio(page);
-	err = ue_try_dirty(folio);
-	if (!err) {
-		base = kmap_local_page(page);
-		ue_write_bit(base + offset_in_page(word->address), word, value);
-		flush_dcache_page(page);
-		kunmap_local(base);
-		/* It may have been written back in between. */
-		err = ue_try_dirty(folio);
-	}
+	if (likely(ue_is_swappable(page_folio(page))))
+		err = ue_write_memory(page, word, value);
+	else
+		err = ue_write_file(page, word, value);
 	unpin_user_page(page);
 	return err;
 }

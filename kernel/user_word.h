@@ -33,8 +33,8 @@ struct ue_user_bit {
  * One atomic operation on the word; no other bit is touched.
  *
  * Context: may sleep, but waits for no program.
- * Return: 0; -EAGAIN when the page is absent, not writable as it is, or locked,
- * or can't be told to be none of these.
+ * Return: 0; -EAGAIN when the page is absent, not writable as it is, locked, or a
+ * clean one of a file that is written back, or can't be told to be none of these.
  */
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 		      bool value, bool faulted);

@@ -3,9 +3,11 @@
 // can be written, never written when it is not the registrant's any more, nothing beside them.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "loop_device.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
 #include "setting.hpp"
+#include "slow_kernel.hpp"
 #include "swap.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -14,6 +16,8 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <sys/mman.h>
@@ -269,6 +273,60 @@ TEST_CASE("The bit is right at once in shared memory, whatever is done to it") {
     check_that_it_follows(event, memory, word,
                           {"a hole in the file",
                            [](const Mapping& shared) { must_advise(shared, MADV_REMOVE); }, true});
+    CHECK(word.unregister() == succeeds());
+}
+
+TEST_CASE("The bit is right at once in what is written back to a device, and comes to be there") {
+    const Event event(unique_name("written_back"));
+    const Descriptor stored(memfd_create("stored", MFD_CLOEXEC));
+    REQUIRE(ftruncate(stored.number(), static_cast<off_t>(page_size)) == 0);
+    const LoopDevice device(stored);
+    const Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED, device.descriptor());
+    Guarded word(memory.at(), event);
+    const auto write_back = [](const Mapping& written) {
+        if (msync(written.at(), written.size(), MS_SYNC) != 0)
+            throw_errno("msync");
+    };
+    for (Treatment treatment : treatments()) {
+        treatment.drops = false;
+        check_that_it_follows(event, memory, word, treatment);
+    }
+    check_that_it_follows(event, memory, word, {"written back", write_back});
+
+    // Each change makes the page one that is to be written back once more.
+    const Mapping there(1, PROT_READ, MAP_SHARED, stored.number());
+    const auto is_there = [&] { return memcmp(there.at(), memory.at(), page_size) == 0; };
+    for (int round = 0; round < 3; round++) {
+        write_back(memory);
+        REQUIRE(is_there());
+        REQUIRE(event.enable() == succeeds(1));
+        CHECK(word.follows(true));
+        CHECK_FALSE(is_there());
+        write_back(memory);
+        CHECK(is_there());
+        REQUIRE(event.disable() == succeeds(1));
+        write_back(memory);
+        CHECK(word.follows(false));
+        CHECK(is_there());
+    }
+
+    // It is right as well where both happen at the same time.
+    std::atomic<bool> stop{false};
+    std::jthread writing_back([&] {
+        while (!stop)
+            write_back(memory);
+    });
+    unsigned wrong = 0;
+    for (unsigned round = 0; round < fewer(100); round++) {
+        expect(event.enable(), "enable");
+        wrong += !eventually([&] { return word.is_set(); });
+        expect(event.disable(), "disable");
+        wrong += !eventually([&] { return !word.is_set(); });
+    }
+    stop = true;
+    writing_back.join();
+    CHECK(wrong == 0);
+    CHECK(word.neighbours_are_kept());
     CHECK(word.unregister() == succeeds());
 }
 

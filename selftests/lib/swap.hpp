@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "descriptor.hpp"
+#include "loop_device.hpp"
 
 #include <cstddef>
-#include <string>
 
 namespace selftest {
 
@@ -17,9 +16,7 @@ public:
     ~SwapSpace();
 
 private:
-    Descriptor file_;
-    std::string path_;
-    Descriptor device_;
+    LoopDevice device_;
 };
 
 } // namespace selftest

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "descriptor.hpp"
+
+#include <string>
+
+namespace selftest {
+
+/// A block device, for as long as the object lives, of a file of memory that has its size.
+class LoopDevice {
+public:
+    explicit LoopDevice(const Descriptor& file);
+    LoopDevice(const LoopDevice&) = delete;
+    LoopDevice& operator=(const LoopDevice&) = delete;
+    ~LoopDevice();
+
+    const std::string& path() const { return path_; }
+    int descriptor() const { return device_.number(); }
+
+private:
+    std::string path_;
+    Descriptor device_;
+};
+
+} // namespace selftest
