@@ -153,6 +153,37 @@ int ue_dynamic_events_init(void)
 }
 
 /*
+ * Event probes on an event have pointers to its fields, and find another of the
+ * same name later. Those that are enabled record the event, and the module is not
+ * unloaded.
+ */
+static void ue_remove_probes(const struct ue_event *event)
+{
+	struct dyn_event *dynamic, *next;
+	const char *attached = kasprintf(GFP_KERNEL, "%s/%s",
+					 event->class.system,
+					 ue_event_name(event));
+
+	list_for_each_entry_safe(dynamic, next, ue_dyn_event_list, list) {
+		if (attached && dynamic->ops == ue_eprobe_operations &&
+		    dynamic->ops->match(NULL, "", 1, &attached, dynamic))
+			dynamic->ops->free(dynamic);
+	}
+	kfree(attached);
+}
+
+/* With event_mutex held, so that it stays. */
+static struct ue_event *ue_dynamic_next(unsigned long *serial)
+{
+	struct ue_event *event;
+
+	rcu_read_lock();
+	event = ue_registry_next(serial);
+	rcu_read_unlock();
+	return event;
+}
+
+/*
  * The kernel has no way to unregister operations: they are unlinked. After
  * that nobody creates; who reads or deletes does so with event_mutex held,
  * and finds our events on the list no more.
@@ -169,12 +200,12 @@ void ue_dynamic_events_exit(void)
 	mutex_unlock(ue_dyn_event_ops_mutex);
 
 	mutex_lock(ue_event_mutex);
-	rcu_read_lock();
-	while ((event = ue_registry_next(&serial))) {
+	while ((event = ue_dynamic_next(&serial))) {
+		if (atomic_read(&event->call.refcnt))
+			ue_remove_probes(event);
 		ue_dynamic_removed(event);
 		serial++;
 	}
-	rcu_read_unlock();
 	mutex_unlock(ue_event_mutex);
 	ue_registry_observe(NULL);
 }

@@ -15,6 +15,7 @@
 #include "format.h"
 #include "kernel_symbols.h"
 #include "print.h"
+#include "retired.h"
 #include "tally.h"
 
 /* What @users of an event is once it has been taken away. */
@@ -103,6 +104,8 @@ static int ue_event_attach(struct ue_event *event, enum ue_recorder_kind kind,
 		return err;
 	}
 	ue_event_get(event);
+	if (kind == UE_RECORDER_FTRACE)
+		event->recorded = true;
 	if (first)
 		event->owner->recorded(event);
 	return 0;
@@ -311,12 +314,15 @@ static bool ue_event_has_fields(const struct ue_event *event)
 	       strlen(ue_event_name(event)) > NAME_MAX;
 }
 
-static void ue_event_remove_call(struct ue_event *event)
+static void ue_event_remove_call(struct ue_event *event, bool retire)
 {
 	const struct cred *cred = override_creds(ue_kernel_cred);
 
 	ue_event_files_forget(event);
-	WARN_ON_ONCE(trace_remove_event_call(&event->call));
+	if (retire && event->recorded && ue_trace_event_sem)
+		ue_event_retire(event);
+	else
+		WARN_ON_ONCE(trace_remove_event_call(&event->call));
 	revert_creds(cred);
 }
 
@@ -329,7 +335,7 @@ int ue_event_publish(struct ue_event *event)
 	if (err)
 		return err;
 	if (!ue_event_has_fields(event)) {
-		ue_event_remove_call(event);
+		ue_event_remove_call(event, false);
 		return -ENOMEM;
 	}
 	atomic_long_set(&event->users, 1);
@@ -358,7 +364,7 @@ void ue_event_withdraw(struct ue_event *event)
 {
 	lockdep_assert_held(ue_event_mutex);
 	WARN_ON_ONCE(!ue_event_gone(event) || ue_event_enabled(event));
-	ue_event_remove_call(event);
+	ue_event_remove_call(event, true);
 }
 
 void ue_event_give_up(struct ue_event *event)
@@ -382,7 +388,10 @@ void ue_event_abandon(struct ue_event *event)
 {
 	lockdep_assert_held(ue_event_mutex);
 	atomic_long_set(&event->users, UE_EVENT_GONE);
-	ue_event_remove_call(event);
+	/* Who still refers to it has pointers to its fields. */
+	if (atomic_read(&event->call.refcnt))
+		INIT_LIST_HEAD(&event->class.fields);
+	ue_event_remove_call(event, false);
 	if (!atomic_read(&event->call.refcnt)) {
 		ue_event_free(event);
 		return;
@@ -401,6 +410,7 @@ int ue_events_init(void)
 void ue_events_exit(void)
 {
 	flush_work(&ue_later_work);
+	ue_retired_exit();
 	ue_event_files_exit();
 	put_cred(ue_kernel_cred);
 	/* The callbacks that free events are in this module. */

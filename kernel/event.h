@@ -47,16 +47,18 @@ struct ue_event_owner {
  * @room_used: bytes of @room that hold what the event owns
  * @multi: one of several formats of its name
  * @persistent: stays without users
+ * @recorded: some ftrace instance has recorded it, perhaps long ago; changed with
+ *	event_mutex held
  * @users: how many use the event; negative once it has been taken away
  * @recorders: who records it; changed with event_mutex held
  * @enablers: the words that follow its state; protected by
  *	ue_enabler_mutex
  * @serial: when it was created, counted up; its key in the registry
  * @by_name: its place among the registry's events of one name
- * @dynamic: its place in the kernel's list of dynamic events; protected by
- *	event_mutex
+ * @dynamic: its place in the kernel's list of dynamic events, or then among those
+ *	that have retired; protected by event_mutex
  * @references: keep the memory: one of who created it, one while @later
- *	is on its list
+ *	is on its list, one while it is retired
  * @later: on the list of events whose last user went where event_mutex
  *	could not be taken, while @later_queued
  * @rcu: frees it
@@ -70,8 +72,9 @@ struct ue_event {
 	const struct ue_event_owner *owner;
 	kuid_t creator;
 	u16 room_used;
-	bool multi;
-	bool persistent;
+	bool multi : 1;
+	bool persistent : 1;
+	bool recorded : 1;
 	atomic_long_t users;
 	struct ue_recorders recorders;
 	struct list_head enablers;

@@ -74,7 +74,7 @@ static void ue_keep_for(struct dentry *file, struct ue_event *event)
 	open_file->file = dget(file);
 	open_file->place = d_inode(file)->i_private;
 	open_file->event = event;
-	static_call_cond(ue_event_file_get)(open_file->place);
+	static_call(ue_event_file_get)(open_file->place);
 	refcount_inc(&event->references);
 	list_add(&open_file->node, &ue_open_files);
 }
@@ -94,7 +94,7 @@ static void ue_free_closed(void)
 			continue;
 		list_del(&open_file->node);
 		dput(open_file->file);
-		static_call_cond(ue_event_file_put)(open_file->place);
+		static_call(ue_event_file_put)(open_file->place);
 		ue_event_free(open_file->event);
 		kfree(open_file);
 	}

@@ -17,13 +17,14 @@
 
 /* The kernel's; see kernel_symbols.h. */
 struct mutex *ue_event_mutex;
+struct rw_semaphore *ue_trace_event_sem;
 struct mutex *ue_dyn_event_ops_mutex;
 struct list_head *ue_dyn_event_list;
+const struct dyn_event_operations *ue_eprobe_operations;
 struct vfsmount **ue_tracefs_mount;
 static bool ue_has_dyn_event_register;
 
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
-/* Do nothing where the kernel lacks them. */
 DEFINE_STATIC_CALL_NULL(ue_event_file_get, event_file_get);
 DEFINE_STATIC_CALL_NULL(ue_event_file_put, event_file_put);
 /* Says no where the kernel lacks it. */
@@ -40,6 +41,11 @@ DEFINE_STATIC_CALL_NULL(ue_kallsyms_lookup_name, kallsyms_lookup_name);
 static void __init ue_set_event_mutex(unsigned long address)
 {
 	ue_event_mutex = (struct mutex *)address;
+}
+
+static void __init ue_set_trace_event_sem(unsigned long address)
+{
+	ue_trace_event_sem = (struct rw_semaphore *)address;
 }
 
 static void __init ue_set_tracefs_create_file(unsigned long address)
@@ -84,6 +90,11 @@ static void __init ue_set_dyn_event_list(unsigned long address)
 	ue_dyn_event_list = (struct list_head *)address;
 }
 
+static void __init ue_set_eprobe_operations(unsigned long address)
+{
+	ue_eprobe_operations = (struct dyn_event_operations *)address;
+}
+
 static void __init ue_set_dyn_event_register(unsigned long address)
 {
 	UE_SET_FUNCTION(dyn_event_register, address);
@@ -116,11 +127,15 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	{ "tracefs_mount", UE_SYMBOL_REQUIRED,
 	  "events that go while a file of theirs is open",
 	  ue_set_tracefs_mount },
-	{ "event_file_get", UE_SYMBOL_OPTIONAL,
-	  "that for all of their files", ue_set_event_file_get },
-	{ "event_file_put", UE_SYMBOL_OPTIONAL,
-	  "that for all of their files", ue_set_event_file_put },
+	{ "event_file_get", UE_SYMBOL_REQUIRED,
+	  "events that go while a file of theirs is open",
+	  ue_set_event_file_get },
+	{ "event_file_put", UE_SYMBOL_REQUIRED,
+	  "events that go while a file of theirs is open",
+	  ue_set_event_file_put },
 #endif
+	{ "trace_event_sem", UE_SYMBOL_OPTIONAL,
+	  "reading records of events that have gone", ue_set_trace_event_sem },
 	{ "ring_buffer_record_is_set_on", UE_SYMBOL_OPTIONAL,
 	  "counting lost records", ue_set_ring_buffer_record_is_set_on },
 	{ "dyn_event_register", UE_SYMBOL_OPTIONAL,
@@ -129,6 +144,8 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "the file dynamic_events", ue_set_dyn_event_ops_mutex },
 	{ "dyn_event_list", UE_SYMBOL_OPTIONAL,
 	  "the file dynamic_events", ue_set_dyn_event_list },
+	{ "eprobe_dyn_event_ops", UE_SYMBOL_OPTIONAL,
+	  "taking event probes along when it goes", ue_set_eprobe_operations },
 };
 
 static int __init ue_find_kallsyms(void)

@@ -13,6 +13,7 @@
 #include <linux/mount.h>
 #include <linux/mutex.h>
 #include <linux/ring_buffer.h>
+#include <linux/rwsem.h>
 #include <linux/static_call.h>
 #include <linux/tracefs.h>
 
@@ -21,6 +22,12 @@
  * what hangs on them.
  */
 extern struct mutex *ue_event_mutex;
+
+/*
+ * The kernel's trace_event_sem, taken inside event_mutex: protects the numbers of
+ * events. NULL where the kernel lacks it.
+ */
+extern struct rw_semaphore *ue_trace_event_sem;
 
 /*
  * What the kernel's file dynamic_events is made of; NULL where the kernel
@@ -59,6 +66,9 @@ DECLARE_STATIC_CALL(ue_event_file_put, event_file_put);
 
 extern struct mutex *ue_dyn_event_ops_mutex;
 extern struct list_head *ue_dyn_event_list;
+
+/* Of the kernel's event probes; NULL where it lacks them. */
+extern const struct dyn_event_operations *ue_eprobe_operations;
 
 DECLARE_STATIC_CALL(ue_dyn_event_register, dyn_event_register);
 DECLARE_STATIC_CALL(ue_ring_buffer_record_is_set_on,
