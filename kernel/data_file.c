@@ -37,8 +37,6 @@ struct ue_data_file {
 	struct ue_index_table indexes;
 };
 
-static struct dentry *ue_data_door;
-
 static int ue_data_open(struct inode *inode, struct file *file)
 {
 	fmode_t positioned = file->f_mode & FMODE_PWRITE;
@@ -393,12 +391,10 @@ static const struct file_operations ue_data_operations = {
 
 int ue_data_file_init(void)
 {
-	return ue_door_create("user_events_data", 0640, &ue_data_operations,
-			      &ue_data_door);
+	return ue_door_create("user_events_data", 0640, &ue_data_operations);
 }
 
 void ue_data_file_exit(void)
 {
-	ue_door_remove(ue_data_door);
 	ue_scratch_exit();
 }

@@ -13,24 +13,44 @@
 
 bool ue_doors_opened;
 
+/* Changed while the module is loaded and unloaded, by nobody else. */
+static struct dentry *ue_doors[2];
+static int ue_nr_doors;
+
 int ue_door_create(const char *name, umode_t mode,
-		   const struct file_operations *operations,
-		   struct dentry **door)
+		   const struct file_operations *operations)
 {
-	*door = static_call(ue_tracefs_create_file)(name, mode, NULL, NULL,
-						    operations);
-	return *door ? 0 : -ENODEV;
+	struct dentry *door;
+
+	if (WARN_ON_ONCE(ue_nr_doors == ARRAY_SIZE(ue_doors)))
+		return -ENODEV;
+	door = static_call(ue_tracefs_create_file)(name, mode, NULL, NULL,
+						   operations);
+	if (!door)
+		return -ENODEV;
+	ue_doors[ue_nr_doors++] = door;
+	return 0;
 }
 
-void ue_door_remove(struct dentry *door)
+/* At once for all of them: removing one may have to wait for who lists them. */
+static void ue_doors_shut(void)
 {
-	struct inode *inode = d_inode(door);
+	for (int i = 0; i < ue_nr_doors; i++) {
+		ihold(d_inode(ue_doors[i]));
+		make_bad_inode(d_inode(ue_doors[i]));
+	}
+}
 
-	ihold(inode);
-	static_call(ue_tracefs_remove)(door);
-	/* The name has gone; nor may what it stood for lead here any more. */
-	make_bad_inode(inode);
-	iput(inode);
+void ue_doors_remove(void)
+{
+	ue_doors_shut();
+	while (ue_nr_doors) {
+		struct dentry *door = ue_doors[--ue_nr_doors];
+		struct inode *inode = d_inode(door);
+
+		static_call(ue_tracefs_remove)(door);
+		iput(inode);
+	}
 }
 
 void ue_doors_open(void)

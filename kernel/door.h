@@ -25,26 +25,25 @@ static inline bool ue_doors_are_open(void)
  * @mode: its permissions
  * @operations: what it does, owned by this module. Its open() must fail until
  *	ue_doors_are_open().
- * @door: set to the file, for ue_door_remove()
  *
- * Context: may sleep.
+ * Context: in the module's init function; may sleep.
  * Return: 0, or -ENODEV when tracefs makes no file.
  */
 int ue_door_create(const char *name, umode_t mode,
-		   const struct file_operations *operations,
-		   struct dentry **door);
+		   const struct file_operations *operations);
 
 /**
- * ue_door_remove() - take the file away
- * @door: the file
+ * ue_doors_remove() - take all of these files away
  *
- * Nobody begins to open it from here on, whatever way he has to it; opening
+ * Nobody begins to open one from here on, whatever way he has to it; opening
  * then fails with EIO. Who has begun, and has not got hold of the module yet,
- * is through with that after synchronize_rcu_tasks().
+ * is through with that after synchronize_rcu_tasks(). Before this, a module that is
+ * being unloaded can't be got hold of any more: in the few instructions in
+ * between, opening fails with a warning of the kernel's.
  *
- * Context: may sleep.
+ * Context: in the module's init or exit function; may sleep.
  */
-void ue_door_remove(struct dentry *door);
+void ue_doors_remove(void);
 
 /* ue_doors_open() - let programs in. Nothing may fail afterwards. */
 void ue_doors_open(void);
@@ -55,7 +54,7 @@ void ue_doors_open(void);
  * The module is freed when it could not be loaded, whoever has got hold of it
  * meanwhile to be turned away.
  *
- * Context: in the module's init function, after ue_door_remove() and
+ * Context: in the module's init function, after ue_doors_remove() and
  * synchronize_rcu_tasks(); may sleep.
  */
 void ue_doors_wait(void);

@@ -32,14 +32,17 @@ static const struct ue_part {
 	{ "registry",		ue_registry_init,	ue_registry_exit },
 	{ "dynamic_events",	ue_dynamic_events_init,	ue_dynamic_events_exit },
 	{ "sysctl",		ue_sysctl_init,		ue_sysctl_exit },
-	{ "user_events_status",	ue_status_file_init,	ue_status_file_exit },
+	{ "user_events_status",	ue_status_file_init,	NULL },
 	{ "user_events_data",	ue_data_file_init,	ue_data_file_exit },
 };
 
 static void ue_exit_parts(int nr)
 {
-	while (nr--)
-		ue_parts[nr].exit();
+	ue_doors_remove();
+	while (nr--) {
+		if (ue_parts[nr].exit)
+			ue_parts[nr].exit();
+	}
 	ue_tally_check();
 }
 

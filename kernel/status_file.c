@@ -20,8 +20,6 @@
 /* Stands for the counts where others are events. */
 static char ue_status_counts;
 
-static struct dentry *ue_status_door;
-
 /* The event at @position or behind it, and in the end the counts. */
 static void *ue_status_find(loff_t *position)
 {
@@ -116,10 +114,5 @@ static const struct file_operations ue_status_operations = {
 int ue_status_file_init(void)
 {
 	return ue_door_create("user_events_status", 0440,
-			      &ue_status_operations, &ue_status_door);
-}
-
-void ue_status_file_exit(void)
-{
-	ue_door_remove(ue_status_door);
+			      &ue_status_operations);
 }

@@ -7,6 +7,5 @@
 
 /* Return: 0, or -ENODEV when tracefs does not take the file. */
 int ue_status_file_init(void);
-void ue_status_file_exit(void);
 
 #endif /* UE_STATUS_FILE_H */

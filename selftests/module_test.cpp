@@ -3,18 +3,23 @@
 // USER_EVENTS_KO names the module, which may be loaded already. It is loaded at the end.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "mapping.hpp"
 #include "module.hpp"
 #include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
+#include "userfault.hpp"
 #include "works.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -291,7 +296,7 @@ TEST_CASE("An event that persists and that nobody uses goes with the module") {
     CHECK(status_line(event.name()).empty());
 }
 
-TEST_CASE("Records outlive the module") {
+TEST_CASE("Records go with the module, which alone can read them") {
     Loaded loaded;
     Instance instance;
     const Event event(unique_name("outlived"));
@@ -303,11 +308,61 @@ TEST_CASE("Records outlive the module") {
         REQUIRE(file.record(index, Payload().add(1u)) == succeeds(8));
         REQUIRE(instance.disable(event) == succeeds());
     }
+    CHECK(instance.trace(event).size() == 1);
     CHECK(eventually([] { return unload().ok(); }));
-    // Nothing is left that could say what is in there: only that it can be read.
-    CHECK_FALSE(read_text(instance.path("trace")).empty());
+    const auto records = [&] {
+        return std::ranges::count_if(lines_of(read_text(instance.path("trace"))),
+                                     [](const std::string& line) { return line[0] != '#'; });
+    };
+    CHECK(records() == 0);
     REQUIRE(load() == succeeds());
-    CHECK_FALSE(read_text(instance.path("trace")).empty());
+    CHECK(records() == 0);
+    check_that_it_works();
+}
+
+// A probe has pointers to the fields of the event that it was made for, and looks that up by name.
+TEST_CASE("Event probes go with the module") {
+    Loaded loaded;
+    const Event event(unique_name("probed")), probe(unique_name("probe"), "selftests");
+    const std::string definition = "e:selftests/" + probe.name() + " user_events." + event.name();
+    Word word{0};
+    {
+        DataFile file;
+        file.index_of(&word, 0, event.name() + " char[1000] a; u32 b");
+        REQUIRE(
+            write_text(tracing_file("dynamic_events"), definition + " b=$b:u32", O_APPEND).ok());
+    }
+    REQUIRE(probe.exists());
+    REQUIRE(eventually([] { return unload().ok(); }));
+    CHECK_FALSE(dynamic_events_lists("e:"));
+    CHECK_FALSE(probe.exists());
+    REQUIRE(load() == succeeds());
+    check_that_it_works();
+}
+
+// Who lists the directory has it locked, and can be made to wait.
+TEST_CASE("Files are shut before they are taken out of their directory") {
+    Loaded loaded;
+    Mapping memory(1);
+    Userfault fault(memory);
+    const Descriptor directory = Descriptor::open(tracing_file(""), O_RDONLY | O_DIRECTORY);
+    std::jthread lister(
+        [&] { syscall(SYS_getdents64, directory.number(), memory.at(), memory.size()); });
+    REQUIRE(eventually([&] { return fault.is_waited_for(); }));
+    std::jthread unloader([] { CHECK(eventually([] { return unload().ok(); })); });
+    // The one that is being taken out has no name any more, on 6.1.
+    const auto is_shut = [](int error) { return error == EIO || error == ENOENT; };
+    for (const char* file : tracing_files) {
+        CAPTURE(file);
+        const std::string path = tracing_file(file);
+        struct stat about;
+        CHECK(eventually([&] { return stat(path.c_str(), &about) != 0 && is_shut(errno); }));
+        CHECK(is_shut(error_of_open(path)));
+    }
+    fault.answer();
+    lister.join();
+    unloader.join();
+    REQUIRE(load() == succeeds());
     check_that_it_works();
 }
 
