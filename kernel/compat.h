@@ -27,6 +27,12 @@
  */
 #define UE_EVENT_FILES_DANGLE (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
+	LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) && \
+	!defined(UE_EVENT_FILES_MAY_DANGLE)
+#error "Linux 6.6 to 6.10 use the memory of events that have gone; see README.md"
+#endif
+
 /**
  * ue_pin_may_fault() - does the kernel take faults in spite of FOLL_NOFAULT?
  * @mm: as below
