@@ -437,10 +437,13 @@ static bool ue_print_fmt_takes(char c)
 
 static void ue_append_tame(struct ue_text *text, const char *name)
 {
-	for (; *name; name++) {
-		char one[] = { ue_print_fmt_takes(*name) ? *name : '_', '\0' };
+	size_t start = text->length;
 
-		ue_append(text, one);
+	ue_append(text, name);
+	/* None while the length is only counted. */
+	for (; start < min(text->length, text->size); start++) {
+		if (!ue_print_fmt_takes(text->at[start]))
+			text->at[start] = '_';
 	}
 }
 
