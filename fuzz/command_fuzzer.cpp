@@ -271,8 +271,12 @@ void check_payload(const ue_format& format, std::string_view written, const std:
     for (int i = 0; fits && i < format.nr_fields; i++) {
         const ue_field& field = format.fields[i];
         const ue_span span = ue_field_span(&field, payload.data());
-        if (field.place != UE_PLACE_HERE && field.kind == UE_KIND_STRING && span.start >= 0)
-            require(std::memchr(&payload[0] + span.start, 0, payload.size() - span.start),
+        const std::string_view type = ue_field_type(&format, &field);
+        const auto names = [&](const char* part) { return type.find(part) != type.npos; };
+        // Of the common fields nothing is known.
+        const long start = std::max<long>(span.start, 0);
+        if (names("char") && (field.place != UE_PLACE_HERE || names("[")))
+            require(std::memchr(&payload[0] + start, 0, payload.size() - start),
                     "the kernel finds the end of a text in its record", command);
         require(span.start >= -8 && span.start + span.size <= static_cast<s64>(payload.size()),
                 "a field's bytes lie in the record", command);

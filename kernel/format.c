@@ -257,6 +257,25 @@ static int ue_parse_words(char **words, int nr, struct ue_reader *reader,
 	return ue_parse_type(form, words[0], words[nr - 1], field);
 }
 
+/* What the kernel's tracing takes for text, which it does by its type's text too. */
+static bool ue_is_text_here(const struct ue_field *field, const char *type)
+{
+	return field->place == UE_PLACE_HERE && strchr(type, '[') &&
+	       strstr(type, "char");
+}
+
+/* Counts a field that has been read, and takes note of what it has. */
+static void ue_add_field(struct ue_format *format, struct ue_field *field)
+{
+	field->offset = format->size;
+	format->size += field->size;
+	format->nr_fields++;
+	format->nr_locations += field->place != UE_PLACE_HERE;
+	if (ue_is_text_here(field, ue_field_type(format, field)))
+		format->last_text = format->nr_fields;
+	format->checked = format->nr_locations || format->last_text;
+}
+
 /* A field may be missing between two semicolons. */
 static int ue_parse_field(struct ue_reader *reader, struct ue_format *format)
 {
@@ -276,10 +295,7 @@ static int ue_parse_field(struct ue_reader *reader, struct ue_format *format)
 		return -EINVAL;
 	if (field->size > UE_PAYLOAD_MAX - format->size)
 		return -EINVAL;
-	field->offset = format->size;
-	format->size += field->size;
-	format->nr_locations += field->place != UE_PLACE_HERE;
-	format->nr_fields++;
+	ue_add_field(format, field);
 	return 0;
 }
 

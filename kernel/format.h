@@ -53,6 +53,9 @@ struct ue_field {
  * @nr_locations: fields with a @place other than UE_PLACE_HERE
  * @name: of the event, see ue_format_name()
  * @bytes: of memory that it takes
+ * @last_text: the number, from 1 on, of the last field that is text itself and may
+ *	fill all of its bytes; 0 for none
+ * @checked: whether there is something in a payload that is to be checked
  * @fields: in the order of the command
  *
  * Names and types are text that stands behind @fields, as so many bytes from the
@@ -64,6 +67,8 @@ struct ue_format {
 	u16 nr_locations;
 	u16 name;
 	u16 bytes;
+	u16 last_text;
+	bool checked;
 	struct ue_field fields[];
 };
 

@@ -3,6 +3,7 @@
  * Checks a payload against its format, once, before any recorder sees it.
  */
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/string.h>
 
 #include "format.h"
@@ -32,49 +33,61 @@ struct ue_span ue_field_span(const struct ue_field *field,
 	return (struct ue_span){ field->offset, field->size };
 }
 
-/*
- * Text ends with a NUL. Of an empty span the byte before it is looked at. The
- * common fields are the kernel's and not the program's: they pass.
- */
-static bool ue_text_ends(struct ue_span span, const char *payload)
+/* No NUL from there to the end: who looks for one would go on behind that. */
+static bool ue_runs_on(s64 start, const char *payload, size_t size)
 {
-	s64 last = span.start + span.size - 1;
-
-	return last < 0 || !payload[last];
+	return !memchr(payload + start, '\0', size - start);
 }
 
 /*
- * What is to be text and has no bytes is read up to a NUL all the same, by
- * filters and histograms. The common fields have one in their last byte.
+ * Text that has no bytes, or all of them in the common fields, which are the
+ * kernel's and not the program's: they pass. Of an empty span the byte before it is
+ * looked at. Filters, histograms and event probes read such text up to a NUL.
  */
-static bool ue_text_runs_on(struct ue_span span, const char *payload,
-			    size_t size)
+static noinline int ue_check_no_text(struct ue_span span, const char *payload,
+				     size_t size)
 {
-	return !span.size && span.start >= 0 &&
-	       !memchr(payload + span.start, '\0', size - span.start);
+	if (span.start > 0 && !span.size && payload[span.start - 1])
+		return -EFAULT;
+	return ue_runs_on(max_t(s64, span.start, 0), payload, size);
 }
 
 static __always_inline int ue_check_location(const struct ue_field *field,
-					     const void *payload, size_t size)
+					     const char *payload, size_t size)
 {
 	struct ue_span span = ue_located(field, payload);
+	s64 end = span.start + span.size;
 
-	if (span.start + span.size > (s64)size)
+	if (end > (s64)size)
 		return -EFAULT;
 	if (field->kind != UE_KIND_STRING)
 		return 0;
-	if (!ue_text_ends(span, payload))
-		return -EFAULT;
-	return ue_text_runs_on(span, payload, size);
+	if (unlikely(end <= 0 || !span.size))
+		return ue_check_no_text(span, payload, size);
+	return payload[end - 1] ? -EFAULT : 0;
 }
 
-int ue_payload_check_locations(const struct ue_format *format,
-			       const void *payload, size_t size)
+/* The last text that lies here: a NUL that ends it ends those before it. */
+static noinline int ue_check_text_here(const struct ue_format *format,
+				       const void *payload, size_t size)
+{
+	const struct ue_field *last = &format->fields[format->last_text - 1];
+
+	return ue_runs_on(last->offset, payload, size);
+}
+
+int ue_payload_check_fields(const struct ue_format *format,
+			    const void *payload, size_t size)
 {
 	const struct ue_field *field = format->fields;
 	unsigned int left = format->nr_locations;
 	int more = 0, result;
 
+	if (unlikely(format->last_text)) {
+		more = ue_check_text_here(format, payload, size);
+		if (!left)
+			return more;
+	}
 	/* What stands behind the last location is no matter. */
 	do {
 		while (field->place == UE_PLACE_HERE)

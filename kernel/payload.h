@@ -33,9 +33,9 @@ struct ue_span {
 struct ue_span ue_field_span(const struct ue_field *field,
 			     const void *payload);
 
-/* ue_payload_check_locations() - as below, for a format that has locations */
-int ue_payload_check_locations(const struct ue_format *format,
-			       const void *payload, size_t size);
+/* ue_payload_check_fields() - as below, for a format that has something to check */
+int ue_payload_check_fields(const struct ue_format *format,
+			    const void *payload, size_t size);
 
 /**
  * ue_payload_check() - do all locations of a payload lie within it?
@@ -43,16 +43,16 @@ int ue_payload_check_locations(const struct ue_format *format,
  * @payload: at least @format->size bytes
  * @size: of the payload, bytes
  *
- * Return: 0; 1 when a NUL has to follow the payload in its record, lest an
- * empty text be read past the end; -EFAULT for a location that reaches past the
- * payload, or leads to text whose last byte is not NUL.
+ * Return: 0; 1 when a NUL has to follow the payload in its record, lest text be
+ * read past the end; -EFAULT for a location that reaches past the payload, or
+ * leads to text whose last byte is not NUL.
  */
 static inline int ue_payload_check(const struct ue_format *format,
 				   const void *payload, size_t size)
 {
-	if (!format->nr_locations)
+	if (!format->checked)
 		return 0;
-	return ue_payload_check_locations(format, payload, size);
+	return ue_payload_check_fields(format, payload, size);
 }
 
 #endif /* UE_PAYLOAD_H */

@@ -475,3 +475,41 @@ TEST_CASE("An empty text ends in its record") {
             CHECK(recorded.passes(one.filter, *payload) == (one.passes ? 1 : 0));
         }
 }
+
+// An event probe reads an array of characters up to a NUL, wherever that is.
+TEST_CASE("An array of characters ends in its record, for event probes too") {
+    const OnCpu on_cpu(0);
+    struct Case {
+        const char* fields;
+        const char* field;
+        Payload longer, full;
+    };
+    const Payload stale = Payload().add_string("AAAAstale");
+    const Case cases[] = {
+        {" char[4] c", "c", stale, Payload().add_characters("AAAA")},
+        {" unsigned char[4] c", "c", stale, Payload().add_characters("AAAA")},
+        {" char[4] b; char[4] c", "c", Payload().add_string("bbbbAAAAstale"),
+         Payload().add_characters("bbbbAAAA")},
+        // The kernel takes this for an array too.
+        {" struct char[] c 4", "c", stale, Payload().add_characters("AAAA")},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.fields);
+        Recorded recorded(test.fields);
+        const Event probe(unique_name("probe"), "eprobes");
+        const Definition definition("dynamic_events",
+                                    "e:" + probe.name() + " user_events." + recorded.event.name() +
+                                        " s=$" + test.field + ":string",
+                                    "-:" + probe.name());
+        // With a filter the probe reads the record where the one before was, too.
+        REQUIRE(recorded.filter("common_pid != 0") == succeeds());
+        REQUIRE(recorded.instance.enable(probe) == succeeds());
+        REQUIRE(recorded.record(test.longer).ok());
+        REQUIRE(recorded.record(test.full).ok());
+        const auto lines = recorded.instance.trace(probe);
+        CAPTURE(read_text(recorded.instance.path("trace")));
+        REQUIRE(lines.size() == 2);
+        CHECK(lines[1].ends_with(" s=\"AAAA\""));
+        REQUIRE(recorded.instance.disable(probe) == succeeds());
+    }
+}

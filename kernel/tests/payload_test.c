@@ -82,7 +82,10 @@ static s64 ue_test_nul_after(const struct ue_test_payload *payload, s64 at)
 	return -1;
 }
 
-/* @last: the last byte of the span, or the one before an empty span. */
+/*
+ * @last: the last byte of the span, or the one before an empty span. What is empty,
+ * or lies in the common fields, ends with a NUL behind them.
+ */
 static int ue_test_expected(const struct ue_test_location *location,
 			    const struct ue_test_payload *payload, s64 last,
 			    bool empty)
@@ -93,7 +96,8 @@ static int ue_test_expected(const struct ue_test_location *location,
 		return 0;
 	if (last >= 0 && payload->bytes[last])
 		return -EFAULT;
-	return empty && last >= -1 && ue_test_nul_after(payload, last) < 0;
+	return (empty || last < 0) &&
+	       ue_test_nul_after(payload, max(last, -1LL)) < 0;
 }
 
 /* Every offset and size that begins or ends near the payload. */
@@ -214,8 +218,9 @@ static void ue_span_test(struct kunit *test)
 static void ue_no_location_test(struct kunit *test)
 {
 	static const char * const commands[] = {
-		"e", "e u32 a", "e char[4] a", "e unsigned char[4] a",
-		"e struct s a 4", "e u8 a; s64 b; short c",
+		"e", "e u32 a", "e char a", "e unsigned char a",
+		"e struct s a 4", "e struct char a 4", "e struct s[] a 4",
+		"e u8 a; s64 b; short c",
 	};
 
 	for (int i = 0; i < ARRAY_SIZE(commands); i++) {
@@ -224,6 +229,51 @@ static void ue_no_location_test(struct kunit *test)
 				ue_test_payload(test, commands[i], tail);
 
 			KUNIT_EXPECT_EQ(test, ue_test_check(&payload), 0);
+		}
+	}
+}
+
+/* A text that fills its field, and what the kernel takes for one. */
+static const char * const ue_test_texts[] = {
+	"e char[4] f",
+	"e unsigned char[4] f",
+	"e char[1] f",
+	"e struct char[ f 4",
+	"e struct a[char f 4",
+	"e u16 a; char[4] f; u8 b",
+	"e char[2] a; u8 b; unsigned char[2] f; u16 c",
+	"e __data_loc u8[] a; char[4] f",
+	"e char[4] f; __rel_loc u8[] a",
+};
+
+/* A NUL behind the start of the last one ends it, and one before that does not. */
+static void ue_text_here_test(struct kunit *test)
+{
+	for (int i = 0; i < ARRAY_SIZE(ue_test_texts); i++) {
+		struct ue_test_payload payload =
+			ue_test_payload(test, ue_test_texts[i], 2);
+		const struct ue_field *field = payload.format->fields;
+		const struct ue_field *last = NULL;
+
+		for (; field < payload.format->fields + payload.format->nr_fields;
+		     field++) {
+			if (field->place != UE_PLACE_HERE)
+				ue_test_set_location(&payload, field->offset,
+						     0x0101, 0x0101);
+			if (!strcmp(ue_field_name(payload.format, field), "f"))
+				last = field;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, ue_test_check(&payload),
+				    payload.format->nr_locations ? -EFAULT : 1,
+				    "%s", ue_test_texts[i]);
+		if (payload.format->nr_locations)
+			continue;
+		for (u32 at = 0; at < payload.size; at++) {
+			payload.bytes[at] = '\0';
+			KUNIT_EXPECT_EQ_MSG(test, ue_test_check(&payload),
+					    at < last->offset, "%s, NUL at %u",
+					    ue_test_texts[i], at);
+			payload.bytes[at] = 'x';
 		}
 	}
 }
@@ -259,6 +309,7 @@ static struct kunit_case ue_payload_cases[] = {
 	KUNIT_CASE_PARAM(ue_large_payload_test, ue_test_location_gen_params),
 	KUNIT_CASE_PARAM(ue_span_test, ue_test_location_gen_params),
 	KUNIT_CASE(ue_no_location_test),
+	KUNIT_CASE(ue_text_here_test),
 	KUNIT_CASE(ue_several_locations_test),
 	{ }
 };

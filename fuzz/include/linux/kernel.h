@@ -11,10 +11,17 @@
 #define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))
 #define U16_MAX			((u16)~0U)
 #define likely(condition)	(condition)
+#define unlikely(condition)	(condition)
+#define noinline		__attribute__((noinline))
 
 #define min(a, b) ({				\
 	__typeof__(a) one = (a), other = (b);	\
 	one < other ? one : other;		\
+})
+
+#define max_t(type, a, b) ({			\
+	type one = (a), other = (b);		\
+	one > other ? one : other;		\
 })
 
 /* As the kernel's: an optional '+', a number, an optional newline, the end. */
