@@ -391,6 +391,7 @@ static void ue_killed_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, errors[0], -ENOMEM);
 	KUNIT_EXPECT_TRUE(test, list_empty(&none));
 	KUNIT_EXPECT_EQ(test, errors[1], 0);
+	ue_enablers_free(&none);
 	ue_enablers_free(&blank);
 }
 

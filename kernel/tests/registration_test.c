@@ -608,38 +608,6 @@ static void ue_undo_test(struct kunit *test)
 	ue_test_end_world(test, &world);
 }
 
-/* Who is being killed does not go through all bits. */
-static void ue_killed_test(struct kunit *test)
-{
-	const struct ue_user_bit *word = &ue_test_words[0];
-	struct ue_test_world world;
-	struct ue_test_process *process = &world.processes[0];
-	u32 killed = 0, alive = 0;
-	u64 id;
-
-	ue_test_create_world(test, &world);
-	ue_test_enter(process);
-	ue_register(&world.events[0], word, &id);
-	mutex_lock(ue_event_mutex);
-	ue_stub_enable(&world.events[0], true);
-	mutex_unlock(ue_event_mutex);
-	ue_stub_kill();
-	ue_registrations_settle(ue_process_find_current());
-	ue_stub_revive();
-	get_user(killed, ue_test_memory());
-	ue_registrations_settle(ue_process_find_current());
-	get_user(alive, ue_test_memory());
-	ue_test_leave(process);
-	world.enabled = BIT(0);
-	process->registered = BIT(0);
-	process->set = 1;
-
-	KUNIT_EXPECT_EQ(test, killed, UE_TEST_NEIGHBOUR);
-	KUNIT_EXPECT_EQ(test, alive, UE_TEST_NEIGHBOUR | BIT(word->bit));
-	KUNIT_EXPECT_TRUE(test, ue_test_holds(&world));
-	ue_test_end_world(test, &world);
-}
-
 static int ue_test_setup(struct kunit *test)
 {
 	test->priv = ue_stub_events(test, UE_TEST_BITS);
@@ -657,7 +625,6 @@ static struct kunit_case ue_registration_cases[] = {
 	KUNIT_CASE(ue_long_sequences_test),
 	KUNIT_CASE(ue_errors_test),
 	KUNIT_CASE(ue_undo_test),
-	KUNIT_CASE(ue_killed_test),
 	{ }
 };
 
