@@ -116,9 +116,9 @@ void compact_memory() {
 }
 
 /// Has the kernel put aside what is used least, which it may refuse to. It looks at no page that
-/// another CPU has taken up and not entered in its lists; to drop caches, all CPUs do that first.
+/// another CPU has taken up and not entered in its lists; to compact memory, all CPUs do that first.
 void page_out(const Mapping& memory) {
-    expect(write_text("/proc/sys/vm/drop_caches", "1"), "drop_caches");
+    compact_memory();
     must_advise(memory, MADV_PAGEOUT);
 }
 
