@@ -116,7 +116,8 @@ void compact_memory() {
 }
 
 /// Has the kernel put aside what is used least, which it may refuse to. It looks at no page that
-/// another CPU has taken up and not entered in its lists; to compact memory, all CPUs do that first.
+/// another CPU has taken up and not entered in its lists; to compact memory, all CPUs do that
+/// first.
 void page_out(const Mapping& memory) {
     compact_memory();
     must_advise(memory, MADV_PAGEOUT);
