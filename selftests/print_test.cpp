@@ -227,8 +227,10 @@ TEST_CASE("A line that gets too long for a page is cut") {
                                        .add<std::uint8_t>(9)
                                        .add_string(text))
                     .ok());
-        const std::string whole = before + text + behind;
-        expected.push_back(whole.substr(0, line_max) + (more > 0 ? "..." : ""));
+        std::string line = (before + text + behind).substr(0, line_max);
+        if (more > 0)
+            line += "...";
+        expected.push_back(std::move(line));
     }
     CHECK(instance.trace(event) == expected);
     REQUIRE(instance.disable(event) == succeeds());

@@ -313,7 +313,7 @@ namespace {
 /// Has the kernel take a registration back, and a child come between the two.
 int fork_before_undo(DataFile& file, const Word& word, const Event& event,
                      const std::function<void()>& in_child) {
-    const std::string command = event.name();
+    const std::string& command = event.name();
     Mapping memory(1);
     user_reg& reg = *memory.at<user_reg>();
     reg = registration(&word, 0, command.c_str());
@@ -359,7 +359,7 @@ TEST_CASE("Registrations that are copied as one is taken back are charged to the
     const auto before = child.channel().receive<unsigned long>();
     REQUIRE(child.channel().receive<int>() > 0);
     // Of each there are two, of 80 bytes at least.
-    CHECK(eventually([&] { return group.kernel_memory() >= before + 2 * count * 80ul; }));
+    CHECK(eventually([&] { return group.kernel_memory() >= before + 2ul * count * 80; }));
     child.channel().send('e');
     CHECK(child.wait() == 0);
 }

@@ -4,57 +4,11 @@
 #include "deadline.hpp"
 #include "text_file.hpp"
 
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
-#include <catch2/catch.hpp>
-
 #include <cstdlib>
-#include <fcntl.h>
 #include <future>
-#include <sched.h>
 #include <stdexcept>
-#include <sys/mount.h>
 
 namespace selftest {
-
-namespace {
-
-/// What takes tools most of their time on an emulated machine, and is not what their tests are
-/// about: they read all symbols of the kernel, and wait for a grace period at each of the hundred
-/// systems of events. They get those symbols that they ask for, and short grace periods.
-class SparedTime : public Catch::TestEventListenerBase {
-public:
-    using TestEventListenerBase::TestEventListenerBase;
-
-    void testRunStarting(const Catch::TestRunInfo&) override {
-        shorten_symbols();
-        expedited_ = read_text(expedited);
-        expect(write_text(expedited, "1"), expedited);
-    }
-    void testRunEnded(const Catch::TestRunStats&) override { write_text(expedited, expedited_); }
-
-private:
-    static constexpr const char* expedited = "/sys/kernel/rcu_expedited";
-
-    static void shorten_symbols();
-
-    std::string expedited_;
-};
-CATCH_REGISTER_LISTENER(SparedTime)
-
-void SparedTime::shorten_symbols() {
-    std::string symbols;
-    for (const std::string& line : lines_of(read_text("/proc/kallsyms")))
-        for (const char* name : {" _text", " _stext", " _etext", " _end", " vfs_write"})
-            if (line.ends_with(name))
-                symbols += line + "\n";
-    const std::string file = "/tmp/" + unique_name("symbols");
-    expect(write_text(file, symbols, O_CREAT), "write " + file);
-    if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, "") != 0 ||
-        mount(file.c_str(), "/proc/kallsyms", "", MS_BIND, "") != 0)
-        throw_errno("shorten /proc/kallsyms");
-}
-
-} // namespace
 
 std::string output_of(const Folder& folder, const std::string& command) {
     const std::string out = folder.file("out"), err = folder.file("err");
