@@ -227,9 +227,11 @@ TEST_CASE("A line that gets too long for a page is cut") {
                                        .add<std::uint8_t>(9)
                                        .add_string(text))
                     .ok());
-        std::string line = (before + text + behind).substr(0, line_max);
+        std::string line = before;
+        line += text;
+        line += behind;
         if (more > 0)
-            line += "...";
+            line.replace(line_max, line.size(), "...");
         expected.push_back(std::move(line));
     }
     CHECK(instance.trace(event) == expected);
