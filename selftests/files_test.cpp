@@ -10,7 +10,6 @@
 
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <utility>
 
 using namespace selftest;
 
@@ -23,18 +22,6 @@ mode_t mode_of(const std::string& path) {
     if (stat(path.c_str(), &status) != 0)
         throw_errno("stat " + path);
     return status.st_mode & (S_IFMT | 07777);
-}
-
-/// How many events there are when those of earlier tests have gone: no fewer after a while.
-unsigned long events_that_stay() {
-    unsigned long events = status_count("Active: ");
-    const bool steady = eventually([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
-        return std::exchange(events, status_count("Active: ")) == events;
-    });
-    if (!steady)
-        throw std::runtime_error("events go all the time");
-    return events;
 }
 
 /// Sets the most events there may be, for as long as the object lives.
@@ -112,7 +99,7 @@ TEST_CASE("Beyond the limit REG answers EMFILE") {
     const std::string name = unique_name("limit");
     REQUIRE(file.register_event(&words[0], 0, name + " u32 a") == succeeds());
 
-    const unsigned long limit_of_events = events_that_stay();
+    const unsigned long limit_of_events = settled_count("Active: ");
     Limit limit(limit_of_events);
     Outcome outcome = succeeds();
     for (std::size_t i = 1; i < std::size(words) && outcome.ok(); i++)

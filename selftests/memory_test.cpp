@@ -115,6 +115,23 @@ void compact_memory() {
     expect(write_text("/proc/sys/vm/compact_memory", "1"), "compact_memory");
 }
 
+/// Pages of hugetlbfs, as many as are asked for, as long as the object lives.
+class HugePages {
+public:
+    explicit HugePages(unsigned number) {
+        const std::string text = std::to_string(number);
+        REQUIRE(eventually([&] {
+            compact_memory();
+            number_.set(text);
+            return read_text(path) == text + "\n";
+        }));
+    }
+
+private:
+    static constexpr const char* path = "/proc/sys/vm/nr_hugepages";
+    Setting number_{path};
+};
+
 /// Has the kernel put aside what is used least, which it may refuse to. It looks at no page that
 /// another CPU has taken up and not entered in its lists; to compact memory, all CPUs do that
 /// first.
@@ -453,13 +470,7 @@ TEST_CASE("The bit is right at once in a transparent huge page") {
 }
 
 TEST_CASE("The bit is right at once in memory of hugetlbfs") {
-    const std::string number = "/proc/sys/vm/nr_hugepages";
-    Setting huge_pages(number);
-    REQUIRE(eventually([&] {
-        compact_memory();
-        huge_pages.set("6");
-        return read_text(number) == "6\n";
-    }));
+    const HugePages huge_pages(6);
     const Event event(unique_name("hugetlb"));
     const int kind = GENERATE(MAP_PRIVATE, MAP_SHARED);
     CAPTURE(kind == MAP_SHARED);
@@ -695,40 +706,35 @@ TEST_CASE("A file sealed against future writing is written by those who could be
 TEST_CASE("A change of state takes no fault in huge pages") {
     const bool absent = GENERATE(true, false);
     CAPTURE(absent);
-    const std::string number = "/proc/sys/vm/nr_hugepages";
-    REQUIRE(write_text(number, "2").ok());
-    REQUIRE(read_text(number) == "2\n");
+    const HugePages huge_pages(2);
     const Event event(unique_name("hugetlb")), fault(unique_name("fault"), "selftests");
     const Definition probe("kprobe_events", "p:selftests/" + fault.name() + " hugetlb_fault",
                            "-:selftests/" + fault.name());
-    {
-        Mapping memory(huge_size / page_size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB);
-        Guarded word(memory.at(), event);
-        Instance instance;
-        REQUIRE(instance.enable(fault) == succeeds());
-        std::optional<Child> child;
-        if (absent)
-            must_advise(memory, MADV_DONTNEED);
-        else
-            child.emplace([](Channel& channel) -> int { return channel.receive<char>(); });
-        REQUIRE(event.enable() == succeeds(1));
-        CHECK(eventually([&] { return word.is_set(); }));
-        REQUIRE(instance.disable(fault) == succeeds());
+    Mapping memory(huge_size / page_size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB);
+    Guarded word(memory.at(), event);
+    Instance instance;
+    REQUIRE(instance.enable(fault) == succeeds());
+    std::optional<Child> child;
+    if (absent)
+        must_advise(memory, MADV_DONTNEED);
+    else
+        child.emplace([](Channel& channel) -> int { return channel.receive<char>(); });
+    REQUIRE(event.enable() == succeeds(1));
+    CHECK(eventually([&] { return word.is_set(); }));
+    REQUIRE(instance.disable(fault) == succeeds());
 
-        unsigned faults = 0, ours = 0;
-        for (const std::string& line : lines_of(read_text(instance.path("trace")))) {
-            faults += line.find(" " + fault.name() + ":") != std::string::npos;
-            ours += line.find("-" + std::to_string(gettid()) + " ") != std::string::npos;
-        }
-        CHECK(faults > 0);
-        CHECK(ours == 0);
-        if (child) {
-            child->channel().send('\0');
-            CHECK(child->wait() == 0);
-        }
-        REQUIRE(event.disable() == succeeds(1));
-        CHECK(word.unregister() == succeeds());
+    unsigned faults = 0, ours = 0;
+    for (const std::string& line : lines_of(read_text(instance.path("trace")))) {
+        faults += line.find(" " + fault.name() + ":") != std::string::npos;
+        ours += line.find("-" + std::to_string(gettid()) + " ") != std::string::npos;
     }
-    REQUIRE(write_text(number, "0").ok());
+    CHECK(faults > 0);
+    CHECK(ours == 0);
+    if (child) {
+        child->channel().send('\0');
+        CHECK(child->wait() == 0);
+    }
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(word.unregister() == succeeds());
 }
