@@ -51,47 +51,28 @@ static __always_inline bool ue_is_swappable(struct folio *folio)
 	return folio_test_anon(folio) || folio_test_swapbacked(folio);
 }
 
-/*
- * Is it a page of a file that is written back? Only a fault, of which the file is
- * told, may make it dirty then. The page is locked.
- */
+/* Is it a page of a file that is written back? The page is locked. */
 static bool ue_is_written_back(struct folio *folio)
 {
-	struct address_space *mapping;
+	struct address_space *mapping = folio_mapping(folio);
 
-	if (ue_is_swappable(folio))
-		return false;
-	mapping = folio_mapping(folio);
 	return mapping && mapping_can_writeback(mapping) &&
 	       !dax_mapping(mapping);
 }
 
-/* The page is locked. */
-static int ue_dirty_locked(struct folio *folio)
-{
-	if (folio_test_dirty(folio))
-		return 0;
-	if (ue_is_written_back(folio))
-		return -EAGAIN;
-	folio_mark_dirty(folio);
-	return 0;
-}
-
 /*
- * Makes a page dirty, which needs its lock. Waiting for that could mean waiting
- * for a file's server.
+ * Makes a swappable page dirty, which needs its lock. Waiting for that could mean
+ * waiting for the device that it is written to.
  */
 static __always_inline int ue_try_dirty(struct folio *folio)
 {
-	int err;
-
 	if (likely(folio_test_dirty(folio)))
 		return 0;
 	if (!folio_trylock(folio))
 		return -EAGAIN;
-	err = ue_dirty_locked(folio);
+	folio_mark_dirty(folio);
 	folio_unlock(folio);
-	return err;
+	return 0;
 }
 
 static int ue_write_memory(struct page *page, const struct ue_user_bit *word,
@@ -108,6 +89,20 @@ static int ue_write_memory(struct page *page, const struct ue_user_bit *word,
 	return ue_try_dirty(folio);
 }
 
+/*
+ * The page is locked. Only a fault, of which the file is told, may make it dirty
+ * when it is written back.
+ */
+static int ue_dirty_file(struct folio *folio)
+{
+	if (folio_test_dirty(folio))
+		return 0;
+	if (ue_is_written_back(folio))
+		return -EAGAIN;
+	folio_mark_dirty(folio);
+	return 0;
+}
+
 /* Nobody begins to write the page back while it is locked. */
 static int ue_write_file(struct page *page, const struct ue_user_bit *word,
 			 bool value)
@@ -117,7 +112,7 @@ static int ue_write_file(struct page *page, const struct ue_user_bit *word,
 
 	if (!folio_trylock(folio))
 		return -EAGAIN;
-	err = ue_dirty_locked(folio);
+	err = ue_dirty_file(folio);
 	if (!err)
 		ue_write_page(page, word, value);
 	folio_unlock(folio);
@@ -125,16 +120,25 @@ static int ue_write_file(struct page *page, const struct ue_user_bit *word,
 }
 
 /*
- * The same with all the waiting that takes: what another has locked for long
- * would be passed over again and again otherwise. A file's page may have been
- * written back meanwhile, and needs a fault, of which the file is told, to be
- * written to again.
+ * Waits until the page is not locked: what another has locked for long would be
+ * passed over again and again otherwise. A file's page may be clean by then, and
+ * needs another fault. It is pinned, so that the mmap_lock need not be held.
  */
-static int ue_make_dirty(struct folio *folio)
+static int ue_settle_page(struct mm_struct *mm, struct folio *folio,
+			  int *locked)
 {
-	if (folio_lock_killable(folio))
-		return -EINTR;
-	if (folio_test_swapbacked(folio))
+	const bool swappable = ue_is_swappable(folio);
+
+	if (swappable && folio_test_dirty(folio))
+		return 0;
+	if (!folio_trylock(folio)) {
+		if (*locked)
+			mmap_read_unlock(mm);
+		*locked = 0;
+		if (folio_lock_killable(folio))
+			return -EINTR;
+	}
+	if (swappable)
 		folio_mark_dirty(folio);
 	folio_unlock(folio);
 	return 0;
@@ -196,13 +200,7 @@ int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word,
 	*locked = 1;
 	pinned = ue_pin_page(mm, word->address, 0, &page, locked);
 	if (pinned == 1) {
-		pinned = ue_try_dirty(page_folio(page));
-		if (pinned) {
-			if (*locked)
-				mmap_read_unlock(mm);
-			*locked = 0;
-			pinned = ue_make_dirty(page_folio(page));
-		}
+		pinned = ue_settle_page(mm, page_folio(page), locked);
 		unpin_user_page(page);
 	}
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Programs whose memory is a file that never answers, and programs that hold their mmap_lock for as
-// long as that: they delay their own bits, nobody else's.
+// Programs whose memory is a file that never answers, or comes from a device that takes its time,
+// and programs that hold their mmap_lock for as long as that: they delay their own bits, nobody
+// else's.
 #include "child.hpp"
 #include "deadline.hpp"
 #include "fuse.hpp"
+#include "loop_device.hpp"
 #include "mapping.hpp"
 #include "setting.hpp"
 #include "slow_kernel.hpp"
@@ -25,10 +27,34 @@ using namespace std::chrono_literals;
 
 namespace {
 
+/// A thread's state in /proc: S, D and so on.
+char state_of(pid_t process, pid_t thread) {
+    const std::string stat =
+        read_text("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/stat");
+    return stat.at(stat.rfind(')') + 2);
+}
+
 /// Ends the waiting for a file before whoever waits is waited for, also when a test fails.
 struct EndsFirst {
     SilentFile& file;
     ~EndsFirst() { file.end(); }
+};
+
+/// Writes a mapping back to its file, until the object goes.
+class WriteBack {
+public:
+    /// Whether it succeeds is the device's affair.
+    explicit WriteBack(const Mapping& memory)
+        : thread_([this, &memory] {
+              number_ = gettid();
+              (void)!msync(memory.at(), memory.size(), MS_SYNC);
+          }) {}
+
+    bool waits() const { return number_ != 0 && state_of(getpid(), number_) == 'D'; }
+
+private:
+    std::atomic<pid_t> number_{0};
+    std::jthread thread_;
 };
 
 /// Has the kernel look every two seconds for tasks that hang, and count those it finds.
@@ -44,13 +70,6 @@ private:
     Setting timeout_{"/proc/sys/kernel/hung_task_timeout_secs"};
     const int first_ = left();
 };
-
-/// A thread's state in /proc: S, D and so on.
-char state_of(pid_t process, pid_t thread) {
-    const std::string stat =
-        read_text("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/stat");
-    return stat.at(stat.rfind(')') + 2);
-}
 
 } // namespace
 
@@ -186,4 +205,28 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
     CHECK(hinderer.wait() == 0);
     REQUIRE(event.disable() == succeeds(1));
     CHECK(word == 0);
+}
+
+TEST_CASE("A bit in a page that waits for its device is written once that answers") {
+    const Event event(unique_name("slow_device"));
+    SilentFile file(SilentFile::To::writes);
+    const LoopDevice device(Descriptor::open(file.path(), O_RDWR));
+    const Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED, device.descriptor());
+    DataFile own;
+    own.index_of(memory.at(), 0, event.name());
+    std::optional<WriteBack> first, second;
+    const EndsFirst ends_first{file};
+    first.emplace(memory);
+    REQUIRE(eventually([&] { return file.is_waited_for(); }));
+    // Written to again meanwhile, it is to be written back again, and locked until it can be.
+    memory.at<Word>()[1] = 1;
+    second.emplace(memory);
+    REQUIRE(eventually([&] { return second->waits(); }));
+    REQUIRE(event.enable() == succeeds(1));
+    CHECK(*memory.at<Word>() == 0);
+    CHECK(second->waits());
+    file.speak();
+    CHECK(eventually([&] { return *memory.at<Word>() == 1; }));
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(eventually([&] { return *memory.at<Word>() == 0; }));
 }

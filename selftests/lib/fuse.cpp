@@ -5,6 +5,7 @@
 #include "mapping.hpp"
 #include "user_events.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fcntl.h>
@@ -29,12 +30,25 @@ fuse_attr attributes(std::uint64_t node) {
     return attr;
 }
 
-template <typename T>
-void answer(const Descriptor& device, const fuse_in_header& request, const T& body) {
-    fuse_out_header header{sizeof(header) + sizeof(body), 0, request.unique};
-    const iovec parts[] = {{&header, sizeof(header)}, {const_cast<T*>(&body), sizeof(body)}};
+void answer(const Descriptor& device, std::uint64_t unique, const void* body, std::size_t size) {
+    const auto whole = static_cast<std::uint32_t>(sizeof(fuse_out_header) + size);
+    fuse_out_header header{whole, 0, unique};
+    const iovec parts[] = {{&header, sizeof(header)}, {const_cast<void*>(body), size}};
     // Fails where the one who asked is gone.
     (void)!writev(device.number(), parts, 2);
+}
+
+template <typename T>
+void answer(const Descriptor& device, const fuse_in_header& request, const T& body) {
+    answer(device, request.unique, &body, sizeof(body));
+}
+
+/// What a request asks for, which stands behind its header.
+template <typename T>
+T body_of(const char* request) {
+    T body;
+    std::memcpy(&body, request + sizeof(fuse_in_header), sizeof(body));
+    return body;
 }
 
 void answer_error(const Descriptor& device, const fuse_in_header& request, int error) {
@@ -49,7 +63,8 @@ Descriptor open_device() {
 
 } // namespace
 
-SilentFile::SilentFile() : directory_("/tmp/" + unique_name("fuse")), device_(open_device()) {
+SilentFile::SilentFile(To silent_to)
+    : silent_to_(silent_to), directory_("/tmp/" + unique_name("fuse")), device_(open_device()) {
     const std::string options =
         "fd=" + std::to_string(device_.number()) + ",rootmode=40000,user_id=0,group_id=0";
     if (mkdir(directory_.c_str(), 0755) != 0 ||
@@ -67,6 +82,35 @@ SilentFile::~SilentFile() {
 void SilentFile::end() {
     umount2(directory_.c_str(), MNT_FORCE);
     umount2(directory_.c_str(), MNT_DETACH);
+}
+
+void SilentFile::speak() {
+    const std::lock_guard lock(mutex_);
+    speaks_ = true;
+    for (const Transfer& transfer : waiting_)
+        carry_out(transfer);
+    waiting_.clear();
+    waits_ = false;
+}
+
+void SilentFile::take(const Transfer& transfer) {
+    const std::lock_guard lock(mutex_);
+    if (transfer.to != silent_to_ || speaks_) {
+        carry_out(transfer);
+    } else {
+        waiting_.push_back(transfer);
+        waits_ = true;
+    }
+}
+
+void SilentFile::carry_out(const Transfer& transfer) {
+    if (transfer.to == To::reads) {
+        const std::vector<char> zeros(std::min<std::size_t>(transfer.size, page_size));
+        answer(device_, transfer.unique, zeros.data(), zeros.size());
+    } else {
+        const fuse_write_out written{transfer.size, 0};
+        answer(device_, transfer.unique, &written, sizeof(written));
+    }
 }
 
 void SilentFile::serve() {
@@ -108,7 +152,10 @@ void SilentFile::serve() {
             answer(device_, request, fuse_open_out{});
             break;
         case FUSE_READ:
-            reads_++;
+            take({To::reads, request.unique, body_of<fuse_read_in>(buffer.data()).size});
+            break;
+        case FUSE_WRITE:
+            take({To::writes, request.unique, body_of<fuse_write_in>(buffer.data()).size});
             break;
         case FUSE_FORGET:
         case FUSE_BATCH_FORGET:

@@ -7,7 +7,7 @@
 
 namespace selftest {
 
-/// A block device, for as long as the object lives, of a file of memory that has its size.
+/// A block device, for as long as the object lives, of a file that has its size.
 class LoopDevice {
 public:
     explicit LoopDevice(const Descriptor& file);
