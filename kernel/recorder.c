@@ -161,7 +161,7 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 			     sizeof(u32);
 	int context;
 
-	if (!bpf_prog_array_valid(call) && hlist_empty(events))
+	if (hlist_empty(events) && !bpf_prog_array_valid(call))
 		return UE_TAKEN;
 	if (whole > PERF_MAX_TRACE_SIZE)
 		return UE_TOO_LARGE;

@@ -42,7 +42,7 @@
  *	the caller
  * @id: of the registration; 0 for whichever has the bit, until that is found
  * @gfp: how to get memory
- * @faulted: its page has just been faulted in
+ * @page: its page, pinned since it was brought in with the mmap_lock held; or NULL
  * @enabler: the one that has been found; or to be put into the set
  */
 struct ue_request {
@@ -50,7 +50,7 @@ struct ue_request {
 	struct ue_event *event;
 	u64 id;
 	gfp_t gfp;
-	bool faulted;
+	struct page *page;
 	struct ue_enabler *enabler;
 };
 
@@ -75,11 +75,12 @@ static bool ue_process_has_ended(const struct ue_process *process, int holders)
 
 /* The caller holds the memory, and the mmap_lock for reading. */
 static int ue_process_write(struct ue_process *process,
-			    const struct ue_enabler *enabler, bool faulted)
+			    const struct ue_enabler *enabler,
+			    struct page *page)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
 	return ue_user_bit_write(ue_process_mm(process), &enabler->word,
-				 ue_event_enabled(enabler->event), faulted);
+				 ue_event_enabled(enabler->event), page);
 }
 
 /* Return: 0, also when there is no such enabler any more; -EAGAIN. */
@@ -93,9 +94,15 @@ static int ue_process_follow(struct ue_process *process,
 		enabler = ue_enabler_find(process->set, request->word.address,
 					  request->word.bit);
 	if (enabler)
-		err = ue_process_write(process, enabler,
-				       request->faulted);
+		err = ue_process_write(process, enabler, request->page);
 	return err;
+}
+
+static void ue_request_unpin(struct ue_request *request)
+{
+	if (request->page)
+		unpin_user_page(request->page);
+	request->page = NULL;
 }
 
 /*
@@ -115,7 +122,6 @@ static int ue_process_settle(struct ue_process *process,
 	struct mm_struct *mm = ue_process_mm(process);
 	int locked = 0, err = -EAGAIN;
 
-	request->faulted = false;
 	for (int faults = 0; err == -EAGAIN && faults < UE_FAULTS_MAX; faults++) {
 		/* A killable wait, which is not reported as a hung task. */
 		if (!locked && mmap_read_lock_killable(mm))
@@ -125,13 +131,14 @@ static int ue_process_settle(struct ue_process *process,
 		err = ue_process_has_ended(process, 0) ?
 			-ESRCH : write(process, request);
 		mutex_unlock(&ue_enabler_mutex);
+		ue_request_unpin(request);
 		if (err != -EAGAIN)
 			break;
 		/* Most faults keep the lock: then no fork comes in between. */
-		err = ue_user_bit_fault_in(mm, &request->word, &locked) ?:
-		      -EAGAIN;
-		request->faulted = true;
+		err = ue_user_bit_fault_in(mm, &request->word, &locked,
+					   &request->page) ?: -EAGAIN;
 	}
+	ue_request_unpin(request);
 	if (locked)
 		mmap_read_unlock(mm);
 	return err == -EAGAIN ? -EFAULT : err;
@@ -211,7 +218,7 @@ static void ue_process_update(struct ue_process *process,
 	if (!ue_visit(visit, ue_process_mm(process)) ||
 	    ue_process_has_ended(process, 1))
 		return;
-	if (!visit->locked || ue_process_write(process, enabler, false))
+	if (!visit->locked || ue_process_write(process, enabler, NULL))
 		ue_worker_start(process);
 }
 
@@ -331,7 +338,7 @@ static int ue_find_and_clear(struct ue_process *process,
 	int err = ue_find_registration(process, request);
 
 	return err ? err : ue_user_bit_clear(ue_process_mm(process),
-					     &request->word, request->faulted);
+					     &request->word, request->page);
 }
 
 static int ue_erase(struct ue_process *process, struct ue_request *request,
@@ -442,7 +449,7 @@ static int ue_find_none_and_write(struct ue_process *process,
 		return -ENOMEM;
 	return ue_user_bit_write(ue_process_mm(process), word,
 				 ue_event_enabled(request->event),
-				 request->faulted);
+				 request->page);
 }
 
 static int ue_write_and_insert(struct ue_process *process,

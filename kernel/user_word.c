@@ -61,32 +61,18 @@ static bool ue_is_written_back(struct folio *folio)
 }
 
 /*
- * Makes a swappable page dirty, which needs its lock. Waiting for that could mean
- * waiting for the device that it is written to.
+ * Reclaim leaves alone what is pinned, so that it stays dirty. Mapped with the
+ * mmap_lock held, as it was pinned, it is of a file that lasts, if of any: its own
+ * lock is not needed.
  */
-static __always_inline int ue_try_dirty(struct folio *folio)
-{
-	if (likely(folio_test_dirty(folio)))
-		return 0;
-	if (!folio_trylock(folio))
-		return -EAGAIN;
-	folio_mark_dirty(folio);
-	folio_unlock(folio);
-	return 0;
-}
-
-static int ue_write_memory(struct page *page, const struct ue_user_bit *word,
-			   bool value)
+static void ue_write_memory(struct page *page, const struct ue_user_bit *word,
+			    bool value)
 {
 	struct folio *folio = page_folio(page);
-	/* Before the bit is written: what fails has done nothing. */
-	int err = ue_try_dirty(folio);
 
-	if (err)
-		return err;
+	if (unlikely(!folio_test_dirty(folio)))
+		folio_mark_dirty(folio);
 	ue_write_page(page, word, value);
-	/* It may have been swapped out in between. */
-	return ue_try_dirty(folio);
 }
 
 /*
@@ -120,26 +106,20 @@ static int ue_write_file(struct page *page, const struct ue_user_bit *word,
 }
 
 /*
- * Waits until the page is not locked: what another has locked for long would be
- * passed over again and again otherwise. A file's page may be clean by then, and
- * needs another fault. It is pinned, so that the mmap_lock need not be held.
+ * Waits until the page of a file is not locked: what another has locked for long
+ * would be passed over again and again otherwise. It is pinned, so that the
+ * mmap_lock need not be held.
  */
-static int ue_settle_page(struct mm_struct *mm, struct folio *folio,
-			  int *locked)
+static int ue_wait_for_page(struct mm_struct *mm, struct folio *folio,
+			    int *locked)
 {
-	const bool swappable = ue_is_swappable(folio);
-
-	if (swappable && folio_test_dirty(folio))
+	if (ue_is_swappable(folio) || !folio_test_locked(folio))
 		return 0;
-	if (!folio_trylock(folio)) {
-		if (*locked)
-			mmap_read_unlock(mm);
-		*locked = 0;
-		if (folio_lock_killable(folio))
-			return -EINTR;
-	}
-	if (swappable)
-		folio_mark_dirty(folio);
+	if (*locked)
+		mmap_read_unlock(mm);
+	*locked = 0;
+	if (folio_lock_killable(folio))
+		return -EINTR;
 	folio_unlock(folio);
 	return 0;
 }
@@ -162,47 +142,55 @@ static int ue_clear_own_bit(const struct ue_user_bit *word)
 	return err;
 }
 
-int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
-		      bool value, bool faulted)
+static __always_inline int ue_write_pinned(struct page *page,
+					   const struct ue_user_bit *word,
+					   bool value)
 {
-	struct page *page;
+	if (unlikely(!ue_is_swappable(page_folio(page))))
+		return ue_write_file(page, word, value);
+	ue_write_memory(page, word, value);
+	return 0;
+}
+
+int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
+		      bool value, struct page *page)
+{
 	int err;
 
 	mmap_assert_locked(mm);
-	if (!faulted && ue_pin_may_fault(mm, word->address))
+	if (page)
+		return ue_write_pinned(page, word, value);
+	if (ue_pin_may_fault(mm, word->address) ||
+	    ue_pin_page(mm, word->address, FOLL_NOFAULT, &page, NULL) != 1)
 		return -EAGAIN;
-	if (ue_pin_page(mm, word->address, FOLL_NOFAULT, &page, NULL) != 1)
-		return -EAGAIN;
-
-	if (likely(ue_is_swappable(page_folio(page))))
-		err = ue_write_memory(page, word, value);
-	else
-		err = ue_write_file(page, word, value);
+	err = ue_write_pinned(page, word, value);
 	unpin_user_page(page);
 	return err;
 }
 
 int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word,
-		      bool faulted)
+		      struct page *page)
 {
 	if (mm == current->mm && !ue_clear_own_bit(word))
 		return 0;
-	return ue_user_bit_write(mm, word, false, faulted);
+	return ue_user_bit_write(mm, word, false, page);
 }
 
 int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word,
-			 int *locked)
+			 int *locked, struct page **page)
 {
-	struct page *page;
 	long pinned;
 
 	mmap_assert_locked(mm);
 	*locked = 1;
-	pinned = ue_pin_page(mm, word->address, 0, &page, locked);
+	pinned = ue_pin_page(mm, word->address, 0, page, locked);
 	if (pinned == 1) {
-		pinned = ue_settle_page(mm, page_folio(page), locked);
-		unpin_user_page(page);
+		pinned = ue_wait_for_page(mm, page_folio(*page), locked);
+		if (*locked)
+			return 0;
+		unpin_user_page(*page);
 	}
+	*page = NULL;
 
 	switch (pinned) {
 	case 0:

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 struct mm_struct;
+struct page;
 
 /**
  * struct ue_user_bit - a bit in a program's memory
@@ -27,8 +28,8 @@ struct ue_user_bit {
  *	reading
  * @word: which bit
  * @value: of the bit
- * @faulted: ue_user_bit_fault_in() has just succeeded for it. Kernels that can't
- *	look at a page without a fault then may take one, if it has gone again.
+ * @page: the page that ue_user_bit_fault_in() gave, with mmap_lock held since;
+ *	or NULL
  *
  * One atomic operation on the word; no other bit is touched.
  *
@@ -37,13 +38,13 @@ struct ue_user_bit {
  * clean one of a file that is written back, or can't be told to be none of these.
  */
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
-		      bool value, bool faulted);
+		      bool value, struct page *page);
 
 /**
  * ue_user_bit_clear() - clear the bit for good, if that needs no waiting
  * @mm: as above
  * @word: which bit
- * @faulted: as above
+ * @page: as above
  *
  * Cheaper in the current task's own memory, as it need not be memory that others
  * can write as well.
@@ -51,13 +52,15 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
  * Context, Return: as above.
  */
 int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word,
-		      bool faulted);
+		      struct page *page);
 
 /**
  * ue_user_bit_fault_in() - make the bit's page present, writable and dirty
  * @mm: as above
  * @word: which bit
  * @locked: set to 0 when the mmap_lock is not held any more
+ * @page: set to the page as long as that is held, to be given back with
+ *	unpin_user_page(); else to NULL
  *
  * Context: waits for the program, as long as that pleases, such that the kernel
  * does not report a hung task. No lock but the mmap_lock may be held.
@@ -65,6 +68,6 @@ int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *word,
  * -EINTR when the caller is being killed.
  */
 int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *word,
-			 int *locked);
+			 int *locked, struct page **page);
 
 #endif /* UE_USER_WORD_H */
