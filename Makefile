@@ -42,7 +42,7 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 6 minutes)
 	@$(packages) build vm tests
 	@$(MAKE) $(KERNELS:%=modules-%) selftests
 	@rm -f $(results)/*/*.tap
-	@$(foreach kernel,$(KERNELS),selftests/vm/run --timeout 600 $(tools:%=--add %) \
+	@$(foreach kernel,$(KERNELS),selftests/vm/run --timeout 1200 $(tools:%=--add %) \
 		--append "$(append_$(kernel))" $(kernel) $(tests) &) wait
 	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%)
 
@@ -107,7 +107,7 @@ debug_tests_2 = selftests/vm/kunit $(kselftests) $(filter-out $(debug_tests_1),$
 debug_first := trigger switching tools tools_perf tools_trace_cmd recorders module exec \
 	scale
 run_on_debug = rm -rf $(results)/$1; \
-	$(foreach part,1 2,selftests/vm/run --timeout 1200 $(tools:%=--add %) \
+	$(foreach part,1 2,selftests/vm/run --timeout 1800 $(tools:%=--add %) \
 		--append "rcupdate.rcu_expedited=1 trace_buf_size=256k" \
 		--module build/$1/user_events.ko \
 		--add build/$1/user_events_test.ko=/user_events_test.ko \

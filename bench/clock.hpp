@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include "median.hpp"
+
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <ctime>
 #include <limits>
-#include <vector>
 
 namespace bench {
 
@@ -42,10 +43,6 @@ double cost(Operation&& operation) {
 }
 
 /// For what can't be repeated in batches.
-inline double median(std::vector<double> costs) {
-    const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
-    std::ranges::nth_element(costs, middle);
-    return *middle;
-}
+using selftest::median;
 
 } // namespace bench

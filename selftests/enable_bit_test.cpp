@@ -176,7 +176,7 @@ TEST_CASE("The update is atomic for a program that changes the word with atomics
     // The program counts in all the other bits. Where processors are emulated one after the other,
     // it has to let go of its own for the kernel to get anywhere.
     std::atomic<bool> stop{false};
-    std::uint64_t counted = 0;
+    std::atomic<std::uint64_t> counted{0};
     std::jthread counter([&] {
         while (!stop) {
             word += 2;
@@ -192,10 +192,10 @@ TEST_CASE("The update is atomic for a program that changes the word with atomics
         event.disable();
         wrong += (word & 1) != 0 || (long_word & 1) != 0;
     }
+    CHECK(eventually([&] { return counted > 1000; }));
     stop = true;
     counter.join();
     CHECK(wrong == 0);
-    CHECK(counted > 1000);
     CHECK(long_word == counted * 2);
     CHECK(word == static_cast<std::uint32_t>(counted * 2));
 }

@@ -306,7 +306,7 @@ TEST_CASE("A child that is killed or ends before it has run leaves nothing behin
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     auto& have_run = *shared.at<std::atomic<unsigned>>();
-    unsigned reaped = 0;
+    unsigned reaped = 0, disturbed = 0;
     for (unsigned round = 0; round < rounds; round++) {
         // Every second one before its first instruction.
         std::optional<Undisturbed> undisturbed;
@@ -318,11 +318,13 @@ TEST_CASE("A child that is killed or ends before it has run leaves nothing behin
             _exit(0);
         }
         kill(pid, SIGKILL);
+        disturbed += undisturbed && !undisturbed->lasts();
         undisturbed.reset();
         reaped += waitpid(pid, nullptr, 0) == pid;
     }
     CHECK(reaped == rounds);
-    CHECK(have_run <= rounds / 2);
+    CHECK(have_run <= rounds / 2 + disturbed);
+    CHECK(disturbed < rounds / 2);
     own_page(word);
     {
         const Enabled enabled{event};
@@ -344,14 +346,18 @@ TEST_CASE("A child that is sent a signal before it has run has its parent's regi
     DataFile file;
     REQUIRE(file.register_event(&word, 0, unique_name("signalled")) == succeeds());
     user_unreg unreg = unregistration(&word, 0);
-    std::optional<Undisturbed> undisturbed(std::in_place);
-    const pid_t pid = fork();
-    if (pid == 0)
-        _exit(signalled ? file.control(DIAG_IOCSUNREG, &unreg).error() : 255);
-    kill(pid, SIGUSR1);
-    undisturbed.reset();
     int status = -1;
-    CHECK(waitpid(pid, &status, 0) == pid);
+    bool undisturbed_so_far = false;
+    while (!undisturbed_so_far) {
+        std::optional<Undisturbed> undisturbed(std::in_place);
+        const pid_t pid = fork();
+        if (pid == 0)
+            _exit(signalled ? file.control(DIAG_IOCSUNREG, &unreg).error() : 255);
+        kill(pid, SIGUSR1);
+        undisturbed_so_far = undisturbed->lasts();
+        undisturbed.reset();
+        REQUIRE(waitpid(pid, &status, 0) == pid);
+    }
     CHECK(status == 0);
     sigaction(SIGUSR1, &before, nullptr);
 }
@@ -446,6 +452,8 @@ TEST_CASE("The bits of a child are right at once, however the event changes whil
         /// Odd while a change is under way; half of it is the number of changes.
         std::atomic<unsigned> steps;
         std::atomic<unsigned> born_set, born_clear, wrong;
+        /// A change was not waited for: bits may come later than it.
+        std::atomic<bool> late;
     };
     auto& counts = *shared.at<Counts>();
     std::jthread changing([&] {
@@ -456,6 +464,7 @@ TEST_CASE("The bits of a child are right at once, however the event changes whil
                 event.enable();
             else
                 event.disable();
+            counts.late = bits_may_be_late();
             counts.steps++;
             // As long as the change took: on a slow machine, too, children come in between.
             std::this_thread::sleep_for(std::chrono::steady_clock::now() - start);
@@ -473,7 +482,10 @@ TEST_CASE("The bits of a child are right at once, however the event changes whil
             const unsigned second = counts.steps;
             if (first == second && first % 2 == 0) {
                 const bool enabled = first / 2 % 2 == 1;
-                counts.wrong += value != enabled;
+                const auto comes_right = [&] {
+                    return eventually([&] { return word == enabled || counts.steps != first; });
+                };
+                counts.wrong += value != enabled && !(counts.late && comes_right());
                 (enabled ? counts.born_set : counts.born_clear)++;
             }
             _exit(0);

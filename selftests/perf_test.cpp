@@ -362,14 +362,16 @@ TEST_CASE("What is too large for ftrace alone goes to perf and counts as lost") 
 TEST_CASE("A program that ends with its perf event open clears the bit") {
     Registered registered(" u32 a");
     Child child([&](Channel& channel) {
+        channel.receive<bool>();
         const PerfEvent perf(perf_attributes(registered.event), -1, 0);
         channel.send(true);
         return channel.receive<bool>() ? 0 : 1;
     });
-    CHECK(child.channel().receive<bool>());
-    CHECK(registered.word == 1);
     // Who is ending waits for nobody's memory.
     own_page(registered.word);
+    child.channel().send(true);
+    CHECK(child.channel().receive<bool>());
+    CHECK(registered.word == 1);
     child.kill();
     CHECK(registered.word == 0);
     CHECK(registered.status().empty());

@@ -144,8 +144,6 @@ private:
 class Keeper {
 public:
     explicit Keeper(const Event& event) : event_(event) {
-        // Of both CPUs' records, exactly the order in which they came.
-        expect(write_text(instance_.path("trace_clock"), "counter"), "trace_clock");
         expect(write_text(instance_.path("buffer_size_kb"), "4096"), "buffer_size_kb");
         expect(write_text(instance_.path("options/overwrite"), "0"), "overwrite");
         expect(instance_.enable(event_), "enable");
@@ -194,7 +192,6 @@ protected:
 class SwitchedFile : public Switched {
 public:
     explicit SwitchedFile(const Event&) {
-        expect(write_text(instance_.path("trace_clock"), "counter"), "trace_clock");
         expect(write_text(instance_.path("buffer_size_kb"), "4096"), "buffer_size_kb");
     }
 
@@ -215,7 +212,6 @@ public:
 
     void once(const Event& event, Writers& writers, unsigned round) override {
         Instance instance;
-        expect(write_text(instance.path("trace_clock"), "counter"), "trace_clock");
         expect(instance.enable(event), "enable");
         writers.let_write(a_while);
         if (round % 2 == 0)
@@ -392,7 +388,6 @@ TEST_CASE("Writes go on when a reader of raw records is stopped and killed") {
     auto* progress = shared.at<Progress>();
     Keeper keeper(registered.event);
     Instance instance;
-    REQUIRE(write_text(instance.path("trace_clock"), "counter").ok());
     REQUIRE(instance.enable(registered.event) == succeeds());
     Child reader([&](Channel&) -> int {
         std::vector<Descriptor> raw;

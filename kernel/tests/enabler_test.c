@@ -316,7 +316,8 @@ static bool ue_test_was_between(struct ue_test_other *other)
 	return between;
 }
 
-#define UE_TEST_TRIES	20
+/* Others come in between as a tick tells the processor to let them. */
+#define UE_TEST_TRY_FOR	msecs_to_jiffies(30 * MSEC_PER_SEC)
 
 /*
  * Nobody waits until a very large set has been copied, or freed: not even who
@@ -326,6 +327,7 @@ static void ue_large_set_test(struct kunit *test)
 {
 	struct ue_test_other other = { .event = test->priv };
 	struct ue_enabler_set *set = ue_test_large_set(test, other.event);
+	const unsigned long end = jiffies + UE_TEST_TRY_FOR;
 	bool copying = false, freeing = false;
 	struct task_struct *task;
 
@@ -334,7 +336,7 @@ static void ue_large_set_test(struct kunit *test)
 	migrate_disable();
 	kthread_bind(task, smp_processor_id());
 	wake_up_process(task);
-	for (int i = 0; i < UE_TEST_TRIES && !(copying && freeing); i++) {
+	while (!(copying && freeing) && time_before(jiffies, end)) {
 		struct ue_enabler_set *copy = ue_enabler_set_copy(set,
 								  GFP_KERNEL);
 

@@ -10,7 +10,7 @@ namespace selftest {
 
 /// How long anything may take that the kernel does in its own time. An emulated machine is slow,
 /// and others may keep it from running.
-inline constexpr std::chrono::seconds patience{60};
+inline constexpr std::chrono::seconds patience{120};
 
 /// Polls until the condition holds. Returns whether it did so before the deadline. Half of the time
 /// is left to what it waits for, also where it takes long to look.

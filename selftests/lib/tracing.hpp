@@ -46,14 +46,19 @@ private:
     std::string system_;
 };
 
-/// Whether something is as it should be when a change of state by one of the calls above or below
-/// returns, for which the kernel had to bring in memory of so many processes. It waits 200 ms for
-/// that and 10 ms for each of them, and whom it has waited for in vain it does not wait for at the
-/// next changes. So where one of the last hundred took nearly as long, it may come right later.
+/// Whether bits may be late for whose memory the kernel has to do something: at a change of state
+/// it waits 200 ms for that and 10 ms for each of so many processes, and whom it has waited for in
+/// vain it does not wait for at the next changes. So that is where a change by one of the calls
+/// above or below took nearly as long.
+bool bits_may_be_late(unsigned processes = 1);
+
+/// Whether something is as it should be when such a change returns. It may come right later where
+/// bits may be late.
 bool at_once(const std::function<bool()>& is_right, unsigned processes = 1);
 
-/// How long it takes to enable and disable an event so often.
-std::chrono::steady_clock::duration flips(const Event& event, unsigned count);
+/// How long a change takes, of so many that enable an event and disable it again: half of them take
+/// longer.
+std::chrono::steady_clock::duration median_change(const Event& event, unsigned count);
 
 /// An event's `format` as libtraceevent understands it.
 class Format {

@@ -4,6 +4,7 @@
 #include "on_cpu.hpp"
 #include "outcome.hpp"
 
+#include <chrono>
 #include <sched.h>
 
 namespace selftest {
@@ -24,8 +25,14 @@ public:
         sched_setscheduler(0, SCHED_OTHER, &parameter);
     }
 
+    /// Whether that has been so until now. The kernel lets others run when a second is nearly over.
+    bool lasts() const {
+        return std::chrono::steady_clock::now() - start_ < std::chrono::milliseconds(500);
+    }
+
 private:
     const OnCpu cpu_{0};
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 } // namespace selftest
