@@ -41,10 +41,16 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 6 minutes)
 	@echo "minutes the first time, about six thereafter."
 	@$(packages) build vm tests
 	@$(MAKE) $(KERNELS:%=modules-%) selftests
-	@rm -f $(results)/*/*.tap
-	@$(foreach kernel,$(KERNELS),selftests/vm/run --timeout 1200 $(tools:%=--add %) \
-		--append "$(append_$(kernel))" $(kernel) $(tests) &) wait
+	@rm -rf $(KERNELS:%=$(results)/%)
+	@$(foreach kernel,$(KERNELS),$(foreach part,waiting working,selftests/vm/run \
+		--timeout 1200 $(tools:%=--add %) --append "$(append_$(kernel))" \
+		--results $(results)/$(kernel)/$(part) $(kernel) $($(part)_tests) &)) wait
 	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%)
+
+# Two guests of each kernel: while a test of the first waits, the others have its processor.
+waiting_tests = $(waiting:%=build/selftests/%_test)
+working_tests = $(filter-out $(waiting_tests),$(tests))
+waiting := fuse hostile module memory tools tools_perf tools_trace_cmd tools_bpftrace
 
 # What is there against faults of real processors takes a sixth of the emulated one's time.
 # 6.1 has it, as people run it.
@@ -97,21 +103,22 @@ coverage: ## say which lines of the module these tests reach, and which not
 	prove --failures --recurse --ext .tap $(results)/coverage
 	@selftests/coverage/report 95 build/coverage $(results)/coverage/*/fetch.tap
 
-# All there is, in two guests side by side that take equally long, for which grace
+# All there is, in three guests side by side that take equally long, for which grace
 # periods need not be, nor large buffers. What unloads the module for good comes last in
 # each. bpftrace needs the kernel's types, as BTF or as headers, and this kernel comes
 # without.
-debug_tests = $(filter-out %/tools_bpftrace_test,$(tests))
-debug_tests_1 = $(debug_first:%=build/selftests/%_test) build/selftests/debug/fault_test
-debug_tests_2 = selftests/vm/kunit $(kselftests) $(filter-out $(debug_tests_1),$(debug_tests))
-debug_first := trigger switching tools tools_perf tools_trace_cmd recorders module exec \
-	scale
+debug_waiting_tests = $(filter-out %/tools_bpftrace_test,$(waiting_tests))
+debug_working_tests = $(filter-out $(debug_special_tests),$(working_tests))
+debug_special_tests = selftests/vm/kunit $(kselftests) build/selftests/debug/fault_test \
+	$(debug_special:%=build/selftests/%_test)
+debug_special := scale switching lifetime enable_bit
 run_on_debug = rm -rf $(results)/$1; \
-	$(foreach part,1 2,selftests/vm/run --timeout 1800 $(tools:%=--add %) \
+	$(foreach part,waiting working special,selftests/vm/run --timeout 1800 \
+		$(tools:%=--add %) \
 		--append "rcupdate.rcu_expedited=1 trace_buf_size=256k" \
 		--module build/$1/user_events.ko \
 		--add build/$1/user_events_test.ko=/user_events_test.ko \
-		--results $(results)/$1/$(part) debug $(debug_tests_$(part)) \
+		--results $(results)/$1/$(part) debug $(debug_$(part)_tests) \
 		build/selftests/debug/unload_test $2 &) wait
 # Under names that are not those of ours.
 kselftests := $(foreach test,abi_test dyn_test ftrace_test perf_test,\

@@ -78,7 +78,7 @@ TEST_CASE("A program whose page is in a file that never answers delays nobody bu
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    const unsigned often = fewer(200, 60);
+    constexpr unsigned often = 60;
     const auto unhindered = median_change(event, often);
     SilentFile silent;
     Child hinderer([&](Channel& channel) -> int {
@@ -127,7 +127,7 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    const unsigned often = fewer(200, 60);
+    constexpr unsigned often = 60;
     const auto unhindered = median_change(event, often);
     SilentFile silent;
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);

@@ -128,7 +128,7 @@ TEST_CASE("A program that hangs delays enabling its event once, and nobody's bit
     Absent absent(event);
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    const unsigned often = fewer(200, 60);
+    constexpr unsigned often = 60;
     const auto unhindered = median_change(event, often);
     Hinderer hinderer(event, kind);
     CHECK_FALSE(hinderer.hinders());
@@ -156,7 +156,7 @@ TEST_CASE("A program that hangs delays enabling its event once, and nobody's bit
 }
 
 TEST_CASE("A program that answers a moment too late each time delays few changes") {
-    const unsigned rounds = fewer(100, 30);
+    constexpr unsigned rounds = 30;
     const Event event(unique_name("late"));
     Word word{0};
     DataFile file;

@@ -318,7 +318,7 @@ TEST_CASE("A process that ends leaves nothing behind") {
 }
 
 TEST_CASE("The name of an event is free as soon as its only process was waited for") {
-    Rounds rounds(2, 40, std::chrono::seconds(fewer(8, 5)));
+    Rounds rounds(2, 40, std::chrono::seconds(5));
     const std::string name = unique_name("free");
     const std::string directory = tracing_file("instances/" + name);
     const bool with_instances = GENERATE(false, true);

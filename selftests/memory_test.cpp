@@ -342,7 +342,7 @@ TEST_CASE("The bit is right at once in what is written back to a device, and com
             write_back(memory);
     });
     unsigned wrong = 0;
-    for (unsigned round = 0; round < fewer(100); round++) {
+    for (unsigned round = 0; round < fewer(40, 10); round++) {
         expect(event.enable(), "enable");
         wrong += !eventually([&] { return word.is_set(); });
         expect(event.disable(), "disable");
@@ -414,7 +414,7 @@ TEST_CASE("Memory that the kernel looks through for what to reclaim can be regis
             must_advise(memory, MADV_PAGEOUT);
     });
     unsigned wrong = 0;
-    for (Rounds rounds(500, 20000, std::chrono::seconds(5)); rounds.next();) {
+    for (Rounds rounds(500, 20000, std::chrono::seconds(2)); rounds.next();) {
         // A new page, which is not dirty yet.
         must_advise(memory, MADV_DONTNEED);
         word = 0;

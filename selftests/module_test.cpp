@@ -123,7 +123,7 @@ TEST_CASE("Files that somebody has kept lead nowhere once the module is unloaded
 TEST_CASE("The module loads and unloads again and again") {
     Loaded loaded;
     REQUIRE(eventually([] { return unload().ok(); }));
-    for (Rounds rounds(fewer(10, 3), 100, std::chrono::seconds(fewer(8, 3))); rounds.next();) {
+    for (Rounds rounds(fewer(10, 3), 100, std::chrono::seconds(fewer(4, 3))); rounds.next();) {
         INFO("round " << rounds.begun());
         REQUIRE(load() == succeeds());
         if (rounds.begun() % 10 == 0)
@@ -153,7 +153,7 @@ TEST_CASE("The module comes and goes while others read and write dynamic_events"
             read += !read_text(path).empty();
     });
 
-    for (Rounds rounds(fewer(5, 2), 30, std::chrono::seconds(fewer(8, 3))); rounds.next();) {
+    for (Rounds rounds(fewer(5, 2), 30, std::chrono::seconds(fewer(4, 3))); rounds.next();) {
         INFO("round " << rounds.begun());
         const unsigned before = made;
         // Both have been at work with the module there.
