@@ -257,7 +257,8 @@ void ue_registrations_update(struct ue_event *event)
 	mutex_lock(&ue_enabler_mutex);
 	list_for_each_entry(enabler, &event->enablers, of_event) {
 		enabler->set->writes_left = UE_WRITES_AT_ONCE;
-		cond_resched();
+		if (need_resched())
+			cond_resched();
 	}
 	list_for_each_entry(enabler, &event->enablers, of_event) {
 		struct ue_enabler_set *set = enabler->set;

@@ -20,7 +20,9 @@
 #include "compat.h"
 #include "user_word.h"
 
-static void ue_write_bit(void *at, const struct ue_user_bit *word, bool value)
+static __always_inline void ue_write_bit(void *at,
+					 const struct ue_user_bit *word,
+					 bool value)
 {
 	if (word->size == sizeof(u64)) {
 		if (value)
@@ -35,8 +37,9 @@ static void ue_write_bit(void *at, const struct ue_user_bit *word, bool value)
 	}
 }
 
-static void ue_write_page(struct page *page, const struct ue_user_bit *word,
-			  bool value)
+static __always_inline void ue_write_page(struct page *page,
+					  const struct ue_user_bit *word,
+					  bool value)
 {
 	void *base = kmap_local_page(page);
 
@@ -65,11 +68,11 @@ static bool ue_is_written_back(struct folio *folio)
  * mmap_lock held, as it was pinned, it is of a file that lasts, if of any: its own
  * lock is not needed.
  */
-static void ue_write_memory(struct page *page, const struct ue_user_bit *word,
-			    bool value)
+static __always_inline void ue_write_memory(struct folio *folio,
+					    struct page *page,
+					    const struct ue_user_bit *word,
+					    bool value)
 {
-	struct folio *folio = page_folio(page);
-
 	if (unlikely(!folio_test_dirty(folio)))
 		folio_mark_dirty(folio);
 	ue_write_page(page, word, value);
@@ -90,10 +93,9 @@ static int ue_dirty_file(struct folio *folio)
 }
 
 /* Nobody begins to write the page back while it is locked. */
-static int ue_write_file(struct page *page, const struct ue_user_bit *word,
-			 bool value)
+static noinline int ue_write_file(struct folio *folio, struct page *page,
+				  const struct ue_user_bit *word, bool value)
 {
-	struct folio *folio = page_folio(page);
 	int err;
 
 	if (!folio_trylock(folio))
@@ -146,25 +148,28 @@ static __always_inline int ue_write_pinned(struct page *page,
 					   const struct ue_user_bit *word,
 					   bool value)
 {
-	if (unlikely(!ue_is_swappable(page_folio(page))))
-		return ue_write_file(page, word, value);
-	ue_write_memory(page, word, value);
+	struct folio *folio = page_folio(page);
+
+	if (unlikely(!ue_is_swappable(folio)))
+		return ue_write_file(folio, page, word, value);
+	ue_write_memory(folio, page, word, value);
 	return 0;
 }
 
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 		      bool value, struct page *page)
 {
+	const bool brought_in = page;
 	int err;
 
 	mmap_assert_locked(mm);
-	if (page)
-		return ue_write_pinned(page, word, value);
-	if (ue_pin_may_fault(mm, word->address) ||
-	    ue_pin_page(mm, word->address, FOLL_NOFAULT, &page, NULL) != 1)
+	if (!brought_in &&
+	    (ue_pin_may_fault(mm, word->address) ||
+	     ue_pin_page(mm, word->address, FOLL_NOFAULT, &page, NULL) != 1))
 		return -EAGAIN;
 	err = ue_write_pinned(page, word, value);
-	unpin_user_page(page);
+	if (!brought_in)
+		unpin_user_page(page);
 	return err;
 }
 
