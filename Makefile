@@ -35,10 +35,10 @@ demo: ## see a program's events recorded by a stock Debian 6.1 (under 3 minutes)
 	+@selftests/demo/run
 
 .PHONY: test
-test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 6 minutes)
+test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 	@echo "Builds the module for Debian's kernels $(KERNELS), boots each of them under"
-	@echo "QEMU, and runs the tests there. Downloads about 250 MB and takes about nine"
-	@echo "minutes the first time, about six thereafter."
+	@echo "QEMU, and runs the tests there. Downloads about 250 MB and takes about eight"
+	@echo "minutes the first time, about five thereafter."
 	@$(packages) build vm tests
 	@$(MAKE) $(KERNELS:%=modules-%) selftests
 	@rm -rf $(KERNELS:%=$(results)/%)
