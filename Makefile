@@ -45,7 +45,8 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 	@$(foreach kernel,$(KERNELS),$(foreach part,waiting working,selftests/vm/run \
 		--timeout 1200 $(tools:%=--add %) --append "$(append_$(kernel))" \
 		--results $(results)/$(kernel)/$(part) $(kernel) $($(part)_tests) &)) wait
-	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%)
+	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%/waiting) \
+		$(KERNELS:%=$(results)/%/working)
 
 # Two guests of each kernel: while a test of the first waits, the others have its processor.
 waiting_tests = $(waiting:%=build/selftests/%_test)
@@ -90,7 +91,7 @@ test-debug: ## run all tests, and with failing memory, on the debug kernel (firs
 	@$(MAKE) selftests
 	+@selftests/kselftest/build build/kselftest
 	@$(call run_on_debug,debug)
-	prove --failures --recurse --ext .tap $(results)/debug
+	prove --failures --recurse --ext .tap $(debug_parts:%=$(results)/debug/%)
 
 .PHONY: coverage
 coverage: ## say which lines of the module these tests reach, and which not
@@ -100,20 +101,21 @@ coverage: ## say which lines of the module these tests reach, and which not
 	@$(MAKE) selftests
 	+@selftests/kselftest/build build/kselftest
 	@$(call run_on_debug,coverage,selftests/coverage/fetch)
-	prove --failures --recurse --ext .tap $(results)/coverage
+	prove --failures --recurse --ext .tap $(debug_parts:%=$(results)/coverage/%)
 	@selftests/coverage/report 95 build/coverage $(results)/coverage/*/fetch.tap
 
 # All there is, in three guests side by side that take equally long, for which grace
 # periods need not be, nor large buffers. What unloads the module for good comes last in
 # each. bpftrace needs the kernel's types, as BTF or as headers, and this kernel comes
 # without.
+debug_parts := waiting working special
 debug_waiting_tests = $(filter-out %/tools_bpftrace_test,$(waiting_tests))
 debug_working_tests = $(filter-out $(debug_special_tests),$(working_tests))
 debug_special_tests = selftests/vm/kunit $(kselftests) build/selftests/debug/fault_test \
 	$(debug_special:%=build/selftests/%_test)
 debug_special := scale switching lifetime enable_bit
 run_on_debug = rm -rf $(results)/$1; \
-	$(foreach part,waiting working special,selftests/vm/run --timeout 1800 \
+	$(foreach part,$(debug_parts),selftests/vm/run --timeout 1800 \
 		$(tools:%=--add %) \
 		--append "rcupdate.rcu_expedited=1 trace_buf_size=256k" \
 		--module build/$1/user_events.ko \

@@ -64,18 +64,20 @@ static bool ue_is_written_back(struct folio *folio)
 }
 
 /*
- * Reclaim leaves alone what is pinned, so that it stays dirty. Mapped with the
- * mmap_lock held, as it was pinned, it is of a file that lasts, if of any: its own
- * lock is not needed.
+ * Reclaim leaves alone what is pinned, and the flag is all that there is to being
+ * dirty for such a page (noop_dirty_folio()). It comes after the bit: the program
+ * may just be giving the page back (MADV_FREE), which takes it away.
  */
 static __always_inline void ue_write_memory(struct folio *folio,
 					    struct page *page,
 					    const struct ue_user_bit *word,
 					    bool value)
 {
-	if (unlikely(!folio_test_dirty(folio)))
-		folio_mark_dirty(folio);
 	ue_write_page(page, word, value);
+	/* Pairs with the clearing of the flag, which comes before that of the page. */
+	smp_mb__after_atomic();
+	if (unlikely(!folio_test_dirty(folio)))
+		folio_set_dirty(folio);
 }
 
 /*
@@ -156,6 +158,12 @@ static __always_inline int ue_write_pinned(struct page *page,
 	return 0;
 }
 
+/* Has a page been taken away since it was brought in? Another is there, or none. */
+static bool ue_is_gone(struct folio *folio)
+{
+	return folio_test_anon(folio) ? !folio_mapped(folio) : !folio->mapping;
+}
+
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 		      bool value, struct page *page)
 {
@@ -163,6 +171,8 @@ int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *word,
 	int err;
 
 	mmap_assert_locked(mm);
+	if (brought_in && ue_is_gone(page_folio(page)))
+		return -EAGAIN;
 	if (!brought_in &&
 	    (ue_pin_may_fault(mm, word->address) ||
 	     ue_pin_page(mm, word->address, FOLL_NOFAULT, &page, NULL) != 1))

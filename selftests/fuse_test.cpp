@@ -212,10 +212,10 @@ TEST_CASE("A bit in a page that waits for its device is written once that answer
     SilentFile file(SilentFile::To::writes);
     const LoopDevice device(Descriptor::open(file.path(), O_RDWR));
     const Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED, device.descriptor());
-    DataFile own;
-    own.index_of(memory.at(), 0, event.name());
     std::optional<WriteBack> first, second;
     const EndsFirst ends_first{file};
+    DataFile own;
+    own.index_of(memory.at(), 0, event.name());
     first.emplace(memory);
     REQUIRE(eventually([&] { return file.is_waited_for(); }));
     // Written to again meanwhile, it is to be written back again, and locked until it can be.
