@@ -42,13 +42,14 @@ test: ## run the tests on Debian's kernels 6.1 and 6.12 (about 5 minutes)
 	@$(packages) build vm tests
 	@$(MAKE) $(KERNELS:%=modules-%) selftests
 	@rm -rf $(KERNELS:%=$(results)/%)
-	@$(foreach kernel,$(KERNELS),$(foreach part,waiting working,selftests/vm/run \
+	@$(foreach kernel,$(KERNELS),$(foreach part,$(test_parts),selftests/vm/run \
 		--timeout 1200 $(tools:%=--add %) --append "$(append_$(kernel))" \
 		--results $(results)/$(kernel)/$(part) $(kernel) $($(part)_tests) &)) wait
-	prove --failures --recurse --ext .tap $(KERNELS:%=$(results)/%/waiting) \
-		$(KERNELS:%=$(results)/%/working)
+	prove --failures --recurse --ext .tap \
+		$(foreach kernel,$(KERNELS),$(test_parts:%=$(results)/$(kernel)/%))
 
 # Two guests of each kernel: while a test of the first waits, the others have its processor.
+test_parts := waiting working
 waiting_tests = $(waiting:%=build/selftests/%_test)
 working_tests = $(filter-out $(waiting_tests),$(tests))
 waiting := fuse hostile module memory tools tools_perf tools_trace_cmd tools_bpftrace
@@ -108,7 +109,7 @@ coverage: ## say which lines of the module these tests reach, and which not
 # periods need not be, nor large buffers. What unloads the module for good comes last in
 # each. bpftrace needs the kernel's types, as BTF or as headers, and this kernel comes
 # without.
-debug_parts := waiting working special
+debug_parts := $(test_parts) special
 debug_waiting_tests = $(filter-out %/tools_bpftrace_test,$(waiting_tests))
 debug_working_tests = $(filter-out $(debug_special_tests),$(working_tests))
 debug_special_tests = selftests/vm/kunit $(kselftests) build/selftests/debug/fault_test \

@@ -184,10 +184,10 @@ Instance::Instance()
     if (!instance_)
         throw_errno("create the tracing instance " + name_);
     // Records are in order, on a machine whose clock the kernel does not trust, too.
-    if (!write_text(path("trace_clock"), "counter").ok()) {
+    if (const Outcome set = write_text(path("trace_clock"), "counter"); !set.ok()) {
         tracefs_instance_destroy(instance_);
         tracefs_instance_free(instance_);
-        throw_errno("trace_clock");
+        expect(set, "trace_clock");
     }
 }
 
