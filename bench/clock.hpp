@@ -11,7 +11,7 @@
 
 namespace bench {
 
-/// Nanoseconds of a clock. Where QEMU counts instructions, one of them is one instruction.
+/// Returns a clock's time in nanoseconds. With QEMU's -icount, a nanosecond is one instruction.
 inline std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
     timespec time;
     clock_gettime(clock, &time);
@@ -19,7 +19,7 @@ inline std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
            static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// What an operation costs this time.
+/// Returns the cost of one run of an operation.
 template <std::invocable Operation>
 double cost_once(Operation&& operation, clockid_t clock = CLOCK_MONOTONIC) {
     const std::uint64_t start = now(clock);
@@ -27,9 +27,9 @@ double cost_once(Operation&& operation, clockid_t clock = CLOCK_MONOTONIC) {
     return static_cast<double>(now(clock) - start);
 }
 
-/// What an operation costs that can be repeated at will: in the best of many batches, of which some
-/// are free of the timer's interrupts. A batch is long enough to have what comes along now and then
-/// (the next page of a ring buffer) in its share. The first ones warm up.
+/// Returns the cost of an operation that can be repeated: its average in the best of many batches.
+/// The best batch is one without a timer interrupt. A batch is long enough to include its share of
+/// rare work, such as moving to the next page of a ring buffer. The first batches warm up.
 template <std::invocable Operation>
 double cost(Operation&& operation) {
     constexpr int batches = 50, batch = 256;
@@ -42,7 +42,7 @@ double cost(Operation&& operation) {
     return least / batch;
 }
 
-/// For what can't be repeated in batches.
+/// For operations that cannot be repeated in batches.
 using selftest::median;
 
 } // namespace bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Puts the figures of two kernels side by side, and judges ours by those of an earlier time.
+// Compares the figures of two kernels, and the module's figures with an earlier baseline.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,8 +17,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// So much worse than the baseline is told. Nothing of it is chance: where instructions are
-/// counted, the same program takes the same number of them.
+/// A figure that exceeds the baseline by more than this ratio is reported. Instruction counts do
+/// not vary from run to run.
 constexpr double tolerance = 0.02;
 
 struct Row {
@@ -29,7 +29,7 @@ struct Row {
     std::string note;
 
     double ratio() const { return ours / in_tree; }
-    /// Rates depend on the machine and on what else it does.
+    /// Rates depend on the machine and its load.
     bool exact() const { return unit != "per second"; }
 };
 
@@ -52,17 +52,17 @@ void from_json(const ordered_json& json, Row& row) {
 ordered_json read_json(const std::string& path) {
     std::ifstream file(path);
     if (!file)
-        throw std::runtime_error("can't read " + path);
+        throw std::runtime_error("cannot read " + path);
     return ordered_json::parse(file);
 }
 
 void write_text(const std::string& path, const std::string& text) {
     std::ofstream file(path);
     if (!(file << text << "\n" << std::flush))
-        throw std::runtime_error("can't write " + path);
+        throw std::runtime_error("cannot write " + path);
 }
 
-/// What `measure` printed, in one or several files.
+/// Reads the output of `measure` from one or several files.
 ordered_json figures(const std::vector<std::string>& paths) {
     ordered_json all = ordered_json::array();
     for (const std::string& path : paths)
@@ -73,11 +73,13 @@ ordered_json figures(const std::vector<std::string>& paths) {
 
 std::vector<Row> join(const ordered_json& in_tree, const ordered_json& ours) {
     if (in_tree.size() != ours.size())
-        throw std::runtime_error("the kernels have not been measured by the same program");
+        throw std::runtime_error(
+            "the two kernels have different numbers of rows: measure both again");
     std::vector<Row> rows;
     for (std::size_t i = 0; i < ours.size(); i++) {
         if (ours[i].at("what") != in_tree[i].at("what"))
-            throw std::runtime_error("not the same row: " + ours[i].at("what").dump());
+            throw std::runtime_error("the two kernels have different rows: " +
+                                     ours[i].at("what").dump());
         std::vector<std::string> notes;
         for (const auto& [kernel, row] : {std::pair{"in-tree", in_tree[i]}, {"ours", ours[i]}})
             if (row.contains("note"))
@@ -90,7 +92,7 @@ std::vector<Row> join(const ordered_json& in_tree, const ordered_json& ours) {
     return rows;
 }
 
-/// The unit heads the rows that have it.
+/// Formats the rows as text, with a heading for each unit.
 std::string text_table(const std::vector<Row>& rows) {
     std::string text, unit;
     for (const Row& row : rows) {
@@ -104,7 +106,7 @@ std::string text_table(const std::vector<Row>& rows) {
     return text;
 }
 
-/// The same for Documentation/, a table for each unit.
+/// Formats the rows as reStructuredText, one table for each unit.
 std::string rst_table(const std::vector<Row>& rows) {
     const std::string rule = fmt::format("{0:=<66} {0:=<10} {0:=<10} {0:=<6}\n", "=");
     std::string text = ".. SPDX-License-Identifier: GPL-2.0-only\n"
@@ -126,13 +128,13 @@ std::string rst_table(const std::vector<Row>& rows) {
     return text;
 }
 
-/// Names each row that has got worse, or has gone. Returns whether there is none.
+/// Prints each row of the baseline that is worse now, or missing. Returns true if there is none.
 bool as_good_as(const std::vector<Row>& rows, const std::vector<Row>& baseline) {
     bool good = true;
     for (const Row& before : baseline) {
         const auto now = std::ranges::find(rows, before.what, &Row::what);
         if (now == rows.end()) {
-            fmt::print("GONE: {}\n", before.what);
+            fmt::print("MISSING: {}\n", before.what);
             good = false;
         } else if (before.exact() && now->ours > before.ours * (1 + tolerance)) {
             fmt::print("WORSE: {}: {} {}, was {} ({:+.1f}%)\n", now->what, now->ours, now->unit,
@@ -146,17 +148,16 @@ bool as_good_as(const std::vector<Row>& rows, const std::vector<Row>& baseline) 
 } // namespace
 
 int main(int argc, char* argv[]) try {
-    CLI::App app("Compares the figures of two kernels, and ours with a baseline");
+    CLI::App app("Compares the figures of two kernels, and the module's with a baseline");
     std::vector<std::string> in_tree, ours;
     std::string baseline, output, rst;
     bool update = false;
-    app.add_option("--in-tree", in_tree, "what `measure` printed on the reference kernel")
-        ->required();
-    app.add_option("--ours", ours, "what it printed with the module")->required();
-    app.add_option("--baseline", baseline, "the table to be as good as")->required();
-    app.add_flag("--update", update, "make this the baseline");
-    app.add_option("--output", output, "write the table here, as JSON");
-    app.add_option("--rst", rst, "write the table here, as reStructuredText");
+    app.add_option("--in-tree", in_tree, "output of `measure` on the reference kernel")->required();
+    app.add_option("--ours", ours, "output of `measure` with the module")->required();
+    app.add_option("--baseline", baseline, "JSON table to compare with")->required();
+    app.add_flag("--update", update, "overwrite the baseline with the new table");
+    app.add_option("--output", output, "write the table to this file, as JSON");
+    app.add_option("--rst", rst, "write the table to this file, as reStructuredText");
     CLI11_PARSE(app, argc, argv);
 
     const std::vector<Row> rows = join(figures(in_tree), figures(ours));

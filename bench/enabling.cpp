@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What it costs to enable an event, by who else is there.
+// The cost of enabling an event, depending on the processes that have registered events.
 #include "clock.hpp"
 #include "groups.hpp"
 
@@ -19,7 +19,7 @@ namespace bench {
 
 namespace {
 
-/// Processes that have registered an event, and wait.
+/// Child processes that have each registered an event and then sleep.
 class Subscribers {
 public:
     Subscribers(std::size_t count, const std::string& event, std::size_t registrations)
@@ -28,7 +28,7 @@ public:
             children_.push_back(std::make_unique<Child>([&](Channel& channel) {
                 DataFile file;
                 for (const Word& word : words_)
-                    file.index_of(&word, 0, event);
+                    file.must_register(&word, 0, event);
                 channel.send(true);
                 return channel.receive<bool>() ? 0 : 1;
             }));
@@ -36,7 +36,7 @@ public:
         }
     }
 
-    /// How many of them see their first bit set.
+    /// Returns the number of children whose first bit is set.
     std::size_t enabled() const {
         std::size_t count = 0;
         for (const auto& child : children_) {
@@ -53,18 +53,18 @@ public:
     std::size_t count() const { return children_.size(); }
 
 private:
-    // Theirs are at the same address.
+    // The children's copies are at the same address.
     std::vector<Word> words_;
     std::vector<std::unique_ptr<Child>> children_;
 };
 
-/// Returns what it cost; a note says so when the bits came later.
+/// Returns the median cost. If bits were still clear when enabling returned, a note says so.
 double measure(Report& report, const std::string& with, const Event& event,
                const Subscribers& subscribers, bool subscribed) {
     std::vector<double> costs;
     std::size_t late = 0;
     for (int i = 0; i < 15; i++) {
-        // An end that tracing has not yet done with would be waited for.
+        // Tracing completes the previous disable asynchronously; enabling would wait for that.
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         costs.push_back(cost_once([&] { expect(event.enable(), "enable"); }));
         if (subscribed)
@@ -77,15 +77,15 @@ double measure(Report& report, const std::string& with, const Event& event,
     return cost;
 }
 
-void others(Report& report, std::size_t count) {
-    // Before this process registers anything, which they would inherit.
+void with_unrelated_processes(Report& report, std::size_t count) {
+    // Forked before this process registers its event, which they would inherit.
     const Subscribers subscribers(count, unique_name("other") + " u32 a", 50);
     const Registered event(" u32 a");
     measure(report, ", " + std::to_string(count) + " others with 50 registrations of another",
             event.event, subscribers, false);
 }
 
-void own(Report& report, std::size_t count) {
+void with_subscribed_processes(Report& report, std::size_t count) {
     const std::string name = unique_name("own");
     const Subscribers subscribers(count, name + " u32 a", 1);
     const double all = measure(report, ", " + std::to_string(count) + " processes registered it",
@@ -93,8 +93,8 @@ void own(Report& report, std::size_t count) {
     report.add("enable an event, each process", all / static_cast<double>(count));
 }
 
-/// The end of the last recording is not over for tracing: the figure is time, more than work.
-void again(Report& report) {
+/// Measures enabling that first waits until tracing has completed the previous disable.
+void after_disabling(Report& report) {
     const Registered event(" u32 a");
     std::vector<double> costs;
     for (int i = 0; i < 15; i++) {
@@ -104,13 +104,12 @@ void again(Report& report) {
     report.add("enable an event that was disabled just before", median(costs));
 }
 
-/// All of them in this process.
-void own_registrations(Report& report, std::size_t count) {
-    // They must go after the file that has registered them.
+void with_registrations(Report& report, std::size_t count) {
+    // Declared before `event`, whose file must be destroyed first.
     std::vector<Word> words(count - 1);
     Registered event(" u32 a");
     for (const Word& word : words)
-        event.file.index_of(&word, 0, event.event.name() + " u32 a");
+        event.file.must_register(&word, 0, event.event.name() + " u32 a");
     measure(report, ", " + std::to_string(count) + " registrations in one process", event.event,
             Subscribers(0, "", 0), false);
 }
@@ -119,10 +118,10 @@ void own_registrations(Report& report, std::size_t count) {
 
 void enabling(Report& report) {
     for (std::size_t count : {0, 50, 500})
-        others(report, count);
-    own(report, 500);
-    own_registrations(report, 500);
-    again(report);
+        with_unrelated_processes(report, count);
+    with_subscribed_processes(report, 500);
+    with_registrations(report, 500);
+    after_disabling(report);
 }
 
 } // namespace bench

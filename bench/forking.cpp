@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What registrations add to a fork.
+// The cost of fork, depending on the number of registrations.
 #include "clock.hpp"
 #include "groups.hpp"
 
@@ -17,7 +17,7 @@ namespace bench {
 
 namespace {
 
-/// A fork as the parent sees it, and until the child has ended and been waited for.
+/// Measures fork() in the parent, and fork(), exit and waitpid() together.
 void measure(Report& report, std::size_t registrations) {
     std::vector<double> forks, wholes;
     for (int i = 0; i < 51; i++) {
@@ -48,7 +48,7 @@ void forking(Report& report) {
     DataFile file;
     std::size_t count = 0;
     for (std::size_t step : {0, 500, 10'000}) {
-        // Not through DataFile's own account of them: a fork copies that as well.
+        // Not DataFile::register_event(): fork would also copy DataFile's list of registrations.
         for (; count < step; count++) {
             user_reg reg = registration(&words[count], 0, command.c_str());
             expect(file.control(DIAG_IOCSREG, &reg), "register");

@@ -5,7 +5,8 @@
 
 namespace bench {
 
-// Each measures one concern. What it leaves behind goes with its process.
+// Each function measures one group of operations. It runs in a separate process, and leaves
+// cleaning up to its exit.
 void writing(Report& report);
 void registering(Report& report);
 void forking(Report& report);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Measures the user_events of the kernel that it runs on, and prints the figures as JSON.
+// Measures user_events on the running kernel, and prints the figures as JSON.
 #include "groups.hpp"
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ int main(int argc, char* argv[]) {
         {"forking", bench::forking}, {"enabling", bench::enabling},
         {"memory", bench::memory},   {"threads", bench::threads},
     };
-    CLI::App app("Measures the user_events of the running kernel");
+    CLI::App app("Measures user_events on the running kernel");
     std::string group;
     app.add_option("group", group, "what to measure")->required()->check(CLI::IsMember(groups));
     CLI11_PARSE(app, argc, argv);

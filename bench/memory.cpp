@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What the kernel keeps for an event, a registration and a process.
+// The kernel memory that an event, a registration and a process take.
 #include "groups.hpp"
 
 #include "child.hpp"
@@ -23,16 +23,17 @@ namespace bench {
 
 namespace {
 
-/// What /proc/meminfo says of one kind, in bytes.
+/// Returns a value of /proc/meminfo in bytes.
 double meminfo(const std::string& kind) {
     for (const std::string& line : lines_of(read_text("/proc/meminfo")))
         if (line.starts_with(kind + ":"))
             return std::stod(line.substr(kind.size() + 1)) * 1024;
-    throw std::runtime_error("/proc/meminfo has no " + kind);
+    throw std::runtime_error("/proc/meminfo has no line \"" + kind + "\"");
 }
 
-/// The memory that the kernel has given to itself, in bytes. Of slabs only the objects that are in
-/// use count, not what is free beside them; what is too large for one is in meminfo's sum alone.
+/// Returns the memory that the kernel has allocated for itself, in bytes. It includes slab objects
+/// in use, but not the free space in slabs. Allocations too large for a slab are in meminfo's
+/// "Slab" but not in slabinfo.
 double kernel_memory() {
     double objects = 0, slabs = 0;
     for (const std::string& line : lines_of(read_text("/proc/slabinfo"))) {
@@ -50,9 +51,9 @@ double kernel_memory() {
     return objects + meminfo("Slab") - slabs + meminfo("VmallocUsed") + meminfo("Percpu");
 }
 
-/// The same when what was freed before has had its time to go: a grace period, and work that is put
-/// off. Idle time costs nothing where instructions are counted.
-double settled_kernel_memory() {
+/// Returns kernel_memory() after pending frees have completed: RCU grace periods and delayed work.
+/// Sleeping is cheap here, because QEMU skips idle time.
+double kernel_memory_after_frees() {
     for (int i = 0; i < 3; i++) {
         std::this_thread::sleep_for(std::chrono::seconds(1));
         flush_slabs();
@@ -60,27 +61,29 @@ double settled_kernel_memory() {
     return kernel_memory();
 }
 
-/// What each of many takes. The first ones take what is there already.
+/// Returns the bytes that each of `count` objects takes. The first tenth is not measured: those may
+/// use memory that was allocated before.
 double each(std::size_t count, const std::function<void(std::size_t)>& add) {
     const std::size_t first = count / 10;
     for (std::size_t i = 0; i < first; i++)
         add(i);
-    const double before = settled_kernel_memory();
+    const double before = kernel_memory_after_frees();
     for (std::size_t i = first; i < count; i++)
         add(i);
-    return (settled_kernel_memory() - before) / static_cast<double>(count - first);
+    return (kernel_memory_after_frees() - before) / static_cast<double>(count - first);
 }
 
 void registrations(Report& report) {
     const std::string command = unique_name("registered") + " u32 a";
     std::vector<Word> words(10'000);
     DataFile file;
-    report.add("a registration",
-               each(words.size(), [&](std::size_t n) { file.index_of(&words[n], 0, command); }),
-               "bytes");
+    report.add(
+        "a registration",
+        each(words.size(), [&](std::size_t n) { file.must_register(&words[n], 0, command); }),
+        "bytes");
 }
 
-/// Of which one process holds an index and a registration each.
+/// Measures events that one process has registered once each.
 void events(Report& report) {
     const std::string name = unique_name("event");
     std::vector<Word> words(4000);
@@ -88,12 +91,12 @@ void events(Report& report) {
     report.add("an event, and its first registration",
                each(words.size(),
                     [&](std::size_t n) {
-                        file.index_of(&words[n], 0, name + "_" + std::to_string(n) + " u32 a");
+                        file.must_register(&words[n], 0, name + "_" + std::to_string(n) + " u32 a");
                     }),
                "bytes");
 }
 
-/// Which all have opened the file before.
+/// Measures the first registrations of processes that have opened the file before.
 void processes(Report& report) {
     const std::string command = unique_name("process") + " u32 a";
     Word word{0};
@@ -103,19 +106,16 @@ void processes(Report& report) {
             DataFile file;
             channel.send(true);
             channel.receive<bool>();
-            file.index_of(&word, 0, command);
+            file.must_register(&word, 0, command);
             channel.send(true);
             return channel.receive<bool>() ? 0 : 1;
         }));
         children.back()->channel().receive<bool>();
     }
-    report.add("a process, and its first registration",
-               each(children.size(),
-                    [&](std::size_t n) {
-                        children[n]->channel().send(true);
-                        children[n]->channel().receive<bool>();
-                    }),
-               "bytes");
+    report.add(
+        "a process, and its first registration",
+        each(children.size(), [&](std::size_t n) { children[n]->channel().ask<bool>(true); }),
+        "bytes");
 }
 
 } // namespace

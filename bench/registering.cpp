@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What it costs to register and to unregister, by how many registrations there are already.
+// The cost of registering and unregistering, depending on the number of registrations.
 #include "clock.hpp"
 #include "groups.hpp"
 
@@ -17,20 +17,19 @@ namespace bench {
 namespace {
 
 constexpr std::size_t steps[] = {10, 1000, 10'000};
-/// So many are measured around each step, for their median.
+/// The number of operations that are measured around each step, for their median.
 constexpr std::size_t samples = 9;
 
-/// Registrations that differ in their address. Without DataFile's own account of them, which takes
-/// longer the more there are.
+/// Registrations with different addresses. It does not use DataFile::register_event(), whose list
+/// of registrations gets slower as it grows.
 class Registrations {
 public:
-    /// `command` gives that of the nth.
+    /// `command` returns the command of the nth registration.
     explicit Registrations(std::function<std::string(std::size_t)> command)
         : command_(std::move(command)), words_(steps[std::size(steps) - 1] + samples) {}
 
     Registrations(const Registrations&) = delete;
     Registrations& operator=(const Registrations&) = delete;
-    // The words must not go before they do.
     ~Registrations() {
         for (std::size_t n = 0; n < count_; n++) {
             user_unreg unreg = unregistration(&words_[n], 0);
@@ -40,7 +39,7 @@ public:
 
     std::size_t count() const { return count_; }
 
-    /// Adds the next one.
+    /// Adds the next registration. Returns the cost.
     double add() { return add(count_++); }
 
     double add(std::size_t n) {
@@ -77,7 +76,7 @@ void measure(Report& report, const std::string& of_what, Registrations&& registr
             registrations.add();
         for (std::size_t i = 0; i < samples; i++)
             adding.push_back(registrations.add());
-        // From anywhere among them, and back again.
+        // Remove registrations that are spread evenly, and add each again.
         for (std::size_t i = 0; i < samples; i++) {
             const std::size_t n = (2 * i + 1) * registrations.count() / (2 * samples);
             removing.push_back(registrations.remove(n));

@@ -6,11 +6,11 @@
 
 namespace bench {
 
-/// What was measured, a row for each figure, in the order in which they came.
+/// The measured figures, one row each, in the order of add().
 class Report {
 public:
-    /// `what` names the row; `unit` is "instructions", "bytes" or "per second". A note is for who
-    /// reads the table.
+    /// `what` names the row; `unit` is "instructions", "bytes" or "per second". The table shows the
+    /// note.
     void add(const std::string& what, double figure, const std::string& unit = "instructions",
              const std::string& note = {}) {
         rows_.push_back({{"what", what}, {"figure", figure}, {"unit", unit}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// How many records threads write at the same time.
+// The rate at which parallel threads write records.
 #include "clock.hpp"
 #include "groups.hpp"
 
@@ -19,8 +19,8 @@ namespace bench {
 
 namespace {
 
-/// Writes a second of threads that write the same bytes, each to one of the files and on a CPU of
-/// its own.
+/// Returns the writes per second of parallel threads: one for each of the files, each on its own
+/// CPU.
 double rate(const std::vector<int>& files, const Bytes& bytes) {
     std::atomic<bool> begun = false, ended = false;
     std::atomic<std::uint64_t> writes = 0;
@@ -34,7 +34,6 @@ double rate(const std::vector<int>& files, const Bytes& bytes) {
                 written += write(files[i], bytes.data(), bytes.size()) > 0;
             writes += written;
         });
-    // A time in which both are on their way already.
     begun = true;
     begun.notify_all();
     const std::uint64_t start = now();
@@ -50,9 +49,9 @@ void threads(Report& report) {
     const std::string command = unique_name("threads") + " u64 value";
     Word word{0};
     DataFile first, second;
-    const std::uint32_t index = first.index_of(&word, 0, command);
-    // The first of each file, and so the same.
-    second.index_of(&word, 1, command);
+    const std::uint32_t index = first.must_register(&word, 0, command);
+    // It has the same index in both files: 0.
+    second.must_register(&word, 1, command);
     const Enabled enabled{Event(command.substr(0, command.find(' ')))};
     const Bytes record = Payload().add(index).add(std::uint64_t{2}).bytes();
     const auto null = Descriptor::open("/dev/null", O_WRONLY);
@@ -68,7 +67,7 @@ void threads(Report& report) {
         {"/dev/null, two threads, one file", {null.number(), null.number()}},
         {"/dev/null, two threads, a file each", {null.number(), also_null.number()}},
     };
-    // In turn, and each shortly, so that what disturbs this machine disturbs all of them.
+    // Alternates short runs, so that other load on the machine affects all cases alike.
     std::vector<double> rates[std::size(ways)];
     for (int i = 0; i < 35; i++)
         for (std::size_t way = 0; way < std::size(ways); way++)

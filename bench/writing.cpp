@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What a record costs its writer.
+// The cost of writing a record.
 #include "clock.hpp"
 #include "groups.hpp"
 
@@ -22,7 +22,8 @@ namespace bench {
 
 namespace {
 
-/// A system call without what the C library does around it. Returns minus the errno of a failure.
+/// Makes a system call without the C library's code around it. Returns minus the errno of a
+/// failure.
 long bare_syscall(long number, long file, const void* data, std::size_t size) {
     long result = number;
     asm volatile("syscall"
@@ -32,26 +33,18 @@ long bare_syscall(long number, long file, const void* data, std::size_t size) {
     return result;
 }
 
-/// A recorder of an event, from when it is made to its end.
+/// A shared pointer to an object that records an event during its lifetime.
 using Recorder = std::shared_ptr<void>;
 
-/// Has samples of perf's with the whole record, in a ring whose oldest are overwritten: nothing is
-/// ever lost, and nobody has to read them.
+/// Samples whole records with perf. Mapped read-only, the ring buffer overwrites the oldest
+/// samples, so that none is lost although none is read.
 class Sampled {
 public:
     explicit Sampled(const Event& event)
-        : file_(open(event)), ring_(1 + 64, PROT_READ, MAP_SHARED, file_.number()) {}
+        : file_(open_perf(perf_sampling(event))),
+          ring_(1 + 64, PROT_READ, MAP_SHARED, file_.number()) {}
 
 private:
-    static Descriptor open(const Event& event) {
-        perf_event_attr attributes = perf_sampling(event);
-        Descriptor file(static_cast<int>(
-            syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
-        if (file.number() < 0)
-            throw_errno("perf_event_open");
-        return file;
-    }
-
     Descriptor file_;
     Mapping ring_;
 };
@@ -68,7 +61,8 @@ private:
     Instance instance_;
 };
 
-/// Records in the top-level instance what is 1, which nothing is that is written here.
+/// Enables the event in the top-level instance, with a filter that rejects all records written
+/// here.
 class Rejecting {
 public:
     explicit Rejecting(const Event& event) : enabled_(event), event_(event) {
@@ -85,7 +79,7 @@ private:
     Event event_;
 };
 
-/// A program that counts, and lets no record through to perf.
+/// A BPF program that counts records and passes none to perf.
 class Counting {
 public:
     explicit Counting(const Event& event)
@@ -94,15 +88,15 @@ public:
         expect(perf_.attach_program(program_.descriptor()), "attach a program");
     }
 
-    bool ran() const { return map_.seen().runs > 0; }
+    bool ran() const { return map_.totals().runs > 0; }
 
 private:
-    SeenMap map_;
+    TotalsMap map_;
     Program program_;
     PerfEvent perf_;
 };
 
-struct Way {
+struct Case {
     const char* name;
     std::function<Recorder(const Event&)> begin;
 };
@@ -122,7 +116,7 @@ Recorder both(const Event& event) {
     return std::make_shared<Pair>(event);
 }
 
-const Way ways[] = {
+const Case cases[] = {
     {"disabled", [](const Event&) { return Recorder(); }},
     {"ftrace", one<Enabled>},
     {"ftrace, the filter rejects", one<Rejecting>},
@@ -133,7 +127,7 @@ const Way ways[] = {
 
 constexpr std::size_t sizes[] = {8, 64, 1024, 4000};
 
-/// The two calls that write the same bytes: four of index and a payload of `size`.
+/// A write() and a writev() of the same index and payload.
 class Calls {
 public:
     Calls(int file, std::uint32_t index, const Payload& payload)
@@ -144,14 +138,15 @@ public:
     long write() const { return bare_syscall(SYS_write, file_, bytes_.data(), bytes_.size()); }
     long writev() const { return bare_syscall(SYS_writev, file_, parts_.data(), 2); }
 
-    /// What each costs. It has to succeed, or to fail with EBADF if it `fails`.
+    /// Returns the cost of each. Throws if a call does not succeed, or if `fails` is set and it
+    /// does not fail with EBADF.
     std::pair<double, double> costs(bool fails) const {
         const long expected = fails ? -EBADF : static_cast<long>(bytes_.size());
         long wrong = 0;
         const std::pair<double, double> costs = {cost([&] { wrong += write() != expected; }),
                                                  cost([&] { wrong += writev() != expected; })};
         if (wrong != 0)
-            throw std::runtime_error("a write went wrong");
+            throw std::runtime_error(std::to_string(wrong) + " writes had an unexpected result");
         return costs;
     }
 
@@ -173,11 +168,11 @@ void add_both(Report& report, const std::string& what, const Calls& calls, bool 
 }
 
 void user_events(Report& report) {
-    for (const Way& way : ways)
+    for (const Case& measured : cases)
         for (std::size_t size : sizes) {
             Registered event(" u64 value");
-            const Recorder recorder = way.begin(event.event);
-            add_both(report, std::to_string(size) + " bytes, " + way.name,
+            const Recorder recorder = measured.begin(event.event);
+            add_both(report, std::to_string(size) + " bytes, " + measured.name,
                      Calls(event.file.descriptor(), event.index, payload_of(size)), !recorder);
         }
 }
@@ -200,8 +195,8 @@ void text(Report& report) {
              Calls(event.file.descriptor(), event.index, payload));
 }
 
-/// What the same calls cost elsewhere.
-void others(Report& report) {
+/// Measures the same calls on other files, for comparison.
+void other_files(Report& report) {
     report.add("getppid", cost([] { syscall(SYS_getppid); }));
     const std::pair<const char*, std::string> files[] = {
         {"/dev/null", "/dev/null"},
@@ -217,7 +212,7 @@ void others(Report& report) {
 } // namespace
 
 void writing(Report& report) {
-    others(report);
+    other_files(report);
     user_events(report);
     text(report);
     program(report);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Feeds commands, and payloads for them, to the module's parser and its check of payloads: the
-// very files kernel/format.c and kernel/payload.c, built for user space. An input is a command, a
-// NUL, and the payload.
+// Fuzzes the module's command parser and payload check: kernel/format.c and kernel/payload.c, built
+// for user space. An input is a command, a NUL, and a payload.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -29,11 +28,11 @@ struct Freed {
 using Format = std::unique_ptr<ue_format, Freed>;
 using Text = std::unique_ptr<char, Freed>;
 
-/// Ends the process, with the text that a broken promise was found with.
-void require(bool holds, const char* promise, std::string_view text) {
+/// Aborts with the command if a condition does not hold.
+void require(bool holds, const char* condition, std::string_view command) {
     if (holds)
         return;
-    std::cerr << "not so: " << promise << "\nwith: " << text << '\n';
+    std::cerr << "does not hold: " << condition << "\ncommand: " << command << '\n';
     std::abort();
 }
 
@@ -43,14 +42,14 @@ struct Parsed {
 };
 
 Parsed parse(const std::string& command) {
-    // Of its exact size, so that reading past its end is seen.
+    // A copy of the exact size, so that AddressSanitizer detects a read past its end.
     const std::unique_ptr<char[]> copy(new char[command.size() + 1]);
     std::memcpy(copy.get(), command.c_str(), command.size() + 1);
     ue_format* format = nullptr;
     const int error = ue_format_parse(copy.get(), &format);
-    require(error == 0 || error == -EINVAL || error == -ENOMEM, "the error is a documented one",
+    require(error == 0 || error == -EINVAL || error == -ENOMEM, "the error is documented", command);
+    require((error == 0) == (format != nullptr), "there is a format exactly if parsing succeeds",
             command);
-    require((error == 0) == (format != nullptr), "a format comes with success alone", command);
     return {error, Format(format)};
 }
 
@@ -58,7 +57,7 @@ bool is_space(char c) {
     return std::string_view(" \t\n\v\f\r").find(c) != std::string_view::npos;
 }
 
-/// The fields of a format are where, and as large as, the command says.
+/// Checks the sizes and offsets of fields.
 void check_layout(const ue_format& format, const std::string& command) {
     std::uint64_t offset = 0;
     unsigned locations = 0;
@@ -72,18 +71,18 @@ void check_layout(const ue_format& format, const std::string& command) {
         require(field.length == 0 || field.length == field.size, "an array's elements are bytes",
                 command);
         require(name.data() + name.size() < reinterpret_cast<const char*>(&format) + format.bytes,
-                "names lie in the format", command);
-        const bool here = field.place == UE_PLACE_HERE;
-        require(here || field.size == sizeof(u32), "a location is a word", command);
+                "names are inside the format", command);
+        const bool here = field.storage == UE_STORED_INLINE;
+        require(here || field.size == sizeof(u32), "a location has 4 bytes", command);
         const std::string_view type = ue_field_type(&format, &field);
         const auto names = [&](const char* part) { return type.find(part) != type.npos; };
         require(here != (names("__data_loc") || names("__rel_loc")),
-                "what the kernel takes for a location is one", command);
+                "a field is a location exactly if the kernel takes its type for one", command);
         offset += field.size;
         locations += !here;
     }
-    require(format.size == offset, "sizes add up", command);
-    require(format.nr_locations == locations, "locations are counted", command);
+    require(format.size == offset, "the format's size is the sum of its fields'", command);
+    require(format.nr_locations == locations, "nr_locations is the number of locations", command);
 }
 
 bool same(const ue_format& a, const ue_format& b) {
@@ -92,38 +91,40 @@ bool same(const ue_format& a, const ue_format& b) {
            a.nr_locations == b.nr_locations;
 }
 
-/// As many bytes as it says are all that the format needs, wherever they are.
+/// Checks that a bytewise copy of a format is the same format: `bytes` covers all of it.
 void check_copy(const ue_format& format, const std::string& command) {
     const std::unique_ptr<char[]> copy(new char[format.bytes]);
     std::memcpy(copy.get(), &format, format.bytes);
     const auto& copied = *reinterpret_cast<const ue_format*>(copy.get());
-    require(same(format, copied), "a copy is the same format", command);
+    require(same(format, copied), "a copy equals the format", command);
     for (const auto make : {ue_format_text, ue_format_print_fmt})
         require(std::string_view(Text(make(&format)).get()) == Text(make(&copied)).get(),
                 "a copy has the same texts", command);
 }
 
-/// Takes a text from the start of another. Returns whether it was there.
-bool take(std::string_view& text, std::string_view start) {
-    const bool there = text.starts_with(start);
-    if (there)
-        text.remove_prefix(start.size());
-    return there;
+/// Removes a prefix from a text. Returns whether the text had it.
+bool take(std::string_view& text, std::string_view prefix) {
+    const bool found = text.starts_with(prefix);
+    if (found)
+        text.remove_prefix(prefix.size());
+    return found;
 }
 
-/// Takes what may be a name in the print format: nothing that tools would evaluate.
+/// Removes a name from a print format. Returns false if there is none. A name has only characters
+/// that no tool evaluates.
 bool take_name(std::string_view& text) {
     const auto harmless = [](char c) {
         return (c & 0x80) != 0 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
                (c >= 'a' && c <= 'z') || std::string_view("_.:-").find(c) != std::string_view::npos;
     };
     const auto end = std::find_if_not(text.begin(), text.end(), harmless);
-    const bool there = end != text.begin();
+    const bool found = end != text.begin();
     text.remove_prefix(static_cast<std::size_t>(end - text.begin()));
-    return there;
+    return found;
 }
 
-/// The print format is a quoted text, and names behind accessors.
+/// Returns whether a print format is a quoted text followed by field names in accessors, and
+/// nothing else.
 bool is_harmless(std::string_view print, int fields) {
     if (!take(print, "\""))
         return false;
@@ -146,34 +147,36 @@ bool is_harmless(std::string_view print, int fields) {
     return print.empty();
 }
 
-/// The canonical text means the same, and is its own canonical text.
+/// Checks that the canonical text parses to the same format and to the same canonical text.
 void check_text(const ue_format& format, const std::string& command) {
     const Text text(ue_format_text(&format));
-    require(text != nullptr, "there is a text", command);
+    require(text != nullptr, "the canonical text exists", command);
     const Parsed again = parse(text.get());
-    require(again.error == 0 && same(format, *again.format), "the text means the same", command);
+    require(again.error == 0 && same(format, *again.format),
+            "the canonical text parses to the same format", command);
     const Text second(ue_format_text(again.format.get()));
-    require(std::string_view(text.get()) == second.get(), "the text is canonical", command);
+    require(std::string_view(text.get()) == second.get(),
+            "the canonical text of the canonical text is the same", command);
 
     const Text print(ue_format_print_fmt(&format));
-    require(print != nullptr, "there is a print format", command);
-    require(is_harmless(print.get(), format.nr_fields), "the print format has names alone",
-            command);
+    require(print != nullptr, "the print format exists", command);
+    require(is_harmless(print.get(), format.nr_fields),
+            "a tool has nothing to evaluate in the print format but field names", command);
 }
 
-/// The same words with other white space between them, and with fields of nothing.
+/// Returns the command with other white space, and with empty fields inserted.
 std::string respaced(const std::string& command) {
     const auto name_end = std::find_if(command.begin(), command.end(), is_space);
     std::string other(command.begin(), name_end);
-    bool begun = false;
+    bool spaced = false;
     for (auto c = name_end; c != command.end(); ++c) {
         if (is_space(*c))
-            other += begun ? "\t \n" : "\v";
+            other += spaced ? "\t \n" : "\v";
         else if (*c == ';')
             other += "\f; ;\r";
         else
             other += *c;
-        begun = true;
+        spaced = true;
     }
     return other;
 }
@@ -181,12 +184,12 @@ std::string respaced(const std::string& command) {
 void check_spacing(const Parsed& parsed, const std::string& command) {
     const std::string other = respaced(command);
     const Parsed again = parse(other);
-    require(again.error == parsed.error, "white space does not matter", command);
+    require(again.error == parsed.error, "white space does not change the error", command);
     require(parsed.error != 0 || same(*parsed.format, *again.format),
-            "white space does not make another format", command);
+            "white space does not change the format", command);
 }
 
-/// Two formats are equal if their texts are, but for the event's name.
+/// Checks that two formats are equal exactly if the texts of their fields are.
 void check_equality(const Parsed& parsed, const std::string& command) {
     const auto fields = [](const Parsed& one) {
         const Text text(ue_format_text(one.format.get()));
@@ -199,7 +202,7 @@ void check_equality(const Parsed& parsed, const std::string& command) {
         if (another.error == 0)
             require(ue_format_equal(parsed.format.get(), another.format.get()) ==
                         (fields(parsed) == fields(another)),
-                    "formats of the same fields, and no others, are equal", command);
+                    "formats are equal exactly if their fields are", command);
     }
 }
 
@@ -209,38 +212,40 @@ void check_name(const Parsed& parsed, const std::string& command) {
     require(std::string(command.begin(), end) == name.get(), "the name ends at white space",
             command);
     const bool flags = std::strchr(name.get(), ':') != nullptr;
-    require(ue_command_has_flags(command.c_str()) == flags, "text flags are seen", command);
-    require(!flags || parsed.error == -EINVAL, "there are no text flags", command);
+    require(ue_command_has_flags(command.c_str()) == flags, "text flags are detected", command);
+    require(!flags || parsed.error == -EINVAL, "text flags are rejected", command);
     require(parsed.error != 0 ||
                 std::string_view(ue_format_name(parsed.format.get())) == name.get(),
             "a format has its command's name", command);
 }
 
-/// Each allocation fails once: nothing is lost, nothing is taken for a success.
+/// Fails each allocation in turn: the result is ENOMEM, and nothing leaks.
 void check_without_memory(const Parsed& parsed, const std::string& command) {
     for (unsigned nth = 1;; nth++) {
         ue_allocation_to_fail = nth;
         const Parsed again = parse(command);
         const bool failed = ue_allocation_to_fail == 0;
         ue_allocation_to_fail = 0;
-        require(again.error == (failed ? -ENOMEM : parsed.error), "no memory is ENOMEM", command);
+        require(again.error == (failed ? -ENOMEM : parsed.error), "a failed allocation is ENOMEM",
+                command);
         if (!failed)
             break;
     }
     if (parsed.error != 0)
         return;
     ue_allocation_to_fail = 1;
-    require(ue_format_text(parsed.format.get()) == nullptr, "no memory, no text", command);
+    require(ue_format_text(parsed.format.get()) == nullptr,
+            "the text is NULL after a failed allocation", command);
 }
 
-/// What payload.h and the ABI say of one location, in other words than the module's.
+/// Returns whether a location is valid. An independent implementation of the rules in payload.h.
 bool location_fits(const ue_format& format, const ue_field& field,
                    const std::vector<char>& payload) {
     std::uint16_t offset_and_size[2];
     std::memcpy(offset_and_size, &payload[field.offset], sizeof(offset_and_size));
     const auto [offset, size] = offset_and_size;
     const long start =
-        field.place == UE_PLACE_DATA_LOC ? long{offset} - 8 : long{field.offset} + 4 + offset;
+        field.storage == UE_STORED_DATA_LOC ? long{offset} - 8 : long{field.offset} + 4 + offset;
     const long end = start + size;
     if (end > static_cast<long>(payload.size()))
         return false;
@@ -249,7 +254,7 @@ bool location_fits(const ue_format& format, const ue_field& field,
 }
 
 void check_payload(const ue_format& format, std::string_view written, const std::string& command) {
-    // The writer refuses less than the fixed fields; here the rest is zeros.
+    // Writing rejects a payload shorter than the fixed fields; this check fills it with zeros.
     constexpr std::size_t largest = 1 << 16;
     if (format.size > largest)
         return;
@@ -260,12 +265,12 @@ void check_payload(const ue_format& format, std::string_view written, const std:
     bool fits = true;
     for (int i = 0; i < format.nr_fields; i++) {
         const ue_field& field = format.fields[i];
-        if (field.place != UE_PLACE_HERE)
+        if (field.storage != UE_STORED_INLINE)
             fits = fits && location_fits(format, field, payload);
     }
     const int result = ue_payload_check(&format, payload.data(), payload.size());
     require(fits ? result == 0 || result == 1 : result == -EFAULT,
-            "a payload passes if its locations lie in it", command);
+            "a payload is valid exactly if its locations are", command);
     payload.resize(payload.size() + (result == 1));
 
     for (int i = 0; fits && i < format.nr_fields; i++) {
@@ -273,13 +278,13 @@ void check_payload(const ue_format& format, std::string_view written, const std:
         const ue_span span = ue_field_span(&field, payload.data());
         const std::string_view type = ue_field_type(&format, &field);
         const auto names = [&](const char* part) { return type.find(part) != type.npos; };
-        // Of the common fields nothing is known.
+        // A span may begin in the common fields, which this payload does not have.
         const long start = std::max<long>(span.start, 0);
-        if (names("char") && (field.place != UE_PLACE_HERE || names("[")))
+        if (names("char") && (field.storage != UE_STORED_INLINE || names("[")))
             require(std::memchr(&payload[0] + start, 0, payload.size() - start),
-                    "the kernel finds the end of a text in its record", command);
+                    "a string ends inside the record", command);
         require(span.start >= -8 && span.start + span.size <= static_cast<s64>(payload.size()),
-                "a field's bytes lie in the record", command);
+                "a field's bytes are inside the record", command);
     }
 }
 

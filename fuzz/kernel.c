@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's functions that the pure parts call, in user space.
+ * User-space versions of the kernel functions that format.c and payload.c call.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static unsigned int digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
 }
 
-/* Takes the base's prefix from *text. */
+/* Returns the base of a number in C notation. Skips the prefix 0x. */
 static unsigned int find_base(const char **text)
 {
 	if ((*text)[0] != '0')

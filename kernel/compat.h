@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between kernel versions. No other file compares versions.
+ * Differences between kernel versions. No other file compares versions.
  */
 #ifndef UE_COMPAT_H
 #define UE_COMPAT_H
@@ -21,28 +21,29 @@
 #endif
 
 /*
- * Files of events in tracefs could outlive the event until all of them looked
- * whether it has gone, in 6.11. See event_files.c, which knows no way to mend
- * that since eventfs came.
+ * Before 6.11, using an open tracefs file of a removed event is a
+ * use-after-free in the kernel. event_files.c works around it up to 6.5. It
+ * can't do so for the eventfs of 6.6 and later.
  */
-#define UE_EVENT_FILES_DANGLE (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
+#define UE_KEEP_EVENT_FILES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
 	LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) && \
-	!defined(UE_EVENT_FILES_MAY_DANGLE)
-#error "Linux 6.6 to 6.10 use the memory of events that have gone; see README.md"
+	!defined(UE_EVENT_FILES_FIXED)
+#error "Linux 6.6 to 6.10 are not supported: they use freed memory of removed events; see Documentation/admin-guide.rst"
 #endif
 
 /**
- * ue_pin_may_fault() - does the kernel take faults in spite of FOLL_NOFAULT?
- * @mm: as below
- * @address: as below
+ * ue_pin_may_fault() - check if ue_pin_page() may fault despite FOLL_NOFAULT
+ * @mm: the program's address space, its mmap_lock held for reading
+ * @address: any address in the page
  *
- * Up to 6.5 it did in huge pages of hugetlbfs: follow_hugetlb_page() looked at
- * other flags only.
+ * Up to 6.5, follow_hugetlb_page() ignores that flag.
+ *
+ * Context: mmap_lock of @mm held for reading.
+ * Return: true if the kernel may handle a page fault for @address.
  */
-static inline bool ue_pin_may_fault(struct mm_struct *mm,
-				    unsigned long address)
+static inline bool ue_pin_may_fault(struct mm_struct *mm, unsigned long address)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 	struct vm_area_struct *area = vma_lookup(mm, address);
@@ -57,33 +58,35 @@ static inline bool ue_pin_may_fault(struct mm_struct *mm,
  * ue_pin_page() - pin one page of a program for writing
  * @mm: the program's address space, its mmap_lock held for reading
  * @address: any address in the page
- * @flags: FOLL_NOFAULT for a page that need not be waited for, or 0
- * @page: set to the pinned page, to be given back with unpin_user_page()
- * @locked: set to 0 when the mmap_lock is not held any more; NULL with
- *	FOLL_NOFAULT. Waits for the lock are killable.
+ * @flags: FOLL_NOFAULT to fail instead of handling a page fault, or 0
+ * @page: set to the pinned page, to be released with unpin_user_page()
+ * @locked: set to 0 if the function has released the mmap_lock; NULL with
+ *	FOLL_NOFAULT
  *
- * Return: 1, or an errno.
+ * Context: mmap_lock of @mm held for reading; without FOLL_NOFAULT it may
+ * sleep, killably while it waits for the lock.
+ * Return: 1, or a negative errno.
  */
 static inline long ue_pin_page(struct mm_struct *mm, unsigned long address,
 			       unsigned int flags, struct page **page,
 			       int *locked)
 {
 	flags |= FOLL_WRITE;
-	/* The array of areas went away in 6.5. */
+	/* 6.5 removed the array of vm_area_structs. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-	return pin_user_pages_remote(mm, address, 1, flags, page, NULL,
-				     locked);
+	return pin_user_pages_remote(mm, address, 1, flags, page, NULL, locked);
 #else
 	return pin_user_pages_remote(mm, address, 1, flags, page, locked);
 #endif
 }
 
 /**
- * ue_iter_iovec() - the parts of the program's memory that a writev() names
- * @iter: as the file's write_iter() got it
+ * ue_iter_iovec() - get the iovecs of a write
+ * @iter: as passed to the file's write_iter()
  *
- * Return: the first of @iter->nr_segs parts, none of them begun; NULL where it
- * is not made of such.
+ * Context: any.
+ * Return: the first of @iter->nr_segs iovecs, with nothing consumed; NULL if
+ * @iter has another form.
  */
 static inline const struct iovec *ue_iter_iovec(const struct iov_iter *iter)
 {
@@ -97,29 +100,30 @@ static inline const struct iovec *ue_iter_iovec(const struct iov_iter *iter)
 #endif
 }
 
-/* What fits into any sub-buffer: they are a page or more. */
-#define UE_RING_BUFFER_MIN_RECORD \
+/* A record of this size fits into any sub-buffer, which has at least a page. */
+#define UE_RECORD_MAX_IN_PAGE \
 	(PAGE_SIZE - sizeof(u64) - sizeof(local_t) - 2 * sizeof(u32))
 
 /**
- * ue_ring_buffer_max_record() - the largest record a ring buffer can hold
+ * ue_ring_buffer_max_record() - get the size of the largest possible record
  * @buffer: the ring buffer
  *
- * Return: bytes, the record's common fields included.
+ * Context: any.
+ * Return: bytes, including the record's common fields.
  */
 static inline size_t ue_ring_buffer_max_record(struct trace_buffer *buffer)
 {
-	/* Sub-buffers of more than a page came with 6.8. */
+	/* 6.8 introduced sub-buffers of more than a page. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
-	return UE_RING_BUFFER_MIN_RECORD;
+	return UE_RECORD_MAX_IN_PAGE;
 #else
 	return ring_buffer_max_event_size(buffer);
 #endif
 }
 
 /*
- * A table of sysctls ended with an empty entry up to 6.5; since 6.6 its size
- * is given, and since 6.11 an empty entry is refused.
+ * Up to 6.5 a table of sysctls ends with an empty entry. Since 6.6 the kernel
+ * gets the size of the table, and since 6.11 it refuses an empty entry.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 #define UE_SYSCTL_TABLE_END	{ }

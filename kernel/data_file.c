@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file user_events_data: checks what a program passes, in the order of
- * the ABI, and hands it on.
+ * The file user_events_data: checks the arguments of a program, in the order
+ * that the ABI defines, and calls the functions that do the work.
  */
 #include <linux/compat.h>
 #include <linux/fs.h>
@@ -14,7 +14,7 @@
 
 #include "compat.h"
 #include "data_file.h"
-#include "door.h"
+#include "debug_counter.h"
 #include "event.h"
 #include "format.h"
 #include "index_table.h"
@@ -22,14 +22,14 @@
 #include "registration.h"
 #include "registry.h"
 #include "scratch.h"
-#include "tally.h"
+#include "tracefs_file.h"
 
 /* Payloads up to this many bytes are copied to the stack. */
 #define UE_PAYLOAD_ON_STACK	1024
 
 /*
- * No recorder holds more: an ftrace sub-buffer is at most 256 pages. Larger
- * ones are refused before they are copied.
+ * No recorder holds a record of this size: an ftrace sub-buffer has at most
+ * 1 MiB. Larger payloads are refused before they are copied.
  */
 #define UE_PAYLOAD_LIMIT	SZ_1M
 
@@ -42,18 +42,18 @@ static int ue_data_open(struct inode *inode, struct file *file)
 	fmode_t positioned = file->f_mode & FMODE_PWRITE;
 	struct ue_data_file *data;
 
-	if (!ue_doors_are_open())
+	if (!ue_module_is_ready())
 		return -ENODEV;
 	data = kzalloc(sizeof(*data), GFP_KERNEL_ACCOUNT);
 	if (!data)
 		return -ENOMEM;
-	ue_tally(UE_TALLY_FILES, 1);
+	ue_debug_count(UE_COUNT_FILES, 1);
 	ue_index_table_init(&data->indexes);
 	file->private_data = data;
 
-	/* A file with a position lets one thread write at a time. */
+	/* Without a file position, threads can write in parallel. */
 	stream_open(inode, file);
-	/* pwrite() takes no position lock, and works as write() does. */
+	/* pwrite() keeps working, and does the same as write(). */
 	file->f_mode |= positioned;
 	return 0;
 }
@@ -63,14 +63,15 @@ static int ue_data_release(struct inode *inode, struct file *file)
 	struct ue_data_file *data = file->private_data;
 
 	ue_index_table_destroy(&data->indexes);
-	ue_tally(UE_TALLY_FILES, -1);
+	ue_debug_count(UE_COUNT_FILES, -1);
 	kfree(data);
 	return 0;
 }
 
 /*
- * The structures of the ioctls begin with their size, and may grow: what a
- * newer program adds must be zero.
+ * The structures of the ioctls begin with their size. A program may pass a
+ * larger structure of a later version, if the bytes that are unknown here are
+ * zero.
  */
 static int ue_copy_struct(void *to, size_t size, const void __user *from)
 {
@@ -118,8 +119,8 @@ static int ue_get_event(const struct user_reg *reg, struct ue_event **event)
 }
 
 /*
- * The program is told its index before the index is given out, so that there
- * is nothing to take back when it can't be told.
+ * Writes the index to the program's memory before assigning it, so that the
+ * index need not be taken back if the write fails.
  */
 static int ue_give_index(struct ue_data_file *data, struct ue_event *event,
 			 u32 __user *write_index)
@@ -131,7 +132,7 @@ static int ue_give_index(struct ue_data_file *data, struct ue_event *event,
 		index = ue_index_peek(&data->indexes, event);
 		if (put_user(index, write_index))
 			return -EFAULT;
-		err = ue_index_claim(&data->indexes, event, index);
+		err = ue_index_assign(&data->indexes, event, index);
 	} while (err == -EAGAIN);
 	return err;
 }
@@ -140,20 +141,20 @@ static int ue_register_event(struct ue_data_file *data, struct ue_event *event,
 			     const struct user_reg *reg,
 			     u32 __user *write_index)
 {
-	const struct ue_user_bit word = {
+	const struct ue_user_bit bit = {
 		.address = reg->enable_addr,
-		.bit = reg->enable_bit,
+		.nr = reg->enable_bit,
 		.size = reg->enable_size,
 	};
 	u64 id;
 	int err;
 
-	err = ue_register(event, &word, &id);
+	err = ue_register(event, &bit, &id);
 	if (err)
 		return err;
 	err = ue_give_index(data, event, write_index);
 	if (err)
-		ue_register_undo(&word, id);
+		ue_register_undo(&bit, id);
 	return err;
 }
 
@@ -229,8 +230,8 @@ static long ue_data_ioctl(struct file *file, unsigned int number,
 
 #ifdef CONFIG_COMPAT
 /*
- * The numbers carry the size of a pointer, a 32-bit program's of its own; all
- * that its structures hold is as wide as in others.
+ * The ioctl numbers contain the size of a pointer, so those of 32-bit programs
+ * differ. The structures are the same.
  */
 static long ue_data_compat_ioctl(struct file *file, unsigned int number,
 				 unsigned long argument)
@@ -244,9 +245,9 @@ static long ue_data_compat_ioctl(struct file *file, unsigned int number,
 #endif
 
 /*
- * A payload comes from @parts of the program's memory, or where these are NULL
- * from the iov_iter @from. The parts may have more than @size bytes, where an
- * iov_iter was cut short.
+ * Copies a payload from @parts of the program's memory, or if @parts is NULL,
+ * from the iov_iter @from. The parts may have more than @size bytes, if the
+ * kernel has truncated the iov_iter.
  */
 static __always_inline int ue_fetch_payload(void *to,
 					    const struct iovec *parts,
@@ -266,10 +267,13 @@ static __always_inline int ue_fetch_payload(void *to,
 	return 0;
 }
 
-/* The room for a payload and a NUL behind it. */
-#define UE_DATA_ROOM(size)	UE_RECORD_ROOM((size) + 1)
+/* The memory, in bytes, for recording a payload and a NUL after it. */
+#define UE_WRITE_BUFFER_SIZE(size)	UE_RECORD_BUFFER_SIZE((size) + 1)
 
-/* Copies the payload, once, and hands it on. @record has room for it. */
+/*
+ * Copies the payload once and records the copy, so that the program can't
+ * change it after the check. @record has UE_WRITE_BUFFER_SIZE(@size) bytes.
+ */
 static __always_inline int ue_record_from(struct ue_event *event, void *record,
 					  const struct iovec *parts,
 					  struct iov_iter *from, size_t size)
@@ -297,20 +301,19 @@ static noinline int ue_record_large(struct ue_event *event,
 
 	if (size > UE_PAYLOAD_LIMIT)
 		return -E2BIG;
-	record = ue_scratch_get(UE_DATA_ROOM(size));
+	record = ue_scratch_get(UE_WRITE_BUFFER_SIZE(size));
 	if (!record)
 		return -ENOMEM;
 	err = ue_record_from(event, record, parts, from, size);
-	ue_scratch_put(record, UE_DATA_ROOM(size));
+	ue_scratch_put(record, UE_WRITE_BUFFER_SIZE(size));
 	return err;
 }
 
 static __always_inline int ue_record_small(struct ue_event *event,
 					   const struct iovec *parts,
-					   struct iov_iter *from,
-					   size_t size)
+					   struct iov_iter *from, size_t size)
 {
-	u64 record[DIV_ROUND_UP(UE_DATA_ROOM(UE_PAYLOAD_ON_STACK),
+	u64 record[DIV_ROUND_UP(UE_WRITE_BUFFER_SIZE(UE_PAYLOAD_ON_STACK),
 				sizeof(u64))] __uninitialized;
 
 	return ue_record_from(event, record, parts, from, size);
@@ -348,7 +351,7 @@ static ssize_t ue_data_write_iter(struct kiocb *kiocb, struct iov_iter *from)
 	size_t count = iov_iter_count(from);
 	s32 index;
 
-	/* What programs do: the index in a part of its own. */
+	/* The usual case: the first part is the index alone. */
 	if (likely(parts && parts->iov_len == sizeof(index) &&
 		   count >= sizeof(index))) {
 		if (get_user(index, (s32 __user *)parts->iov_base))
@@ -363,7 +366,7 @@ static ssize_t ue_data_write_iter(struct kiocb *kiocb, struct iov_iter *from)
 			      count - sizeof(index));
 }
 
-/* write() takes a shorter way to this than to ue_data_write_iter(). */
+/* write() calls this with less overhead than ue_data_write_iter(). */
 static ssize_t ue_data_write(struct file *file, const char __user *buffer,
 			     size_t count, loff_t *position)
 {
@@ -391,7 +394,7 @@ static const struct file_operations ue_data_operations = {
 
 int ue_data_file_init(void)
 {
-	return ue_door_create("user_events_data", 0640, &ue_data_operations);
+	return ue_tracefs_file_create("user_events_data", 0640, &ue_data_operations);
 }
 
 void ue_data_file_exit(void)

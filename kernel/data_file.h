@@ -5,8 +5,21 @@
 #ifndef UE_DATA_FILE_H
 #define UE_DATA_FILE_H
 
-/* Return: 0, or -ENODEV when tracefs does not take the file. */
+/**
+ * ue_data_file_init() - create the file
+ *
+ * ue_tracefs_files_remove() removes it.
+ *
+ * Context: module init; may sleep.
+ * Return: 0, or -ENODEV if tracefs can't create the file.
+ */
 int ue_data_file_init(void);
+
+/**
+ * ue_data_file_exit() - free memory that the file's functions keep
+ *
+ * Context: module exit, after ue_tracefs_files_remove().
+ */
 void ue_data_file_exit(void);
 
 #endif /* UE_DATA_FILE_H */

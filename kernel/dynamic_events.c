@@ -2,21 +2,21 @@
 /*
  * User events in the kernel's file dynamic_events.
  *
- * The kernel keeps one list of all dynamic events, which our events are on
- * while the registry has them. It calls @create with dyn_event_ops_mutex held
- * and the other operations with event_mutex held.
+ * The kernel keeps a list of all dynamic events. User events are in this list
+ * while they are in the registry. The kernel calls @create with
+ * dyn_event_ops_mutex held, and the other operations with event_mutex held.
  */
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <uapi/linux/user_events.h>
 
-#include "door.h"
 #include "dynamic_events.h"
 #include "event.h"
 #include "format.h"
 #include "kernel_symbols.h"
 #include "registry.h"
+#include "tracefs_file.h"
 
 static struct ue_event *ue_from_dynamic(struct dyn_event *dynamic)
 {
@@ -30,8 +30,7 @@ static int ue_dynamic_create(const char *raw_command)
 	struct ue_event *event;
 	int err;
 
-	if (!strstarts(command, USER_EVENTS_PREFIX) ||
-	    !ue_doors_are_open())
+	if (!strstarts(command, USER_EVENTS_PREFIX) || !ue_module_is_ready())
 		return -ECANCELED;
 	command += strlen(USER_EVENTS_PREFIX);
 	if (strstarts(command, USER_EVENTS_SYSTEM "/"))
@@ -67,29 +66,21 @@ static int ue_dynamic_free(struct dyn_event *dynamic)
 	return ue_registry_remove_event(ue_from_dynamic(dynamic));
 }
 
-/* Are the words of @argv the fields of @format? */
+/* Return: whether the words of @argv are the fields of @format. */
 static bool ue_match_fields(const struct ue_format *format, int argc,
 			    const char **argv)
 {
-	/* Of any name: fields alone are compared. */
-	static const char name[] = "e";
-	size_t size = sizeof(name);
+	/* Any name will do: ue_format_equal() compares only fields. */
+	char *command = kstrdup("e", GFP_KERNEL), *shorter;
 	struct ue_format *asked;
-	char *command;
 	bool equal = false;
 
-	for (int i = 0; i < argc; i++)
-		size += strlen(argv[i]) + 1;
-	command = kmalloc(size, GFP_KERNEL);
-	if (!command)
-		return false;
-
-	strscpy(command, name, size);
-	for (int i = 0; i < argc; i++) {
-		strlcat(command, " ", size);
-		strlcat(command, argv[i], size);
+	for (int i = 0; i < argc && command; i++) {
+		shorter = command;
+		command = kasprintf(GFP_KERNEL, "%s %s", shorter, argv[i]);
+		kfree(shorter);
 	}
-	if (!ue_format_parse(command, &asked)) {
+	if (command && !ue_format_parse(command, &asked)) {
 		equal = ue_format_equal(format, asked);
 		kfree(asked);
 	}
@@ -98,9 +89,9 @@ static bool ue_match_fields(const struct ue_format *format, int argc,
 }
 
 /*
- * A name is the registered one, which may mean several formats, or the
- * tracepoint's; no name after a system means all of it, as for the kernel's
- * own kinds of dynamic events.
+ * @name is the name of a command, which may have several formats, or that of a
+ * tracepoint. An empty @name matches all events of @system, as it does for
+ * the kernel's own dynamic events.
  */
 static bool ue_dynamic_match(const char *system, const char *name, int argc,
 			     const char **argv, struct dyn_event *dynamic)
@@ -153,9 +144,10 @@ int ue_dynamic_events_init(void)
 }
 
 /*
- * Event probes on an event have pointers to its fields, and find another of the
- * same name later. Those that are enabled record the event, and the module is not
- * unloaded.
+ * Deletes the event probes on an event. A probe has pointers to the fields of
+ * its event, and would later find another event of the same name. All of these
+ * probes are disabled: an enabled one is a user of the event through its
+ * instance, which keeps the module loaded.
  */
 static void ue_remove_probes(const struct ue_event *event)
 {
@@ -172,7 +164,7 @@ static void ue_remove_probes(const struct ue_event *event)
 	kfree(attached);
 }
 
-/* With event_mutex held, so that it stays. */
+/* Called with event_mutex held, which keeps the event. */
 static struct ue_event *ue_dynamic_next(unsigned long *serial)
 {
 	struct ue_event *event;
@@ -184,9 +176,10 @@ static struct ue_event *ue_dynamic_next(unsigned long *serial)
 }
 
 /*
- * The kernel has no way to unregister operations: they are unlinked. After
- * that nobody creates; who reads or deletes does so with event_mutex held,
- * and finds our events on the list no more.
+ * The kernel has no function to unregister operations, so they are removed from
+ * its list. Afterwards no task can call @create. Tasks call the other
+ * operations with event_mutex held and only for events in the list, from which
+ * all user events are removed here.
  */
 void ue_dynamic_events_exit(void)
 {

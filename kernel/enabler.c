@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sets of enablers: find, insert, erase.
+ * Sets of enablers, as red-black trees by address and number of the bit.
  */
+#include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "debug_counter.h"
 #include "enabler.h"
 #include "event.h"
-#include "tally.h"
 
-/* So many are made, copied or freed before others have their turn. */
+/* How many to create, copy or free before other tasks may run. */
 #define UE_ENABLERS_AT_ONCE	1024
 
-/* Protects all enablers, sets of them and address spaces; see enabler.h. */
 DEFINE_MUTEX(ue_enabler_mutex);
 
-static struct ue_enabler *ue_enabler_create(gfp_t gfp)
+struct ue_enabler *ue_enabler_create(gfp_t gfp)
 {
 	struct ue_enabler *enabler = kzalloc(sizeof(*enabler), gfp);
 
 	if (enabler)
-		ue_tally(UE_TALLY_ENABLERS, 1);
+		ue_debug_count(UE_COUNT_ENABLERS, 1);
 	return enabler;
 }
 
-static void ue_enabler_free(struct ue_enabler *enabler)
+void ue_enabler_free(struct ue_enabler *enabler)
 {
-	ue_tally(UE_TALLY_ENABLERS, -1);
+	ue_debug_count(UE_COUNT_ENABLERS, -1);
 	kfree(enabler);
 }
 
@@ -35,14 +35,14 @@ struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
 	struct ue_enabler_set *set = kzalloc(sizeof(*set), gfp);
 
 	if (set) {
-		ue_tally(UE_TALLY_SETS, 1);
+		ue_debug_count(UE_COUNT_SETS, 1);
 		set->enablers = RB_ROOT;
-		atomic_set(&set->shares, 1);
+		atomic_set(&set->references, 1);
 	}
 	return set;
 }
 
-/* Now and then others have a turn: there may be very many. */
+/* There may be very many: lets other tasks have the mutex now and then. */
 static void ue_enabler_yield(unsigned int nr)
 {
 	if (nr % UE_ENABLERS_AT_ONCE)
@@ -63,15 +63,36 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 		list_del(&enabler->of_event);
 		ue_event_put_later(enabler->event);
 		ue_enabler_free(enabler);
-		/* Others find the rest by their events alone. */
+		/* The rest can be found through events, but has no address space. */
 		ue_enabler_yield(++nr);
 	}
-	ue_tally(UE_TALLY_SETS, -1);
+	ue_debug_count(UE_COUNT_SETS, -1);
 	kfree(set);
 }
 
-/* Others have a turn. Return: false for who is being killed, and may fail. */
-static bool ue_enablers_go_on(unsigned int nr, gfp_t gfp)
+void ue_enabler_set_put_locked(struct ue_enabler_set *set)
+{
+	bool had_enablers;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (!atomic_dec_and_test(&set->references))
+		return;
+	had_enablers = set->nr;
+	ue_enabler_set_free(set);
+	/* Last: after this, unloading may begin and remove the events. */
+	if (had_enablers)
+		module_put(THIS_MODULE);
+}
+
+void ue_enabler_set_put(struct ue_enabler_set *set)
+{
+	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_set_put_locked(set);
+	mutex_unlock(&ue_enabler_mutex);
+}
+
+/* Return: false if the current task was killed, and @gfp allows failure. */
+static bool ue_enablers_continue(unsigned int nr, gfp_t gfp)
 {
 	if (nr % UE_ENABLERS_AT_ONCE)
 		return true;
@@ -81,20 +102,20 @@ static bool ue_enablers_go_on(unsigned int nr, gfp_t gfp)
 
 int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp)
 {
-	LIST_HEAD(made);
+	LIST_HEAD(created);
 
 	while (nr--) {
 		struct ue_enabler *enabler = NULL;
 
-		if (ue_enablers_go_on(nr, gfp))
+		if (ue_enablers_continue(nr, gfp))
 			enabler = ue_enabler_create(gfp);
 		if (!enabler) {
-			ue_enablers_free(&made);
+			ue_enablers_free(&created);
 			return -ENOMEM;
 		}
-		list_add(&enabler->of_event, &made);
+		list_add(&enabler->of_event, &created);
 	}
-	list_splice(&made, list);
+	list_splice(&created, list);
 	return 0;
 }
 
@@ -111,23 +132,23 @@ void ue_enablers_free(struct list_head *list)
 	INIT_LIST_HEAD(list);
 }
 
-static int ue_compare_key(unsigned long address, int bit,
+static int ue_compare_key(unsigned long address, int nr,
 			  const struct ue_enabler *enabler)
 {
-	if (address != enabler->word.address)
-		return address < enabler->word.address ? -1 : 1;
-	return bit - enabler->word.bit;
+	if (address != enabler->bit.address)
+		return address < enabler->bit.address ? -1 : 1;
+	return nr - enabler->bit.nr;
 }
 
 struct ue_enabler *ue_enabler_find(const struct ue_enabler_set *set,
-				   unsigned long address, u8 bit)
+				   unsigned long address, u8 nr)
 {
 	struct rb_node *node = set->enablers.rb_node;
 
 	while (node) {
 		struct ue_enabler *enabler =
 			rb_entry(node, struct ue_enabler, in_set);
-		int order = ue_compare_key(address, bit, enabler);
+		int order = ue_compare_key(address, nr, enabler);
 
 		if (!order)
 			return enabler;
@@ -137,7 +158,7 @@ struct ue_enabler *ue_enabler_find(const struct ue_enabler_set *set,
 }
 
 struct ue_enabler *ue_enabler_after(const struct ue_enabler_set *set,
-				    unsigned long address, int bit)
+				    unsigned long address, int nr)
 {
 	struct rb_node *node = set->enablers.rb_node;
 	struct ue_enabler *after = NULL;
@@ -146,7 +167,7 @@ struct ue_enabler *ue_enabler_after(const struct ue_enabler_set *set,
 		struct ue_enabler *enabler =
 			rb_entry(node, struct ue_enabler, in_set);
 
-		if (ue_compare_key(address, bit, enabler) < 0) {
+		if (ue_compare_key(address, nr, enabler) < 0) {
 			after = enabler;
 			node = node->rb_left;
 		} else {
@@ -157,7 +178,7 @@ struct ue_enabler *ue_enabler_after(const struct ue_enabler_set *set,
 }
 
 int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
-		      const struct ue_user_bit *word, struct ue_event *event,
+		      const struct ue_user_bit *bit, struct ue_event *event,
 		      u64 id)
 {
 	struct rb_node **link = &set->enablers.rb_node, *parent = NULL;
@@ -166,7 +187,7 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	while (*link) {
 		struct ue_enabler *other =
 			rb_entry(*link, struct ue_enabler, in_set);
-		int order = ue_compare_key(word->address, word->bit, other);
+		int order = ue_compare_key(bit->address, bit->nr, other);
 
 		if (!order)
 			return -EADDRINUSE;
@@ -178,7 +199,7 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	set->nr++;
 
 	ue_event_get(event);
-	enabler->word = *word;
+	enabler->bit = *bit;
 	enabler->event = event;
 	enabler->set = set;
 	enabler->id = id;
@@ -186,7 +207,7 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	return 0;
 }
 
-/* As many of @blank as there are in @from are put into @to. */
+/* Inserts a copy of each enabler of @from into @to; takes them from @blank. */
 static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 				      const struct ue_enabler_set *from,
 				      struct list_head *blank)
@@ -201,7 +222,7 @@ static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 			list_first_entry(blank, struct ue_enabler, of_event);
 
 		list_del(&copy->of_event);
-		ue_enabler_insert(to, copy, &enabler->word, enabler->event,
+		ue_enabler_insert(to, copy, &enabler->bit, enabler->event,
 				  enabler->id);
 		ue_enabler_yield(to->nr);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Enablers, the words that follow an event's state, and sets of them.
+ * Enablers (registrations of enable bits), and sets of them.
  *
- * An address space has one set; address spaces may share one. Everything
- * here is protected by ue_enabler_mutex, whose holders wait for no program.
+ * An address space has one set, which it may share with others after a fork.
+ * ue_enabler_mutex protects everything here; its holders wait for no program.
  */
 #ifndef UE_ENABLER_H
 #define UE_ENABLER_H
@@ -13,27 +13,28 @@
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
 
-#include "user_word.h"
+#include "user_bit.h"
 
 struct ue_event;
 
 /*
- * Taken inside mmap_lock and event_mutex; inside it only the lock of an address
- * space, and by trying an mmap_lock.
+ * Taken inside the mmap_lock and event_mutex. Its holders take the lock of an
+ * address space, and an mmap_lock by trylock, but no other lock.
  */
 extern struct mutex ue_enabler_mutex;
 
 /**
  * struct ue_enabler - one registration
- * @word: the bit that follows the event's state
- * @event: the event, of which the enabler is a user
- * @set: the set it belongs to
- * @id: of the registration, and of its copies in other sets; no other has it
- * @in_set: its place there, by address and bit
- * @of_event: its place among the event's enablers
+ * @bit: the enable bit
+ * @event: the event that the bit follows; the enabler is a user of it
+ * @set: the set that owns the enabler
+ * @id: of the registration and its copies in other sets; no other one ever has
+ *	it
+ * @in_set: node in @set, by address and number of the bit
+ * @of_event: node in @event->enablers
  */
 struct ue_enabler {
-	struct ue_user_bit word;
+	struct ue_user_bit bit;
 	struct ue_event *event;
 	struct ue_enabler_set *set;
 	u64 id;
@@ -42,110 +43,158 @@ struct ue_enabler {
 };
 
 /**
- * struct ue_enabler_set - what an address space has registered
- * @enablers: by address and bit
+ * struct ue_enabler_set - the enablers of an address space
+ * @enablers: by address and number of the bit
  * @nr: how many
- * @shares: how many address spaces have the set, those included that are just
- *	being forked; rises without ue_enabler_mutex, see process.c
+ * @references: of address spaces, fork snapshots, inherited sets, and copying
+ *	in progress; fork_snapshot.c changes it without ue_enabler_mutex
  * @changes: counts changes of state of any of its events; read without the
  *	mutex
- * @writes_left: how many bits are still written at once, while a change is
- *	spread; see registration.c
- * @processes: the struct ue_process that have the set
+ * @writes_left: during an update, one more than the bits that may still be
+ *	written directly; 0 once every address space of the set has a worker
+ * @mms: the address spaces (struct ue_mm) that have the set
  */
 struct ue_enabler_set {
 	struct rb_root enablers;
 	unsigned int nr;
-	atomic_t shares;
+	atomic_t references;
 	unsigned int changes;
 	unsigned int writes_left;
-	struct hlist_head processes;
+	struct hlist_head mms;
 };
 
-/* Return: a set of one share without enablers, or NULL. */
+/**
+ * ue_enabler_create() - create an enabler that is in no set
+ * @gfp: how to allocate
+ *
+ * Context: depends on @gfp.
+ * Return: the enabler, or NULL if memory is short.
+ */
+struct ue_enabler *ue_enabler_create(gfp_t gfp);
+
+/**
+ * ue_enabler_free() - free an enabler that is in no set
+ * @enabler: the enabler
+ *
+ * Context: any.
+ */
+void ue_enabler_free(struct ue_enabler *enabler);
+
+/**
+ * ue_enabler_set_create() - create an empty set with one reference
+ * @gfp: how to allocate
+ *
+ * Context: depends on @gfp.
+ * Return: the set, or NULL if memory is short.
+ */
 struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp);
 
 /**
- * ue_enabler_set_free() - free a set that no address space has any more
- * @set: the set; its enablers go with it, and cease to use their events
+ * ue_enabler_set_put_locked() - drop a reference to a set
+ * @set: freed with its enablers if this was the last reference
  *
- * Context: ue_enabler_mutex held, which is dropped now and then.
+ * A set with enablers holds a reference to the module, which is dropped as
+ * well.
+ *
+ * Context: ue_enabler_mutex held, which may be released and retaken.
+ */
+void ue_enabler_set_put_locked(struct ue_enabler_set *set);
+
+/**
+ * ue_enabler_set_put() - drop a reference to a set
+ * @set: as for ue_enabler_set_put_locked()
+ *
+ * Context: may sleep; ue_enabler_mutex not held.
+ */
+void ue_enabler_set_put(struct ue_enabler_set *set);
+
+/**
+ * ue_enabler_set_free() - free a set that no other task can find
+ * @set: the set; its enablers are freed too, and stop using their events
+ *
+ * Context: ue_enabler_mutex held, which may be released and retaken.
  */
 void ue_enabler_set_free(struct ue_enabler_set *set);
 
 /**
- * ue_enablers_create() - make enablers that are in no set
+ * ue_enablers_create() - create enablers that are in no set
  * @list: they are added here, by @of_event
  * @nr: how many
- * @gfp: how to get memory
+ * @gfp: how to allocate
  *
  * Context: may sleep.
- * Return: 0; -ENOMEM, with none added, also when the current task is being killed.
+ * Return: 0; -ENOMEM with none added, also if the current task was killed.
  */
 int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp);
 
-/* ue_enablers_free() - free enablers that are in no set. May sleep. */
+/**
+ * ue_enablers_free() - free enablers that are in no set
+ * @list: the enablers, by @of_event
+ *
+ * Context: may sleep.
+ */
 void ue_enablers_free(struct list_head *list);
 
 /**
- * ue_enabler_set_copy() - make another set with all enablers of one
- * @set: the set, which nobody changes meanwhile: the caller has a share of it, and
- *	somebody else has one
- * @gfp: how to get memory
+ * ue_enabler_set_copy() - create another set with the same registrations
+ * @set: the set; does not change, as it has the caller's and another reference
+ * @gfp: how to allocate
  *
- * Context: may sleep; ue_enabler_mutex not held, is taken and dropped now and then.
- * Return: a set of one share; NULL without memory, or when the current task is
- * being killed, but with __GFP_NOFAIL.
+ * Context: may sleep; takes and releases ue_enabler_mutex.
+ * Return: a set with one reference; NULL if memory is short. Without
+ * __GFP_NOFAIL also NULL if the current task was killed.
  */
 struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
 					   gfp_t gfp);
 
 /**
- * ue_enabler_insert() - put an enabler into a set
- * @set: the set; owns the enabler from a success on
+ * ue_enabler_insert() - insert an enabler into a set
+ * @set: the set; owns the enabler after a success
  * @enabler: the enabler
- * @word: the bit
+ * @bit: the enable bit
  * @event: the event to follow; the enabler becomes a user of it
  * @id: of the registration
  *
- * Context: ue_enabler_mutex held.
- * Return: 0, or -EADDRINUSE when the set has its address and bit.
+ * Context: ue_enabler_mutex held. The set has one reference, and the lock of
+ * its address space, if any, is held.
+ * Return: 0, or -EADDRINUSE if the set has the address and number of the bit.
  */
 int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
-		      const struct ue_user_bit *word, struct ue_event *event,
+		      const struct ue_user_bit *bit, struct ue_event *event,
 		      u64 id);
 
 /**
- * ue_enabler_erase() - take an enabler out of its set and free it
+ * ue_enabler_erase() - remove an enabler from its set and free it
  * @enabler: the enabler
  *
- * Context: ue_enabler_mutex held.
- * Return: its event, of which the caller is now the user in its place.
+ * Context: as ue_enabler_insert().
+ * Return: its event; the caller is now the user in place of the enabler.
  */
 struct ue_event *ue_enabler_erase(struct ue_enabler *enabler);
 
 /**
- * ue_enabler_find() - the enabler of an address and bit
+ * ue_enabler_find() - find the enabler of a bit
  * @set: the set
- * @address: of the word
- * @bit: of the word
+ * @address: of the word that holds the bit
+ * @nr: number of the bit
  *
  * Context: ue_enabler_mutex held.
  * Return: the enabler, or NULL.
  */
 struct ue_enabler *ue_enabler_find(const struct ue_enabler_set *set,
-				   unsigned long address, u8 bit);
+				   unsigned long address, u8 nr);
 
 /**
- * ue_enabler_after() - the enabler that follows an address and bit
+ * ue_enabler_after() - find the next enabler after a bit
  * @set: the set
- * @address: of a word, registered or not; 0 to begin
- * @bit: of the word; -1 to begin
+ * @address: of the word; 0 for the first enabler. The bit need not be
+ *	registered.
+ * @nr: number of the bit; -1 for the first enabler
  *
  * Context: ue_enabler_mutex held.
- * Return: the one with the next higher bit or address; NULL after the last.
+ * Return: the enabler with the next higher number or address, or NULL.
  */
 struct ue_enabler *ue_enabler_after(const struct ue_enabler_set *set,
-				    unsigned long address, int bit);
+				    unsigned long address, int nr);
 
 #endif /* UE_ENABLER_H */

@@ -1,53 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One event: its references, its trace_event_call, how it comes and goes.
+ * One event: its users, its references, its recorders, and the callbacks of
+ * its trace_event_call.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include <linux/cred.h>
 #include <linux/module.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "debug_counter.h"
 #include "event.h"
-#include "event_files.h"
 #include "format.h"
 #include "kernel_symbols.h"
 #include "print.h"
-#include "retired.h"
-#include "tally.h"
 
-/* What @users of an event is once it has been taken away. */
-#define UE_EVENT_GONE	(LONG_MIN / 2)
+/* Events that may have lost their last user, with a reference for each. */
+static LLIST_HEAD(ue_events_to_check);
 
-static LLIST_HEAD(ue_later);
-
-/*
- * Directories of tracefs are made and removed as the kernel, not as the
- * program, which may have been given the file and no access to tracefs.
- */
-static struct cred *ue_kernel_cred;
-
-static void ue_events_put_later(struct work_struct *work)
+static void ue_events_check_unused(struct work_struct *work)
 {
 	struct ue_event *event, *next;
 
-	llist_for_each_entry_safe(event, next, llist_del_all(&ue_later),
-				  later) {
+	llist_for_each_entry_safe(event, next,
+				  llist_del_all(&ue_events_to_check),
+				  check_node) {
 		/*
-		 * From here on it may be queued again: who is the last user
-		 * after this sees it, and who was it before is seen.
+		 * Clear the flag before calling the owner. If the last user
+		 * puts the event after this, ue_event_put_later() queues it
+		 * again. If the user did so before, the owner finds no users.
 		 */
-		atomic_xchg(&event->later_queued, 0);
+		atomic_xchg(&event->check_queued, 0);
 		mutex_lock(ue_event_mutex);
-		event->owner->idle(event);
+		event->owner->unused(event);
 		mutex_unlock(ue_event_mutex);
-		ue_event_free(event);
+		ue_event_unref(event);
 	}
 }
 
-static DECLARE_WORK(ue_later_work, ue_events_put_later);
+static DECLARE_WORK(ue_check_work, ue_events_check_unused);
+
+void ue_events_flush(void)
+{
+	flush_work(&ue_check_work);
+}
 
 bool ue_event_tryget(struct ue_event *event)
 {
@@ -55,8 +50,8 @@ bool ue_event_tryget(struct ue_event *event)
 }
 
 /*
- * The count reaches zero with event_mutex held, so that nobody can have taken
- * the event away by the time the owner is told.
+ * The count reaches zero with event_mutex held, so that no other task can
+ * remove the event before the owner is called.
  */
 void ue_event_put(struct ue_event *event)
 {
@@ -64,33 +59,48 @@ void ue_event_put(struct ue_event *event)
 		return;
 	mutex_lock(ue_event_mutex);
 	if (atomic_long_dec_and_test(&event->users))
-		event->owner->idle(event);
+		event->owner->unused(event);
 	mutex_unlock(ue_event_mutex);
 }
 
 /*
- * Here the count reaches zero without it, and another who puts the last
- * reference or deletes may take the event away at once: RCU keeps the memory
- * until a reference of our own does, or there is nothing left to do.
+ * The count may reach zero here, and another task may then remove the event at
+ * once. RCU keeps the memory until this function has a reference. If the last
+ * reference was put before that, the event is removed already.
  */
 void ue_event_put_later(struct ue_event *event)
 {
 	rcu_read_lock();
 	if (atomic_long_dec_and_test(&event->users) &&
 	    refcount_inc_not_zero(&event->references)) {
-		if (!atomic_xchg(&event->later_queued, 1)) {
-			llist_add(&event->later, &ue_later);
-			schedule_work(&ue_later_work);
+		if (!atomic_xchg(&event->check_queued, 1)) {
+			llist_add(&event->check_node, &ue_events_to_check);
+			schedule_work(&ue_check_work);
 		} else {
-			/* The list has one, unless it has just been worked off. */
-			ue_event_free(event);
+			/* The work item has yet to clear the flag. */
+			ue_event_unref(event);
 		}
 	}
 	rcu_read_unlock();
 }
 
-static int ue_event_attach(struct ue_event *event, enum ue_recorder_kind kind,
-			   struct trace_event_file *file)
+bool ue_event_claim(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	if (atomic_read(&event->call.refcnt))
+		return false;
+	return !atomic_long_cmpxchg(&event->users, 0, UE_EVENT_UNAVAILABLE);
+}
+
+void ue_event_unclaim(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	atomic_long_set(&event->users, 0);
+}
+
+static int ue_event_add_recorder(struct ue_event *event,
+				 enum ue_recorder_kind kind,
+				 struct trace_event_file *file)
 {
 	bool first = !ue_event_enabled(event);
 	int err;
@@ -105,21 +115,26 @@ static int ue_event_attach(struct ue_event *event, enum ue_recorder_kind kind,
 	}
 	ue_event_get(event);
 	if (kind == UE_RECORDER_FTRACE)
-		event->recorded = true;
+		event->ever_enabled = true;
 	if (first)
-		event->owner->recorded(event);
+		event->owner->enabled_changed(event);
 	return 0;
 }
 
-/* Unloading takes event_mutex, so that it waits for the end of this. */
-static void ue_event_detach(struct ue_event *event, enum ue_recorder_kind kind,
-			    struct trace_event_file *file)
+/*
+ * After module_put() the module can be unloaded. Its exit function takes
+ * event_mutex, which the caller holds, and so waits for the caller.
+ */
+static int ue_event_remove_recorder(struct ue_event *event,
+				    enum ue_recorder_kind kind,
+				    struct trace_event_file *file)
 {
 	ue_recorder_remove(&event->recorders, kind, file);
 	if (!ue_event_enabled(event))
-		event->owner->recorded(event);
+		event->owner->enabled_changed(event);
 	ue_event_put_later(event);
 	module_put(THIS_MODULE);
+	return 0;
 }
 
 /* Called by the kernel's tracing, with event_mutex held. */
@@ -130,15 +145,13 @@ static int ue_event_reg(struct trace_event_call *call, enum trace_reg type,
 
 	switch (type) {
 	case TRACE_REG_REGISTER:
-		return ue_event_attach(event, UE_RECORDER_FTRACE, data);
+		return ue_event_add_recorder(event, UE_RECORDER_FTRACE, data);
 	case TRACE_REG_UNREGISTER:
-		ue_event_detach(event, UE_RECORDER_FTRACE, data);
-		return 0;
+		return ue_event_remove_recorder(event, UE_RECORDER_FTRACE, data);
 	case TRACE_REG_PERF_REGISTER:
-		return ue_event_attach(event, UE_RECORDER_PERF, NULL);
+		return ue_event_add_recorder(event, UE_RECORDER_PERF, NULL);
 	case TRACE_REG_PERF_UNREGISTER:
-		ue_event_detach(event, UE_RECORDER_PERF, NULL);
-		return 0;
+		return ue_event_remove_recorder(event, UE_RECORDER_PERF, NULL);
 	default:
 		return 0;
 	}
@@ -149,48 +162,63 @@ static int ue_event_raw_init(struct trace_event_call *call)
 	return register_trace_event(&call->event) ? 0 : -ENODEV;
 }
 
-/* What kmalloc() gives for an event, and how much of that is room. */
-#define UE_EVENT_BYTES	roundup_pow_of_two(sizeof(struct ue_event))
-#define UE_EVENT_ROOM	(UE_EVENT_BYTES - offsetof(struct ue_event, room))
-
-/*
- * Has the event own memory from kmalloc(): what is small moves into its own.
- * Return: where it is now.
- */
-static void *ue_event_take(struct ue_event *event, void *memory, size_t size)
+/* Called by tracing, with trace_event_sem or a raw spinlock held. */
+static enum print_line_t ue_event_print(struct trace_iterator *iter, int flags,
+					struct trace_event *trace_event)
 {
-	void *place = (void *)event->room + event->room_used;
+	const struct ue_event *event =
+		container_of(trace_event, struct ue_event, call.event);
 
-	if (size > UE_EVENT_ROOM - event->room_used)
-		return memory;
-	event->room_used += ALIGN(size, sizeof(*event->room));
-	memcpy(place, memory, size);
-	kfree(memory);
-	return place;
+	return ue_print_record(iter, ue_event_name(event), event->format);
 }
 
-static void ue_event_drop(const struct ue_event *event, const void *memory)
+static struct trace_event_functions ue_event_functions = {
+	.trace = ue_event_print,
+};
+
+/* How much kmalloc() returns for an event, and the part that is @inline_data. */
+#define UE_EVENT_BYTES	roundup_pow_of_two(sizeof(struct ue_event))
+#define UE_EVENT_INLINE_SIZE \
+	(UE_EVENT_BYTES - offsetof(struct ue_event, inline_data))
+
+/*
+ * Moves @memory, from kmalloc(), into the event if it fits there.
+ * Return: where it is now.
+ */
+static void *ue_event_move_inline(struct ue_event *event, void *memory,
+				  size_t size)
+{
+	void *copy = (void *)event->inline_data + event->inline_used;
+
+	if (size > UE_EVENT_INLINE_SIZE - event->inline_used)
+		return memory;
+	event->inline_used += ALIGN(size, sizeof(*event->inline_data));
+	memcpy(copy, memory, size);
+	kfree(memory);
+	return copy;
+}
+
+/* Frees what ue_event_move_inline() returned. */
+static void ue_event_free_member(const struct ue_event *event,
+				 const void *memory)
 {
 	if (memory < (void *)event || memory >= (void *)event + UE_EVENT_BYTES)
 		kfree(memory);
 }
 
-static void ue_event_free_memory(struct ue_event *event)
+static void ue_event_free_rcu(struct rcu_head *rcu)
 {
+	struct ue_event *event = container_of(rcu, struct ue_event, rcu);
+
+	ue_debug_count(UE_COUNT_EVENTS, -1);
 	if (event->tracepoint.name != ue_format_name(event->format))
 		kfree(event->tracepoint.name);
-	ue_event_drop(event, event->call.print_fmt);
-	ue_event_drop(event, event->format);
+	ue_event_free_member(event, event->call.print_fmt);
+	ue_event_free_member(event, event->format);
 	kfree(event);
 }
 
-static void ue_event_free_rcu(struct rcu_head *rcu)
-{
-	ue_tally(UE_TALLY_EVENTS, -1);
-	ue_event_free_memory(container_of(rcu, struct ue_event, rcu));
-}
-
-void ue_event_free(struct ue_event *event)
+void ue_event_unref(struct ue_event *event)
 {
 	if (refcount_dec_and_test(&event->references))
 		call_rcu(&event->rcu, ue_event_free_rcu);
@@ -208,10 +236,10 @@ static void ue_event_init_call(struct ue_event *event, const char *system)
 
 	call->class = class;
 	call->tp = &event->tracepoint;
-	call->event.funcs = &ue_print_functions;
+	call->event.funcs = &ue_event_functions;
 	/*
-	 * DYNAMIC: tracing counts its references in the call, not in the
-	 * module. TRACEPOINT: BPF attaches to nothing less.
+	 * DYNAMIC: tracing counts its references in the call instead of the
+	 * module. TRACEPOINT: BPF programs can attach.
 	 */
 	call->flags = TRACE_EVENT_FL_TRACEPOINT | TRACE_EVENT_FL_DYNAMIC;
 }
@@ -228,191 +256,29 @@ struct ue_event *ue_event_create(struct ue_format *format, char *name,
 		kfree(print_fmt);
 		return NULL;
 	}
-	event->format = ue_event_take(event, format, format->bytes);
-	event->call.print_fmt = ue_event_take(event, print_fmt,
-					      strlen(print_fmt) + 1);
+	event->format = ue_event_move_inline(event, format, format->bytes);
+	event->call.print_fmt = ue_event_move_inline(event, print_fmt,
+						     strlen(print_fmt) + 1);
 	event->tracepoint.name = name ?: ue_format_name(event->format);
 	event->owner = owner;
 	event->creator = current_uid();
-	atomic_long_set(&event->users, UE_EVENT_GONE);
+	atomic_long_set(&event->users, UE_EVENT_UNAVAILABLE);
 	refcount_set(&event->references, 1);
 	INIT_LIST_HEAD(&event->enablers);
 	INIT_LIST_HEAD(&event->dynamic.list);
 	ue_recorders_init(&event->recorders);
 	ue_event_init_call(event, system);
-	ue_tally(UE_TALLY_EVENTS, 1);
+	ue_debug_count(UE_COUNT_EVENTS, 1);
 	return event;
 }
 
-/* The fields as the kernel's tracing wants them: packed, ended by no type. */
-static void ue_event_set_fields(const struct ue_format *format,
-				struct trace_event_fields *fields)
+void ue_event_abandon(struct ue_event *event)
 {
-	int nr = format->nr_fields;
-
-	for (int i = 0; i < nr; i++) {
-		const struct ue_field *field = &format->fields[i];
-		struct trace_event_fields one = {
-			.type		= ue_field_type(format, field),
-			.name		= ue_field_name(format, field),
-			.size		= field->size,
-			.align		= 1,
-			.is_signed	= ue_field_is_signed(format, field),
-			.filter_type	= FILTER_OTHER,
-			.len		= field->length,
-		};
-
-		/* Its members are const. */
-		memcpy(&fields[i], &one, sizeof(one));
-	}
-	memset(&fields[nr], 0, sizeof(*fields));
-}
-
-/* Up to so many fields need no memory for this. */
-#define UE_FIELDS_ON_STACK	8
-
-/*
- * Tracing makes a list of its own of the fields, and looks at them again only for
- * an event that has none.
- */
-static int ue_event_add_call(struct ue_event *event)
-{
-	static struct trace_event_fields none;
-	struct trace_event_fields few[UE_FIELDS_ON_STACK + 1], *fields = few;
-	const int nr = event->format->nr_fields;
-	const struct cred *cred;
-	int err;
-
-	if (nr > UE_FIELDS_ON_STACK)
-		fields = kmalloc_array(nr + 1, sizeof(*fields), GFP_KERNEL);
-	if (!fields)
-		return -ENOMEM;
-	ue_event_set_fields(event->format, fields);
-	event->class.fields_array = fields;
-	cred = override_creds(ue_kernel_cred);
-	err = trace_add_event_call(&event->call);
-	revert_creds(cred);
-	event->class.fields_array = &none;
-	if (fields != few)
-		kfree(fields);
-	return err;
-}
-
-/*
- * trace_add_event_call() does not say when it had no memory for the fields.
- * On kernels that make no directory for a name that is too long for one,
- * such an event has no fields, and is recorded all the same.
- */
-static bool ue_event_has_fields(const struct ue_event *event)
-{
-	struct list_head *field;
-	int nr = 0;
-
-	list_for_each(field, &event->class.fields)
-		nr++;
-	return nr == event->format->nr_fields ||
-	       strlen(ue_event_name(event)) > NAME_MAX;
-}
-
-static void ue_event_remove_call(struct ue_event *event, bool retire)
-{
-	const struct cred *cred = override_creds(ue_kernel_cred);
-
-	ue_event_files_forget(event);
-	if (retire && event->recorded && ue_trace_event_sem)
-		ue_event_retire(event);
-	else
-		WARN_ON_ONCE(trace_remove_event_call(&event->call));
-	revert_creds(cred);
-}
-
-int ue_event_publish(struct ue_event *event)
-{
-	int err;
-
-	lockdep_assert_held(ue_event_mutex);
-	err = ue_event_add_call(event);
-	if (err)
-		return err;
-	if (!ue_event_has_fields(event)) {
-		ue_event_remove_call(event, false);
-		return -ENOMEM;
-	}
-	atomic_long_set(&event->users, 1);
-	return 0;
-}
-
-bool ue_event_claim(struct ue_event *event)
-{
-	lockdep_assert_held(ue_event_mutex);
-	if (atomic_read(&event->call.refcnt))
-		return false;
-	return !atomic_long_cmpxchg(&event->users, 0, UE_EVENT_GONE);
-}
-
-void ue_event_unclaim(struct ue_event *event)
-{
-	lockdep_assert_held(ue_event_mutex);
-	atomic_long_set(&event->users, 0);
-}
-
-/*
- * Without users there is no recorder, and without a reference in the call no
- * one who is about to be one: tracing has no reason to refuse.
- */
-void ue_event_withdraw(struct ue_event *event)
-{
-	lockdep_assert_held(ue_event_mutex);
-	WARN_ON_ONCE(!ue_event_gone(event) || ue_event_enabled(event));
-	ue_event_remove_call(event, true);
-}
-
-void ue_event_give_up(struct ue_event *event)
-{
-	/* Unless there is more than one reason to. */
+	/* NULL if abandoned already, for a probe or an open file. */
 	if (event->call.event.funcs)
-		ue_tally(UE_TALLY_EVENTS, -1);
+		ue_debug_count(UE_COUNT_EVENTS, -1);
 	event->class.reg = trace_event_reg;
 	event->class.raw_init = NULL;
 	event->class.fields_array = NULL;
 	event->call.event.funcs = NULL;
-}
-
-/*
- * An event probe refers to its event even while it is not enabled, and
- * nothing of that is told to the module. It looks the event up by name before
- * it does anything with it, and finds it gone; until it is deleted itself it
- * keeps a pointer to the memory, which therefore stays.
- */
-void ue_event_abandon(struct ue_event *event)
-{
-	lockdep_assert_held(ue_event_mutex);
-	atomic_long_set(&event->users, UE_EVENT_GONE);
-	/* Who still refers to it has pointers to its fields. */
-	if (atomic_read(&event->call.refcnt))
-		INIT_LIST_HEAD(&event->class.fields);
-	ue_event_remove_call(event, false);
-	if (!atomic_read(&event->call.refcnt)) {
-		ue_event_free(event);
-		return;
-	}
-	pr_warn("event %s is still referred to; its memory is not freed\n",
-		ue_event_name(event));
-	ue_event_give_up(event);
-}
-
-int ue_events_init(void)
-{
-	ue_kernel_cred = prepare_kernel_cred(&init_task);
-	return ue_kernel_cred ? 0 : -ENOMEM;
-}
-
-void ue_events_exit(void)
-{
-	flush_work(&ue_later_work);
-	ue_retired_exit();
-	ue_event_files_exit();
-	put_cred(ue_kernel_cred);
-	/* The callbacks that free events are in this module. */
-	rcu_barrier();
 }

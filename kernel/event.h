@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One event: its references, its place in the kernel's tracing, and how it
- * comes and goes.
+ * One event: its users, its references and its recorders.
  *
  * A *user* of an event is an open file that registered it, an enabler, a
- * recorder, or a caller that has just looked it up. When the last one goes,
- * the event's owner (the registry) is told, and takes the event away unless
- * it persists. An event is only taken away with event_mutex held, while
- * nobody uses it; its memory stays for an RCU grace period longer.
+ * recorder, or a caller that has looked it up. When the last user puts the
+ * event, its owner (the registry) removes the event unless it is persistent. An
+ * event is removed with event_mutex held and only while it has no users. Its
+ * memory is freed an RCU grace period after the last reference is put.
  */
 #ifndef UE_EVENT_H
 #define UE_EVENT_H
@@ -25,44 +24,47 @@ struct ue_event;
 struct ue_format;
 
 /**
- * struct ue_event_owner - what an event tells of its life
- * @idle: the last user has gone; called with event_mutex held
- * @recorded: somebody has begun or ceased to record the event; called with
- *	event_mutex held, must not wait for a program
+ * struct ue_event_owner - callbacks of the owner of an event
+ * @unused: the event may have lost its last user; called with event_mutex held
+ * @enabled_changed: the event got its first recorder or lost its last one;
+ *	called with event_mutex held, must not wait for user space
  */
 struct ue_event_owner {
-	void (*idle)(struct ue_event *event);
-	void (*recorded)(struct ue_event *event);
+	void (*unused)(struct ue_event *event);
+	void (*enabled_changed)(struct ue_event *event);
 };
 
 /**
  * struct ue_event - an event
- * @call: the event as the kernel's tracing knows it
- * @class: of @call, one for each event
+ * @call: the event as the kernel's tracing sees it
+ * @class: class of @call, one for each event
  * @tracepoint: gives @call its name and BPF something to attach to; no probe
  *	is ever registered with it
- * @format: the command, parsed; owned
- * @owner: told of the event's life
- * @creator: the user who created it
- * @room_used: bytes of @room that hold what the event owns
- * @multi: one of several formats of its name
+ * @format: the parsed command; owned by the event
+ * @owner: the callbacks
+ * @creator: the user ID of the task that created the event
+ * @inline_used: bytes of @inline_data in use
+ * @multi: registered with USER_EVENT_REG_MULTI_FORMAT
  * @persistent: stays without users
- * @recorded: some ftrace instance has recorded it, perhaps long ago; changed with
+ * @ever_enabled: an ftrace instance has ever enabled it; changed with
  *	event_mutex held
- * @users: how many use the event; negative once it has been taken away
- * @recorders: who records it; changed with event_mutex held
- * @enablers: the words that follow its state; protected by
+ * @users: number of users; negative while the event is unavailable, see
+ *	UE_EVENT_UNAVAILABLE
+ * @recorders: the recorders; changed with event_mutex held
+ * @enablers: list of enablers that follow the event; protected by
  *	ue_enabler_mutex
- * @serial: when it was created, counted up; its key in the registry
- * @by_name: its place among the registry's events of one name
- * @dynamic: its place in the kernel's list of dynamic events, or then among those
- *	that have retired; protected by event_mutex
- * @references: keep the memory: one of who created it, one while @later
- *	is on its list, one while it is retired
- * @later: on the list of events whose last user went where event_mutex
- *	could not be taken, while @later_queued
- * @rcu: frees it
- * @room: the rest of the memory that kmalloc() gives
+ * @serial: number in order of creation; the key in the registry's xarray
+ * @by_name: entry in the registry's hash table
+ * @dynamic: entry in the kernel's list of dynamic events, or in the list of
+ *	retired events; protected by event_mutex
+ * @references: number of references to the memory: one of the registry, one
+ *	while @check_queued, one while the event is retired, one for each of
+ *	its open files in tracefs that event_files.c keeps
+ * @check_queued: the event is queued to be checked for being unused
+ * @check_node: entry in the queue, while @check_queued
+ * @rcu: frees the memory
+ * @inline_data: rest of the memory that kmalloc() returned, used for a small
+ *	format and print format
  */
 struct ue_event {
 	struct trace_event_call call;
@@ -71,10 +73,10 @@ struct ue_event {
 	struct ue_format *format;
 	const struct ue_event_owner *owner;
 	kuid_t creator;
-	u16 room_used;
+	u16 inline_used;
 	bool multi : 1;
 	bool persistent : 1;
-	bool recorded : 1;
+	bool ever_enabled : 1;
 	atomic_long_t users;
 	struct ue_recorders recorders;
 	struct list_head enablers;
@@ -82,113 +84,134 @@ struct ue_event {
 	struct rhlist_head by_name;
 	struct dyn_event dynamic;
 	refcount_t references;
-	atomic_t later_queued;
-	union {	/* one after the other */
-		struct llist_node later;
+	atomic_t check_queued;
+	union {	/* never in use at the same time */
+		struct llist_node check_node;
 		struct rcu_head rcu;
 	};
-	u32 room[];
+	u32 inline_data[];
 };
 
+/*
+ * The value of @users while nothing can become a user: the event is claimed,
+ * unpublished, or not yet published.
+ */
+#define UE_EVENT_UNAVAILABLE	(LONG_MIN / 2)
+
 /**
- * ue_event_create() - make an event that nobody knows of yet
- * @format: what it records; on success it is the event's, and @event->format may
- *	be a copy of it
- * @name: of the tracepoint, from kmalloc(), owned as @format is; NULL to have
- *	that of @format
- * @system: of the tracepoint, must stay
- * @owner: told of its life, must stay
+ * ue_event_create() - create an event that is not published yet
+ * @format: the format; on success the event owns it and may move it, so the
+ *	caller must not use it afterwards
+ * @name: name of the tracepoint, from kmalloc(); on success the event owns
+ *	it. NULL: use the name of @format.
+ * @system: tracing system of the event; must outlive the event
+ * @owner: the callbacks; must outlive the event
  *
  * Context: may sleep.
- * Return: the event, or NULL without memory.
+ * Return: the event, with one reference; NULL if out of memory.
  */
 struct ue_event *ue_event_create(struct ue_format *format, char *name,
 				 const char *system,
 				 const struct ue_event_owner *owner);
 
 /**
- * ue_event_free() - free an event that is not published (any more)
- * @event: the event
+ * ue_event_ref() - take a reference to the memory
+ * @event: the event, to which the caller has a reference
  *
- * Context: any; the memory goes after an RCU grace period.
+ * Context: any.
  */
-void ue_event_free(struct ue_event *event);
+static inline void ue_event_ref(struct ue_event *event)
+{
+	refcount_inc(&event->references);
+}
 
 /**
- * ue_event_publish() - show the event to the kernel's tracing
+ * ue_event_unref() - put a reference to the memory
+ * @event: the event; not published when this is the last reference
+ *
+ * Context: any. The memory is freed after an RCU grace period.
+ */
+void ue_event_unref(struct ue_event *event);
+
+/**
+ * ue_event_abandon() - at unload, leave the memory of an event allocated
+ * @event: an unpublished event that the kernel may still refer to
+ *
+ * Removes the pointers into the module that tracing may still follow. May be
+ * called more than once for an event.
+ *
+ * Context: event_mutex held; module exit.
+ */
+void ue_event_abandon(struct ue_event *event);
+
+/**
+ * ue_event_has_users() - check for users
  * @event: the event
  *
- * On success the caller is its one user; before, no one can be.
- *
- * Context: event_mutex held.
- * Return: 0; -ENOMEM; -ENODEV when the kernel has no number for it.
+ * Context: any.
+ * Return: true if the event has users or is unavailable.
  */
-int ue_event_publish(struct ue_event *event);
-
-/* ue_event_has_users() - does anybody use it? Not once it has been claimed. */
 static inline bool ue_event_has_users(const struct ue_event *event)
 {
 	return atomic_long_read(&event->users);
 }
 
-/* ue_event_busy() - does somebody use it, or tracing refer to it? */
+/**
+ * ue_event_busy() - check for users and for references by tracing
+ * @event: the event
+ *
+ * Context: any; without event_mutex the result may be outdated.
+ * Return: true if the event can't be removed.
+ */
 static inline bool ue_event_busy(const struct ue_event *event)
 {
 	return ue_event_has_users(event) || atomic_read(&event->call.refcnt);
 }
 
 /**
- * ue_event_claim() - make sure that nobody uses the event, nor will
+ * ue_event_claim() - make an unused event unavailable, to remove it
  * @event: a published event
  *
  * Context: event_mutex held; does not sleep.
- * Return: false when somebody uses it, or tracing refers to it.
+ * Return: true; false if the event has users or tracing refers to it.
  */
 bool ue_event_claim(struct ue_event *event);
 
-/* ue_event_unclaim() - undo ue_event_claim(), with event_mutex still held. */
+/**
+ * ue_event_unclaim() - undo ue_event_claim()
+ * @event: the claimed event
+ *
+ * Context: event_mutex held since ue_event_claim(); does not sleep.
+ */
 void ue_event_unclaim(struct ue_event *event);
 
 /**
- * ue_event_withdraw() - take a claimed event away from the kernel's tracing
+ * ue_event_tryget() - become a user of an event that was looked up
  * @event: the event
  *
- * Context: event_mutex held.
- */
-void ue_event_withdraw(struct ue_event *event);
-
-/**
- * ue_event_abandon() - take the event away at unload, whoever refers to it
- * @event: a published event without users
- *
- * What tracing still refers to is left without a way into this module, and
- * its memory is given up.
- *
- * Context: event_mutex held, no program or recorder left.
- */
-void ue_event_abandon(struct ue_event *event);
-
-/* ue_event_give_up() - at unload: leave its memory, without a way to here. */
-void ue_event_give_up(struct ue_event *event);
-
-/**
- * ue_event_tryget() - become a user of an event just looked up
- * @event: the event
- *
- * Context: any; in the RCU section of the look-up, or with event_mutex held.
- * Return: false when the event has been taken away.
+ * Context: any; in the RCU read-side critical section of the lookup, or with
+ * event_mutex held.
+ * Return: true; false if the event is unavailable.
  */
 bool ue_event_tryget(struct ue_event *event);
 
-/* ue_event_get() - one more user, for who is a user already. Any context. */
+/**
+ * ue_event_get() - add a user
+ * @event: the event, of which the caller is a user
+ *
+ * Context: any.
+ */
 static inline void ue_event_get(struct ue_event *event)
 {
 	atomic_long_inc(&event->users);
 }
 
 /**
- * ue_event_put() - one user less; the last one's call takes the event away
- * @event: the event, not to be touched afterwards
+ * ue_event_put() - remove a user
+ * @event: the event; the caller must not use it afterwards
+ *
+ * The caller that removes the last user calls the owner, which may remove the
+ * event.
  *
  * Context: may sleep; event_mutex not held, nor a lock that is taken inside
  * it.
@@ -196,37 +219,56 @@ static inline void ue_event_get(struct ue_event *event)
 void ue_event_put(struct ue_event *event);
 
 /**
- * ue_event_put_later() - as ue_event_put(), where event_mutex can't be taken
- * @event: the event, not to be touched afterwards
+ * ue_event_put_later() - remove a user where event_mutex can't be taken
+ * @event: the event; the caller must not use it afterwards
  *
- * The user has gone on return; the event, if it was the last, soon.
+ * As ue_event_put(), but a work item calls the owner.
  *
  * Context: any.
  */
 void ue_event_put_later(struct ue_event *event);
 
-/* ue_event_enabled() - does anybody record the event? Any context. */
+/**
+ * ue_event_enabled() - check for recorders
+ * @event: the event
+ *
+ * Context: any.
+ * Return: true if the event has a recorder.
+ */
 static inline bool ue_event_enabled(const struct ue_event *event)
 {
 	return ue_recorders_any(&event->recorders);
 }
 
-/* ue_event_gone() - is it claimed, withdrawn or not yet published? */
-static inline bool ue_event_gone(const struct ue_event *event)
+/**
+ * ue_event_unavailable() - check whether nothing can become a user
+ * @event: the event
+ *
+ * Context: any; stable with event_mutex held.
+ * Return: true if the event is claimed, unpublished or not yet published.
+ */
+static inline bool ue_event_unavailable(const struct ue_event *event)
 {
 	return atomic_long_read(&event->users) < 0;
 }
 
-/* ue_event_name() - the name of its tracepoint. */
+/**
+ * ue_event_name() - get the name of the tracepoint
+ * @event: the event
+ *
+ * Context: any.
+ * Return: the name, which lives as long as the event.
+ */
 static inline const char *ue_event_name(const struct ue_event *event)
 {
 	return event->tracepoint.name;
 }
 
-/* ue_events_init() - begin. Return: 0 or -ENOMEM. */
-int ue_events_init(void);
-
-/* ue_events_exit() - end what is still to be done; at unload. */
-void ue_events_exit(void);
+/**
+ * ue_events_flush() - wait until the owner was called for all unused events
+ *
+ * Context: module exit; may sleep; event_mutex not held.
+ */
+void ue_events_flush(void);
 
 #endif /* UE_EVENT_H */

@@ -2,20 +2,20 @@
 /*
  * The files of an event in tracefs.
  *
- * Before 6.6 a file in tracefs stands for an inode that points to the event or
- * to its place in an instance (struct trace_event_file), and whoever has opened
- * it, or has found it and is about to, keeps the pointer when the event has gone.
- * "trigger" and "format" do not look whether it has, and follow the pointer to
- * what has been freed: a trigger set in this way lands on whichever event is
- * there by then. Both take no pointer for an event that has gone; so the pointer
- * is taken away. The others do look, at their place: this is kept for them, and
- * the event with it, to which the place leads.
+ * Before 6.6 the inode of such a file points to the event or to its
+ * struct trace_event_file. A task that has opened the file, or is about to,
+ * keeps the inode after the event is removed.
+ *
+ * The files "trigger" and "format" check the pointer only for NULL and then use
+ * the freed memory, so it is set to NULL. The other files check a flag of the
+ * trace_event_file, which is therefore kept while they are open, with the event
+ * that it points to.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "compat.h"
 
-#if UE_EVENT_FILES_DANGLE
+#if UE_KEEP_EVENT_FILES
 
 #include <linux/dcache.h>
 #include <linux/fs.h>
@@ -26,24 +26,24 @@
 #include "event_files.h"
 #include "kernel_symbols.h"
 
-/* A file that is open, or about to be, of an event that has gone. */
-struct ue_open_file {
+/* A file of a removed event that is open, or about to be opened. */
+struct ue_kept_file {
 	struct list_head node;
 	struct dentry *file;
-	struct trace_event_file *place;
+	struct trace_event_file *trace_file;
 	struct ue_event *event;
 };
 
 /* Protected by event_mutex. */
-static LIST_HEAD(ue_open_files);
+static LIST_HEAD(ue_kept_files);
 
-/* Return: the child with a reference, or NULL. */
+/* Return: the child of that name, with a reference; or NULL. */
 static struct dentry *ue_child(struct dentry *parent, const char *name)
 {
 	struct qstr key = QSTR_INIT((const unsigned char *)name, strlen(name));
 	struct dentry *child = d_hash_and_lookup(parent, &key);
 
-	/* Somebody may just have looked for what there is not. */
+	/* A failed lookup leaves a negative dentry. */
 	if (child && d_really_is_negative(child)) {
 		dput(child);
 		return NULL;
@@ -51,7 +51,7 @@ static struct dentry *ue_child(struct dentry *parent, const char *name)
 	return child;
 }
 
-/* The same, at the end of a path. */
+/* Return: the dentry at the end of @path, with a reference; or NULL. */
 static struct dentry *ue_descendant(struct dentry *top,
 				    const char * const *path)
 {
@@ -66,20 +66,23 @@ static struct dentry *ue_descendant(struct dentry *top,
 	return at;
 }
 
-static void ue_keep_for(struct dentry *file, struct ue_event *event)
+static void ue_keep_trace_file(struct dentry *file, struct ue_event *event)
 {
-	struct ue_open_file *open_file = kmalloc(sizeof(*open_file),
+	struct ue_kept_file *kept = kmalloc(sizeof(*kept),
 						 GFP_KERNEL | __GFP_NOFAIL);
 
-	open_file->file = dget(file);
-	open_file->place = d_inode(file)->i_private;
-	open_file->event = event;
-	static_call(ue_event_file_get)(open_file->place);
-	refcount_inc(&event->references);
-	list_add(&open_file->node, &ue_open_files);
+	kept->file = dget(file);
+	kept->trace_file = d_inode(file)->i_private;
+	kept->event = event;
+	static_call(ue_event_file_get)(kept->trace_file);
+	ue_event_ref(event);
+	list_add(&kept->node, &ue_kept_files);
 }
 
-/* It is in no directory any more: has somebody a reference besides the caller? */
+/*
+ * The file is removed from its directory: every reference other than the
+ * caller's belongs to a task that has it open or is about to open it.
+ */
 static bool ue_is_open(const struct dentry *file)
 {
 	return d_count(file) > 1;
@@ -87,37 +90,37 @@ static bool ue_is_open(const struct dentry *file)
 
 static void ue_free_closed(void)
 {
-	struct ue_open_file *open_file, *next;
+	struct ue_kept_file *kept, *next;
 
-	list_for_each_entry_safe(open_file, next, &ue_open_files, node) {
-		if (ue_is_open(open_file->file))
+	list_for_each_entry_safe(kept, next, &ue_kept_files, node) {
+		if (ue_is_open(kept->file))
 			continue;
-		list_del(&open_file->node);
-		dput(open_file->file);
-		static_call(ue_event_file_put)(open_file->place);
-		ue_event_free(open_file->event);
-		kfree(open_file);
+		list_del(&kept->node);
+		dput(kept->file);
+		static_call(ue_event_file_put)(kept->trace_file);
+		ue_event_unref(kept->event);
+		kfree(kept);
 	}
 }
 
-/* Takes the file out of its directory, where nobody finds it from then on. */
-static void ue_forget_file(struct dentry *file, bool by_pointer,
-			   struct ue_event *event)
+/* Removes the file from its directory, so that no task can find it any more. */
+static void ue_disconnect_file(struct dentry *file, bool clear_pointer,
+			       struct ue_event *event)
 {
 	static_call(ue_tracefs_remove)(file);
-	/* Read with event_mutex held. */
-	if (by_pointer)
+	/* The kernel reads the pointer with event_mutex held. */
+	if (clear_pointer)
 		WRITE_ONCE(d_inode(file)->i_private, NULL);
 	else if (ue_is_open(file))
-		ue_keep_for(file, event);
+		ue_keep_trace_file(file, event);
 }
 
-static void ue_forget_directory(struct dentry *directory,
-				struct ue_event *event)
+static void ue_disconnect_directory(struct dentry *directory,
+				    struct ue_event *event)
 {
 	static const struct {
 		const char *name;
-		bool by_pointer;
+		bool clear_pointer;
 	} files[] = {
 		{ "format",	true },
 		{ "trigger",	true },
@@ -132,43 +135,46 @@ static void ue_forget_directory(struct dentry *directory,
 		struct dentry *file = ue_child(directory, files[i].name);
 
 		if (file)
-			ue_forget_file(file, files[i].by_pointer, event);
+			ue_disconnect_file(file, files[i].clear_pointer, event);
 		dput(file);
 	}
 }
 
 /*
- * A probe that somebody has put into our system may have had the name before,
- * and so the directory; then the event has none.
+ * A kernel probe created in the same system may have an event of the same name,
+ * and then the directory belongs to the probe.
  */
 static bool ue_is_directory_of(struct dentry *directory,
 			       const struct ue_event *event)
 {
 	struct dentry *file = ue_child(directory, "enable");
-	const struct trace_event_file *place;
+	const struct trace_event_file *trace_file;
 	bool is_of = false;
 
 	if (file) {
-		place = d_inode(file)->i_private;
-		is_of = place && place->event_call == &event->call;
+		trace_file = d_inode(file)->i_private;
+		is_of = trace_file && trace_file->event_call == &event->call;
 	}
 	dput(file);
 	return is_of;
 }
 
-/* The top of tracefs, or an instance. */
-static void ue_forget_in(struct dentry *tracing, struct ue_event *event)
+/* @tracing: the root of tracefs, or the directory of an instance. */
+static void ue_disconnect_in(struct dentry *tracing, struct ue_event *event)
 {
 	const char * const path[] = { "events", event->class.system,
 				      ue_event_name(event), NULL };
 	struct dentry *directory = ue_descendant(tracing, path);
 
 	if (directory && ue_is_directory_of(directory, event))
-		ue_forget_directory(directory, event);
+		ue_disconnect_directory(directory, event);
 	dput(directory);
 }
 
-/* Return: how many there are; the first @max with a reference in @children. */
+/*
+ * Sets @children to the first @max children, each with a reference.
+ * Return: the number of children, which may exceed @max.
+ */
 static unsigned int ue_children(struct dentry *parent,
 				struct dentry **children, unsigned int max)
 {
@@ -189,52 +195,51 @@ static unsigned int ue_children(struct dentry *parent,
 	return nr;
 }
 
-/* None comes or goes: that takes event_mutex. */
-static void ue_forget_in_instances(struct dentry *instances,
-				   struct ue_event *event)
+/* event_mutex is held, so no instance is created or removed. */
+static void ue_disconnect_in_instances(struct dentry *instances,
+				       struct ue_event *event)
 {
 	unsigned int nr = ue_children(instances, NULL, 0);
 	struct dentry **children;
 
 	if (!nr)
 		return;
-	children = kvcalloc(nr, sizeof(*children),
-			    GFP_KERNEL | __GFP_NOFAIL);
+	children = kvcalloc(nr, sizeof(*children), GFP_KERNEL | __GFP_NOFAIL);
 	ue_children(instances, children, nr);
 	for (unsigned int i = 0; i < nr; i++) {
-		ue_forget_in(children[i], event);
+		ue_disconnect_in(children[i], event);
 		dput(children[i]);
 	}
 	kvfree(children);
 }
 
-void ue_event_files_forget(struct ue_event *event)
+void ue_event_files_disconnect(struct ue_event *event)
 {
 	struct dentry *top, *instances;
 
 	lockdep_assert_held(ue_event_mutex);
 	ue_free_closed();
 	top = (*ue_tracefs_mount)->mnt_root;
-	ue_forget_in(top, event);
+	ue_disconnect_in(top, event);
 	instances = ue_child(top, "instances");
 	if (instances)
-		ue_forget_in_instances(instances, event);
+		ue_disconnect_in_instances(instances, event);
 	dput(instances);
 }
 
 void ue_event_files_exit(void)
 {
-	struct ue_open_file *open_file, *next;
+	struct ue_kept_file *kept, *next;
 
 	mutex_lock(ue_event_mutex);
 	ue_free_closed();
-	list_for_each_entry_safe(open_file, next, &ue_open_files, node) {
-		pr_warn("a file of event %s, which has gone, is open; the memory is not freed\n",
-			ue_event_name(open_file->event));
-		ue_event_give_up(open_file->event);
-		kfree(open_file);
+	list_for_each_entry_safe(kept, next, &ue_kept_files, node) {
+		pr_warn("a tracefs file of the removed event %s is still open; its memory is not freed. Close such files before unloading the module.\n",
+			ue_event_name(kept->event));
+		ue_event_abandon(kept->event);
+		kfree(kept);
 	}
 	mutex_unlock(ue_event_mutex);
 }
 
-#endif /* UE_EVENT_FILES_DANGLE */
+#endif /* UE_KEEP_EVENT_FILES */

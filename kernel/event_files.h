@@ -1,39 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The files of an event in tracefs, on kernels that leave those that are open
- * to an event that has gone.
+ * The files of an event in tracefs, on kernels where an open file of a removed
+ * event still points to the event.
  */
 #ifndef UE_EVENT_FILES_H
 #define UE_EVENT_FILES_H
 
-#include "compat.h"
-
 struct ue_event;
 
-#if UE_EVENT_FILES_DANGLE
+/**
+ * ue_event_files_disconnect() - make the event's open files harmless
+ * @event: the event, about to be unpublished; each open file that still leads
+ *	to it takes a reference
+ *
+ * Context: event_mutex held; may sleep. Exists if UE_KEEP_EVENT_FILES.
+ */
+void ue_event_files_disconnect(struct ue_event *event);
 
 /**
- * ue_event_files_forget() - have files that are open lead nowhere
- * @event: about to be withdrawn; its memory is kept, by a reference, as long as
- *	a file is open that leads to it all the same
+ * ue_event_files_exit() - put references of closed files, abandon events of others
  *
- * Context: event_mutex held; may sleep.
+ * Context: module exit, with no event published; may sleep; event_mutex not
+ * held. Exists if UE_KEEP_EVENT_FILES.
  */
-void ue_event_files_forget(struct ue_event *event);
-
-/* ue_event_files_exit() - give up what is kept; at unload, no event left. */
 void ue_event_files_exit(void);
-
-#else
-
-static inline void ue_event_files_forget(struct ue_event *event)
-{
-}
-
-static inline void ue_event_files_exit(void)
-{
-}
-
-#endif
 
 #endif /* UE_EVENT_FILES_H */

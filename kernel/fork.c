@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A forked child has the registrations of its parent, as of the fork.
+ * A forked child inherits the registrations that its parent had at the fork.
  *
- * The tracepoint sched_process_fork comes before the child runs, with
- * preemption off: there the child gets a share of the parent's set. What must
- * sleep is done by the child itself, before its first instruction in user
+ * The tracepoint sched_process_fork runs in the parent before the child does,
+ * with preemption off. There the child gets a reference to the parent's set.
+ * The rest may sleep, and the child does it itself before it first runs in user
  * space.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -19,65 +19,64 @@
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>
 
+#include "debug_counter.h"
 #include "enabler.h"
 #include "fork.h"
-#include "process.h"
-#include "registration.h"
-#include "tally.h"
+#include "fork_snapshot.h"
+#include "mm.h"
+#include "mm_notifier.h"
+#include "update.h"
 
-/* Forks that find memory when there is none. */
+/* How many forks at a time have reserved memory. */
 #define UE_FORKS_RESERVED	64
 
+/* How long a child waits before it tries again to allocate. */
 #define UE_FORK_RETRY		msecs_to_jiffies(10)
 
 /**
- * struct ue_fork - what a child is to do
+ * struct ue_fork - what a child has to do before it runs in user space
  * @task_work: does it, in the child
- * @share: of the parent's set
+ * @inherited: the set that the child inherits
  */
 struct ue_fork {
 	struct callback_head task_work;
-	struct ue_share share;
+	struct ue_inherited_set inherited;
 };
 
 static struct tracepoint *ue_fork_tracepoint;
 static mempool_t *ue_fork_pool;
 
 /*
- * Signals are pending when one was sent to the child before it has run. The
- * kernel makes no address space's first notifier known then, which is nothing
- * that a signal should hinder: they are put aside meanwhile, but for kills. Who
- * finds one of the flags set looks for what there is to do, which may be nothing
- * by then.
+ * The kernel refuses to add the first notifier of an address space while a
+ * signal is pending, even if it was sent before the child first ran. So this
+ * clears TIF_SIGPENDING and TIF_NOTIFY_SIGNAL while it attaches. To set a flag
+ * again is harmless if there is no work left for it.
  *
- * Return: as ue_process_know(); -EINTR when a signal has come since.
+ * Return: as ue_mm_attach(); -EINTR also if the child was killed.
  */
-static int ue_fork_know(struct ue_fork *fork)
+static int ue_fork_attach(struct ue_fork *fork)
 {
-	bool pending = test_and_clear_thread_flag(TIF_SIGPENDING);
-	bool notified = test_and_clear_thread_flag(TIF_NOTIFY_SIGNAL);
+	bool signal = test_and_clear_thread_flag(TIF_SIGPENDING);
+	bool notify = test_and_clear_thread_flag(TIF_NOTIFY_SIGNAL);
 	int err = -EINTR;
 
-	/* One that comes from here on sets the flag, and ends any waiting. */
+	/* A signal that arrives from here on sets the flag and ends any wait. */
 	if (!__fatal_signal_pending(current))
-		err = ue_process_know(current->mm, fork->share.set);
-	if (pending)
+		err = ue_mm_attach(current->mm, fork->inherited.set);
+	if (signal)
 		set_thread_flag(TIF_SIGPENDING);
-	if (notified)
+	if (notify)
 		set_thread_flag(TIF_NOTIFY_SIGNAL);
 	return err;
 }
 
-/*
- * Where there is no memory, the child does not begin before there is some. A
- * signal that comes meanwhile means another try.
- */
-static int ue_fork_know_at_last(struct ue_fork *fork)
+/* Tries until there is memory and no signal interferes, or the child is killed. */
+static int ue_fork_attach_retry(struct ue_fork *fork)
 {
 	int err = -EINTR;
 
 	while (!fatal_signal_pending(current)) {
-		err = ue_fork_know(fork);
+		err = ue_fork_attach(fork);
 		if (err != -ENOMEM && err != -EINTR)
 			break;
 		schedule_timeout_killable(UE_FORK_RETRY);
@@ -86,44 +85,45 @@ static int ue_fork_know_at_last(struct ue_fork *fork)
 }
 
 /*
- * The child's memory is a copy of the parent's, bits included. Only where one
- * of the events has changed since are they gone through.
+ * The child's memory is a copy of its parent's, with the enable bits. They need
+ * an update only if they were stale in the copy, or an event has changed since.
  */
-static void ue_fork_settle(struct ue_fork *fork)
+static void ue_fork_update(struct ue_fork *fork)
 {
-	struct ue_process *process;
+	struct ue_mm *ue_mm = ue_mm_find_current();
 	bool stale;
 
 	mutex_lock(&ue_enabler_mutex);
-	process = ue_process_find(current->mm);
-	stale = fork->share.stale ||
-		fork->share.changes != process->set->changes;
+	stale = fork->inherited.stale ||
+		fork->inherited.changes != ue_mm->set->changes;
 	mutex_unlock(&ue_enabler_mutex);
-	while (stale && ue_registrations_settle(process) &&
-	       !fatal_signal_pending(current))
+	while (stale && ue_update_mm(ue_mm) && !fatal_signal_pending(current))
 		schedule_timeout_killable(UE_FORK_RETRY);
 }
 
 /*
- * Was there nothing to share when the memory was copied? Then what the child has
- * a share of was registered since, by another thread of its parent. The kernel
- * tells of no other kind of memory that it copies it as it does of this.
+ * Finds out whether all enablers in the inherited set were registered after
+ * fork had copied the memory, by another thread of the parent. Fork reports the
+ * copy of a private mapping with anonymous pages. If the child has such a
+ * mapping at the notifier's address, the notifier was called, or not yet
+ * inserted. As no snapshot was taken, the parent had no enablers then.
  */
-static bool ue_fork_had_nothing(const struct ue_fork *fork)
+static bool ue_fork_set_is_newer(const struct ue_fork *fork)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *area;
-	bool told;
+	bool reported;
 
-	if (!fork->share.told_by)
+	if (!fork->inherited.notifier_address)
 		return false;
 	if (mmap_read_lock_killable(mm))
 		return true;
-	area = vma_lookup(mm, fork->share.told_by);
-	told = area && area->anon_vma && is_cow_mapping(area->vm_flags) &&
-	       !(area->vm_flags & VM_WIPEONFORK) && !is_vm_hugetlb_page(area);
+	area = vma_lookup(mm, fork->inherited.notifier_address);
+	reported = area && area->anon_vma && is_cow_mapping(area->vm_flags) &&
+		   !(area->vm_flags & VM_WIPEONFORK) &&
+		   !is_vm_hugetlb_page(area);
 	mmap_read_unlock(mm);
-	return told;
+	return reported;
 }
 
 static void ue_fork_task_work(struct callback_head *task_work)
@@ -131,13 +131,13 @@ static void ue_fork_task_work(struct callback_head *task_work)
 	struct ue_fork *fork = container_of(task_work, struct ue_fork,
 					    task_work);
 
-	/* No address space: killed before it has run. */
-	if (current->mm && !ue_fork_had_nothing(fork) &&
-	    !ue_fork_know_at_last(fork))
-		ue_fork_settle(fork);
+	/* Without an address space, the child was killed before it ran. */
+	if (current->mm && !ue_fork_set_is_newer(fork) &&
+	    !ue_fork_attach_retry(fork))
+		ue_fork_update(fork);
 	else
-		ue_share_drop(fork->share.set);
-	ue_tally(UE_TALLY_FORKS, -1);
+		ue_enabler_set_put(fork->inherited.set);
+	ue_debug_count(UE_COUNT_FORKS, -1);
 	mempool_free(fork, ue_fork_pool);
 }
 
@@ -147,23 +147,23 @@ static void ue_fork_probe(void *data, struct task_struct *parent,
 {
 	struct ue_fork *fork;
 
-	/* Not a thread, nor a child of vfork(): those share the memory. */
-	if (!child->mm || child->mm == parent->mm || !ue_process_find_current())
+	/* A thread, or a child of vfork(), shares the memory. */
+	if (!child->mm || child->mm == parent->mm || !ue_mm_find_current())
 		return;
 
 	fork = mempool_alloc(ue_fork_pool, GFP_ATOMIC | __GFP_NOWARN);
 	if (!fork) {
-		pr_warn_ratelimited("no memory: process %d does not get the registrations of its parent\n",
+		pr_warn_ratelimited("out of memory: process %d does not inherit the registrations of its parent\n",
 				    child->pid);
 		return;
 	}
-	if (!ue_process_share(&fork->share)) {
+	if (!ue_fork_inherit(&fork->inherited)) {
 		mempool_free(fork, ue_fork_pool);
 		return;
 	}
-	ue_tally(UE_TALLY_FORKS, 1);
+	ue_debug_count(UE_COUNT_FORKS, 1);
 	init_task_work(&fork->task_work, ue_fork_task_work);
-	/* The child has not run yet, and so can't have ended. */
+	/* The child has not run yet, so it cannot have exited. */
 	WARN_ON_ONCE(task_work_add(child, &fork->task_work, TWA_RESUME));
 }
 
@@ -173,16 +173,16 @@ static void ue_find_tracepoint(struct tracepoint *tracepoint, void *data)
 		ue_fork_tracepoint = tracepoint;
 }
 
-int ue_fork_records_init(void)
+int ue_fork_pool_init(void)
 {
 	ue_fork_pool = mempool_create_kmalloc_pool(UE_FORKS_RESERVED,
 						   sizeof(struct ue_fork));
 	return ue_fork_pool ? 0 : -ENOMEM;
 }
 
-void ue_fork_records_exit(void)
+void ue_fork_pool_exit(void)
 {
-	/* A child may have dropped its share, and be about to free its record. */
+	/* A child that has dropped its set may still have to free its ue_fork. */
 	synchronize_rcu_tasks();
 	mempool_destroy(ue_fork_pool);
 }
@@ -198,7 +198,6 @@ int ue_fork_init(void)
 					 NULL);
 }
 
-/* A child that has still to run has a share of a set, which holds the module. */
 void ue_fork_exit(void)
 {
 	tracepoint_probe_unregister(ue_fork_tracepoint, ue_fork_probe, NULL);

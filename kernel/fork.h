@@ -1,27 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A forked child has the registrations of its parent.
+ * A forked child inherits the registrations of its parent.
  */
 #ifndef UE_FORK_H
 #define UE_FORK_H
 
-/* ue_fork_records_init() - begin, before all else. Return: 0 or -ENOMEM. */
-int ue_fork_records_init(void);
-
-/*
- * ue_fork_records_exit() - end, after all else
+/**
+ * ue_fork_pool_init() - reserve memory for forks
  *
- * Waits for whoever has given back his reference to the module, in its own code,
- * and has a few instructions of that still to go.
+ * Context: at load, before all other parts.
+ * Return: 0 or -ENOMEM.
  */
-void ue_fork_records_exit(void);
+int ue_fork_pool_init(void);
 
-/*
- * ue_fork_init() - take part in forks
+/**
+ * ue_fork_pool_exit() - free the memory reserved for forks
  *
- * Return: 0; -ENOENT when the kernel tells nothing of forks; -ENOMEM.
+ * Waits until each task that has dropped its reference to the module has left
+ * the module's code.
+ *
+ * Context: at unload, after all other parts; may sleep.
+ */
+void ue_fork_pool_exit(void);
+
+/**
+ * ue_fork_init() - register a probe of sched_process_fork
+ *
+ * Return: 0; -ENOENT if the kernel lacks that tracepoint; -ENOMEM.
  */
 int ue_fork_init(void);
+
+/**
+ * ue_fork_exit() - unregister the probe
+ *
+ * Context: at unload; may sleep. A child that has not run yet would have kept
+ * the module loaded, through its set.
+ */
 void ue_fork_exit(void);
 
 #endif /* UE_FORK_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command format: text -> fields, and fields -> print format.
+ * Parses a command into fields, and writes fields as text.
  */
 #include <linux/ctype.h>
 #include <linux/errno.h>
@@ -11,15 +11,15 @@
 
 #include "format.h"
 
-/* "struct NAME field SIZE" has the most. */
+/* As in "struct NAME field SIZE". */
 #define UE_FIELD_WORDS_MAX	4
 
 #define UE_CHAR_ARRAY_MAX	1024
 
-/* Characters of its number; the kernel's own tests want more refused. */
+/* Characters of an array's length; the kernel's own tests expect this limit. */
 #define UE_ARRAY_NUMBER_MAX	6
 
-/* Offsets in a record are ints, and start behind its common fields. */
+/* Offsets in a record, which include the common fields, are ints. */
 #define UE_PAYLOAD_MAX		(INT_MAX - 64)
 
 static const struct ue_scalar {
@@ -43,7 +43,7 @@ static const struct ue_scalar {
 	{ "unsigned char",	1, UE_KIND_UNSIGNED },
 };
 
-/* char arrays: what stands before the length, and how the bytes read. */
+/* Char arrays: the text before the length, and the kind. */
 static const struct ue_array {
 	const char *prefix;
 	u8 kind;
@@ -52,10 +52,7 @@ static const struct ue_array {
 	{ "unsigned char[",	UE_KIND_BYTES },
 };
 
-/*
- * The kernel's isspace() takes 0xa0, and iscntrl() nothing above 0x7f; both
- * would see into the middle of UTF-8.
- */
+/* The kernel's isspace() also accepts 0xa0, a byte of some UTF-8 characters. */
 static bool ue_is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
@@ -67,17 +64,17 @@ static bool ue_is_control(char c)
 }
 
 /**
- * struct ue_reader - a command that is being read
- * @text: what is left of it
- * @store: where its words go, each with a NUL behind it. That is what separates
- *	it from the next, or ends the text: they need no more room than the text.
+ * struct ue_reader - a command that is being parsed
+ * @text: the text not yet parsed
+ * @store: where the next word is copied to, with a NUL. The NUL replaces the
+ *	separator after the word, so the words take no more space than the text.
  */
 struct ue_reader {
 	const char *text;
 	char *store;
 };
 
-/* Stops at @end. Return: the next word, in the store; NULL when there is none. */
+/* Return: the copy of the next word before @end; NULL if there is none. */
 static char *ue_next_word(struct ue_reader *reader, char end)
 {
 	const char *text = reader->text;
@@ -97,9 +94,10 @@ static char *ue_next_word(struct ue_reader *reader, char end)
 }
 
 /*
- * A name becomes a directory of tracefs: no path, nothing that stands there
- * already, nothing that breaks the lines of the files that list events. A
- * colon would begin text flags, of which there are none.
+ * A name becomes a directory in tracefs, so it must not be a path or a name
+ * that the parent directory already has. Control characters would break the
+ * lines of files that list events. A colon would start flags, and no flags
+ * exist.
  */
 static bool ue_event_name_valid(const char *name)
 {
@@ -130,7 +128,7 @@ static int ue_parse_scalar(const char *type, struct ue_field *field)
 	return -EINVAL;
 }
 
-/* @text: what follows the '[' of a char array, the number and its ']', the last. */
+/* @text: the text after the '[' of a char array; must end with the ']'. */
 static int ue_parse_array_length(const char *text, u32 *length)
 {
 	const char *end = strchr(text, ']');
@@ -162,31 +160,28 @@ static int ue_parse_plain_type(const char *type, struct ue_field *field)
 	return ue_parse_scalar(type, field);
 }
 
-/* A location is one word; whatever it leads to is not checked, but text is. */
+/* Any type may follow "__data_loc" or "__rel_loc"; one with "char" is text. */
 static void ue_set_location(const char *type, struct ue_field *field)
 {
 	field->size = sizeof(u32);
 	field->kind = strstr(type, "char") ? UE_KIND_STRING : UE_KIND_BYTES;
 }
 
-/*
- * Which words are the type, which the name and which the size: one row for
- * each form of a field.
- */
+/* Which words of a field are the type, the name and the size. */
 static const struct ue_field_form {
-	const char *first;	/* word, NULL for any */
+	const char *first;	/* first word, NULL: any */
 	const char *second;
 	u8 type_words;
 	bool has_size;
-	u8 place;
+	u8 storage;
 } ue_field_forms[] = {
-	{ "struct",	NULL,		2, true,  UE_PLACE_HERE },
-	{ "__data_loc",	"unsigned",	3, false, UE_PLACE_DATA_LOC },
-	{ "__data_loc",	NULL,		2, false, UE_PLACE_DATA_LOC },
-	{ "__rel_loc",	"unsigned",	3, false, UE_PLACE_REL_LOC },
-	{ "__rel_loc",	NULL,		2, false, UE_PLACE_REL_LOC },
-	{ "unsigned",	NULL,		2, false, UE_PLACE_HERE },
-	{ NULL,		NULL,		1, false, UE_PLACE_HERE },
+	{ "struct",	NULL,		2, true,  UE_STORED_INLINE },
+	{ "__data_loc",	"unsigned",	3, false, UE_STORED_DATA_LOC },
+	{ "__data_loc",	NULL,		2, false, UE_STORED_DATA_LOC },
+	{ "__rel_loc",	"unsigned",	3, false, UE_STORED_REL_LOC },
+	{ "__rel_loc",	NULL,		2, false, UE_STORED_REL_LOC },
+	{ "unsigned",	NULL,		2, false, UE_STORED_INLINE },
+	{ NULL,		NULL,		1, false, UE_STORED_INLINE },
 };
 
 static const struct ue_field_form *ue_find_form(char **words, int nr)
@@ -196,18 +191,19 @@ static const struct ue_field_form *ue_find_form(char **words, int nr)
 	for (;; form++) {
 		if (form->first && strcmp(form->first, words[0]))
 			continue;
-		if (form->second &&
-		    (nr < 2 || strcmp(form->second, words[1])))
+		if (form->second && (nr < 2 || strcmp(form->second, words[1])))
 			continue;
 		return form;
 	}
 }
 
 /*
- * The kernel's tracing takes a field for a location, and one for text, by any
- * part of its type's text. What it takes a field for must be what was checked.
+ * The kernel's tracing searches the whole text of a type for these words, to
+ * find locations and cpumasks. If one comes after the first word, tracing would
+ * treat the field differently from the payload check, so the type is refused.
+ * @inner: the text after the first word
  */
-static bool ue_type_misleads(const char *inner)
+static bool ue_type_misleads_tracing(const char *inner)
 {
 	if (!*inner)
 		return false;
@@ -218,8 +214,8 @@ static bool ue_type_misleads(const char *inner)
 static int ue_parse_type(const struct ue_field_form *form, const char *type,
 			 const char *size, struct ue_field *field)
 {
-	field->place = form->place;
-	if (form->place != UE_PLACE_HERE) {
+	field->storage = form->storage;
+	if (form->storage != UE_STORED_INLINE) {
 		ue_set_location(type, field);
 		return 0;
 	}
@@ -230,7 +226,7 @@ static int ue_parse_type(const struct ue_field_form *form, const char *type,
 	return kstrtou32(size, 10, &field->size) || !field->size ? -EINVAL : 0;
 }
 
-/* The words of a type stand one behind the other, a NUL between them. */
+/* Joins adjacent words: replaces the NUL between them by a space. */
 static void ue_join(char **words, int nr)
 {
 	for (int i = 1; i < nr; i++)
@@ -249,34 +245,34 @@ static int ue_parse_words(char **words, int nr, struct ue_reader *reader,
 	ue_join(words, form->type_words);
 	field->type = words[0] - (char *)format;
 	field->name = words[form->type_words] - (char *)format;
-	/* What is behind the name is not kept. */
+	/* Do not keep the text of the size. */
 	if (form->has_size)
 		reader->store = words[nr - 1];
-	if (ue_type_misleads(inner))
+	if (ue_type_misleads_tracing(inner))
 		return -EINVAL;
 	return ue_parse_type(form, words[0], words[nr - 1], field);
 }
 
-/* What the kernel's tracing takes for text, which it does by its type's text too. */
-static bool ue_is_text_here(const struct ue_field *field, const char *type)
+/* Whether tracing, which looks at the type's name, treats the field as a string. */
+static bool ue_is_inline_text(const struct ue_field *field, const char *type)
 {
-	return field->place == UE_PLACE_HERE && strchr(type, '[') &&
+	return field->storage == UE_STORED_INLINE && strchr(type, '[') &&
 	       strstr(type, "char");
 }
 
-/* Counts a field that has been read, and takes note of what it has. */
+/* Adds a field that has been parsed to the totals of the format. */
 static void ue_add_field(struct ue_format *format, struct ue_field *field)
 {
 	field->offset = format->size;
 	format->size += field->size;
 	format->nr_fields++;
-	format->nr_locations += field->place != UE_PLACE_HERE;
-	if (ue_is_text_here(field, ue_field_type(format, field)))
+	format->nr_locations += field->storage != UE_STORED_INLINE;
+	if (ue_is_inline_text(field, ue_field_type(format, field)))
 		format->last_text = format->nr_fields;
-	format->checked = format->nr_locations || format->last_text;
+	format->needs_check = format->nr_locations || format->last_text;
 }
 
-/* A field may be missing between two semicolons. */
+/* The text between two semicolons may be empty. */
 static int ue_parse_field(struct ue_reader *reader, struct ue_format *format)
 {
 	struct ue_field *field = &format->fields[format->nr_fields];
@@ -299,7 +295,7 @@ static int ue_parse_field(struct ue_reader *reader, struct ue_format *format)
 	return 0;
 }
 
-/* No more than so many: what is not blank between semicolons. */
+/* Return: the number of non-blank parts between semicolons. */
 static size_t ue_count_fields(const char *command)
 {
 	bool blank = true;
@@ -321,7 +317,7 @@ static int ue_parse_into(struct ue_format *format, struct ue_reader *reader)
 	const char *name;
 	int err;
 
-	/* What stands before the first white space, which may be nothing. */
+	/* The name ends at the first white space, so it would be empty. */
 	if (ue_is_space(*reader->text))
 		return -EINVAL;
 	name = ue_next_word(reader, '\0');
@@ -363,7 +359,7 @@ int ue_format_parse(const char *command, struct ue_format **result)
 	size_t size = struct_size(format, fields, nr) + strlen(command) + 1;
 	int err;
 
-	/* Where its texts are has 16 bits. */
+	/* The offsets of texts have 16 bits. */
 	if (size > U16_MAX)
 		return -EINVAL;
 	format = kzalloc(size, GFP_KERNEL_ACCOUNT);
@@ -393,7 +389,7 @@ bool ue_format_equal(const struct ue_format *a, const struct ue_format *b)
 	return true;
 }
 
-/* The conversion in the print format. */
+/* Return: the conversion specifier for the print format. */
 static const char *ue_conversion(const struct ue_field *field)
 {
 	static const char * const conversions[][2] = {
@@ -408,25 +404,25 @@ static const char *ue_conversion(const struct ue_field *field)
 	return conversions[field->kind][field->size == sizeof(u64)];
 }
 
-static bool ue_is_text_elsewhere(const struct ue_field *field)
+static bool ue_is_located_text(const struct ue_field *field)
 {
-	return field->place != UE_PLACE_HERE && field->kind == UE_KIND_STRING;
+	return field->storage != UE_STORED_INLINE && field->kind == UE_KIND_STRING;
 }
 
 static const char *ue_accessor(const struct ue_field *field)
 {
-	if (!ue_is_text_elsewhere(field))
+	if (!ue_is_located_text(field))
 		return "REC->";
-	return field->place == UE_PLACE_REL_LOC ? "__get_rel_str(" :
+	return field->storage == UE_STORED_REL_LOC ? "__get_rel_str(" :
 						  "__get_str(";
 }
 
 static const char *ue_accessor_end(const struct ue_field *field)
 {
-	return ue_is_text_elsewhere(field) ? ")" : "";
+	return ue_is_located_text(field) ? ")" : "";
 }
 
-/* Text that grows until it is full, and goes on counting then. */
+/* A text being written; once @at is full, only @length grows. */
 struct ue_text {
 	char *at;
 	size_t size;
@@ -443,22 +439,22 @@ static void ue_append(struct ue_text *text, const char *string)
 }
 
 /*
- * Tools evaluate the print format, some of them as root, and a name must not be
- * more of it than a name.
+ * Tools, some of them run by root, evaluate the print format as an expression.
+ * A field's name must not add anything to that expression.
  */
-static bool ue_print_fmt_takes(char c)
+static bool ue_allowed_in_print_fmt(char c)
 {
 	return c & 0x80 || isalnum(c) || strchr("_.:-", c);
 }
 
-static void ue_append_tame(struct ue_text *text, const char *name)
+static void ue_append_sanitized(struct ue_text *text, const char *name)
 {
 	size_t start = text->length;
 
 	ue_append(text, name);
-	/* None while the length is only counted. */
+	/* Nothing to replace while only the length is counted. */
 	for (; start < min(text->length, text->size); start++) {
-		if (!ue_print_fmt_takes(text->at[start]))
+		if (!ue_allowed_in_print_fmt(text->at[start]))
 			text->at[start] = '_';
 	}
 }
@@ -471,7 +467,7 @@ static void ue_append_number(struct ue_text *text, unsigned int number)
 	ue_append(text, digits);
 }
 
-/* Runs @write twice: to know the length, and to write. */
+/* Calls @write twice: to get the length, and to write the text. */
 static char *ue_make_text(const struct ue_format *format,
 			  void (*write)(const struct ue_format *format,
 					struct ue_text *text))
@@ -492,7 +488,7 @@ static void ue_write_print_fmt(const struct ue_format *format,
 {
 	for (int i = 0; i < format->nr_fields; i++) {
 		ue_append(text, i ? " " : "\"");
-		ue_append_tame(text, ue_field_name(format, &format->fields[i]));
+		ue_append_sanitized(text, ue_field_name(format, &format->fields[i]));
 		ue_append(text, "=");
 		ue_append(text, ue_conversion(&format->fields[i]));
 	}
@@ -502,7 +498,7 @@ static void ue_write_print_fmt(const struct ue_format *format,
 
 		ue_append(text, ", ");
 		ue_append(text, ue_accessor(field));
-		ue_append_tame(text, ue_field_name(format, field));
+		ue_append_sanitized(text, ue_field_name(format, field));
 		ue_append(text, ue_accessor_end(field));
 	}
 }

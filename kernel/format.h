@@ -1,40 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The command format: "name[ type field[;type field]...]". Pure: knows
- * no locks, no tracing and no memory of others.
+ * The format of an event, parsed from a command:
+ * "name[ type field[;type field]...]". Pure: takes no locks and uses no
+ * function of tracing.
  */
 #ifndef UE_FORMAT_H
 #define UE_FORMAT_H
 
 #include <linux/types.h>
 
-/* The longest command, in bytes without its NUL. */
+/* Maximum length of a command, in bytes without its NUL. */
 #define UE_COMMAND_MAX		511
 
-/* Where the bytes of a field are. */
-enum ue_field_place {
-	UE_PLACE_HERE,		/* in the field itself */
-	UE_PLACE_DATA_LOC,	/* behind an offset from the record's start */
-	UE_PLACE_REL_LOC,	/* behind an offset from the field's end */
+/**
+ * enum ue_field_storage - where the bytes of a field are
+ * @UE_STORED_INLINE: in the field itself
+ * @UE_STORED_DATA_LOC: at an offset from the start of the record
+ * @UE_STORED_REL_LOC: at an offset from the end of the field
+ */
+enum ue_field_storage {
+	UE_STORED_INLINE,
+	UE_STORED_DATA_LOC,
+	UE_STORED_REL_LOC,
 };
 
-/* How the bytes of a field read. */
+/**
+ * enum ue_field_kind - what the bytes of a field are
+ * @UE_KIND_SIGNED: a signed integer of 1, 2, 4 or 8 bytes
+ * @UE_KIND_UNSIGNED: an unsigned integer of 1, 2, 4 or 8 bytes
+ * @UE_KIND_STRING: text up to a NUL or the end of the bytes
+ * @UE_KIND_BYTES: bytes of unknown meaning
+ */
 enum ue_field_kind {
-	UE_KIND_SIGNED,		/* an integer of 1, 2, 4 or 8 bytes */
+	UE_KIND_SIGNED,
 	UE_KIND_UNSIGNED,
-	UE_KIND_STRING,		/* text up to a NUL or the end */
-	UE_KIND_BYTES,		/* bytes without a meaning of their own */
+	UE_KIND_STRING,
+	UE_KIND_BYTES,
 };
 
 /**
  * struct ue_field - one field of a payload
  * @offset: from the start of the payload, bytes
- * @size: of the field itself, bytes
- * @type: where its text is, see ue_field_type()
- * @name: where its text is, see ue_field_name()
- * @length: elements of a char array, else 0
- * @place: where the bytes are
- * @kind: how they read
+ * @size: of the field itself, bytes; 4 for a location
+ * @type: offset of the type's text in the format, see ue_field_type()
+ * @name: offset of the name's text in the format, see ue_field_name()
+ * @length: number of elements of a char array, else 0
+ * @storage: where the bytes are, of enum ue_field_storage
+ * @kind: what the bytes are, of enum ue_field_kind
  */
 struct ue_field {
 	u32 offset;
@@ -42,24 +54,24 @@ struct ue_field {
 	u16 type;
 	u16 name;
 	u16 length;
-	u8 place;
+	u8 storage;
 	u8 kind;
 };
 
 /**
  * struct ue_format - a parsed command; constant once parsed
- * @size: of a payload's fixed part, bytes
- * @nr_fields: how many fields
- * @nr_locations: fields with a @place other than UE_PLACE_HERE
- * @name: of the event, see ue_format_name()
- * @bytes: of memory that it takes
- * @last_text: the number, from 1 on, of the last field that is text itself and may
- *	fill all of its bytes; 0 for none
- * @checked: whether there is something in a payload that is to be checked
+ * @size: of the fixed part of a payload, bytes
+ * @nr_fields: number of fields
+ * @nr_locations: number of fields that are locations
+ * @name: offset of the event's name in the format, see ue_format_name()
+ * @bytes: size of the format with all its texts, bytes
+ * @last_text: number, from 1 on, of the last field with inline text, which may
+ *	lack a NUL; 0 for none
+ * @needs_check: some field of a payload has to be checked
  * @fields: in the order of the command
  *
- * Names and types are text that stands behind @fields, as so many bytes from the
- * start: a copy of all the bytes is the same format.
+ * The texts of names and types are after @fields, at offsets from the start of
+ * the format. So a copy of @bytes bytes is the same format.
  */
 struct ue_format {
 	u32 size;
@@ -68,31 +80,59 @@ struct ue_format {
 	u16 name;
 	u16 bytes;
 	u16 last_text;
-	bool checked;
+	bool needs_check;
 	struct ue_field fields[];
 };
 
-/* ue_format_name() - the name of the event. */
+/**
+ * ue_format_name() - get the name of the event
+ * @format: the format
+ *
+ * Context: any.
+ * Return: the name, which is part of the format.
+ */
 static inline const char *ue_format_name(const struct ue_format *format)
 {
 	return (const char *)format + format->name;
 }
 
-/* ue_field_type() - as registered, its words with one space between. */
+/**
+ * ue_field_type() - get the type of a field as text
+ * @format: the format
+ * @field: the field
+ *
+ * Context: any.
+ * Return: the words of the type, separated by single spaces; part of the
+ * format.
+ */
 static inline const char *ue_field_type(const struct ue_format *format,
 					const struct ue_field *field)
 {
 	return (const char *)format + field->type;
 }
 
-/* ue_field_name() - as registered. */
+/**
+ * ue_field_name() - get the name of a field
+ * @format: the format
+ * @field: the field
+ *
+ * Context: any.
+ * Return: the name, which is part of the format.
+ */
 static inline const char *ue_field_name(const struct ue_format *format,
 					const struct ue_field *field)
 {
 	return (const char *)format + field->name;
 }
 
-/* ue_field_is_signed() - what the format file says of it. */
+/**
+ * ue_field_is_signed() - get "signed" as the format file shows it
+ * @format: the format
+ * @field: the field
+ *
+ * Context: any.
+ * Return: true unless the type begins with 'u'.
+ */
 static inline bool ue_field_is_signed(const struct ue_format *format,
 				      const struct ue_field *field)
 {
@@ -100,26 +140,29 @@ static inline bool ue_field_is_signed(const struct ue_format *format,
 }
 
 /**
- * ue_format_parse() - read a command
+ * ue_format_parse() - parse a command
  * @command: NUL-terminated
  * @format: set to the format; the caller frees it with kfree()
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a command that is not well-formed, or of more than some
- * 7,000 bytes, which not even a line of dynamic_events has; -ENOMEM.
+ * Return: 0; -EINVAL if the command is malformed, or so long that the format
+ * would exceed 65,535 bytes; -ENOMEM.
  */
 int ue_format_parse(const char *command, struct ue_format **format);
 
 /**
- * ue_command_has_flags() - has the name text flags, "name:flag"?
+ * ue_command_has_flags() - check for flags after the name, "name:flag"
  * @command: NUL-terminated
  *
- * There are no such flags, and ue_format_parse() refuses them as well.
+ * No such flags exist, and ue_format_parse() refuses them as well.
+ *
+ * Context: any.
+ * Return: true if there is a colon in the name.
  */
 bool ue_command_has_flags(const char *command);
 
 /**
- * ue_command_name() - the name that a command begins with
+ * ue_command_name() - copy the name at the start of a command
  * @command: NUL-terminated
  *
  * Context: may sleep.
@@ -129,34 +172,36 @@ bool ue_command_has_flags(const char *command);
 char *ue_command_name(const char *command);
 
 /**
- * ue_format_equal() - have two formats the same fields?
- * @a: one
- * @b: the other
+ * ue_format_equal() - compare the fields of two formats
+ * @a: a format
+ * @b: another format
  *
- * Names of events are not compared, and fields by what they are, not by how
- * the text was spaced.
+ * The names of the events and the white space of the commands are ignored.
+ *
+ * Context: any.
+ * Return: true if all fields have the same type, name and size.
  */
 bool ue_format_equal(const struct ue_format *a, const struct ue_format *b);
 
 /**
- * ue_format_print_fmt() - the print format that tools read
+ * ue_format_print_fmt() - make the print format that tools read
  * @format: the format
  *
- * In the names of fields, '_' stands for each ASCII character but letters, digits
- * and "_.:-".
+ * In the names of fields, each ASCII character other than letters, digits and
+ * "_.:-" is replaced by '_'.
  *
  * Context: may sleep.
- * Return: the text as tracing's files show it, to be freed with kfree(); NULL
+ * Return: the text as in the format file, to be freed with kfree(); NULL
  * without memory.
  */
 char *ue_format_print_fmt(const struct ue_format *format);
 
 /**
- * ue_format_text() - the canonical text, "name type field; type field"
+ * ue_format_text() - make the canonical command, "name type field; type field"
  * @format: the format
  *
  * Context: may sleep.
- * Return: the text, to be freed with kfree(); NULL without memory.
+ * Return: the text, to be freed with kfree(); NULL if out of memory.
  */
 char *ue_format_text(const struct ue_format *format);
 

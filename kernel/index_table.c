@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The write indexes of an open file: an array for those who write, who look
- * an event up with every record, and for those who register a hash table of the
- * events, once there are too many to look through.
+ * The write indexes of an open file. Every write looks an event up in an array.
+ * Registering looks an index up in a hash table, once there are too many events
+ * to search the array.
  */
 #include <linux/hash.h>
 #include <linux/overflow.h>
@@ -12,20 +12,20 @@
 #include "index_table.h"
 
 /*
- * The size of the first array, bytes, and how much larger each further one is:
- * those that are outgrown stay, and are then a third of it in all.
+ * The size of the first array, in bytes, and the growth factor. With this
+ * factor, all replaced arrays together have a third of the current one's size.
  */
 #define UE_INDEX_ARRAY_FIRST	32
 #define UE_INDEX_GROWTH		4
 
-/* Up to so many events are looked through. */
+/* Arrays of up to this capacity are searched, and need no hash table. */
 #define UE_INDEX_SEARCHED	16
 
 void ue_index_table_init(struct ue_index_table *table)
 {
 	mutex_init(&table->lock);
 	table->array = NULL;
-	table->slots = NULL;
+	table->buckets = NULL;
 }
 
 void ue_index_table_destroy(struct ue_index_table *table)
@@ -33,8 +33,8 @@ void ue_index_table_destroy(struct ue_index_table *table)
 	struct ue_index_array *array = table->array, *outgrown;
 
 	/*
-	 * The newest first: to take an event away, tracing looks for it on
-	 * lists that begin with the newest.
+	 * Put the newest event first: to remove an event, tracing searches
+	 * lists that start with the newest.
 	 */
 	for (u32 i = array ? array->nr : 0; i; i--)
 		ue_event_put(array->events[i - 1]);
@@ -42,7 +42,7 @@ void ue_index_table_destroy(struct ue_index_table *table)
 		outgrown = array->outgrown;
 		kvfree(array);
 	}
-	kvfree(table->slots);
+	kvfree(table->buckets);
 	mutex_destroy(&table->lock);
 }
 
@@ -56,44 +56,47 @@ static u32 ue_index_search(const struct ue_index_array *array,
 	return index;
 }
 
-/* A power of two, which is what kmalloc() would make of any size. */
+/* Return: bytes, a power of two, because kmalloc() rounds up to one. */
 static size_t ue_index_array_size(const struct ue_index_array *array)
 {
 	return struct_size(array, events, array->capacity);
 }
 
-/* A power of two as well. */
-static u32 ue_index_nr_slots(const struct ue_index_array *array)
+/* Return: the number of buckets, also a power of two. */
+static u32 ue_index_nr_buckets(const struct ue_index_array *array)
 {
 	return 2 * ue_index_array_size(array) / sizeof(*array->events);
 }
 
-/* The slot of @event, or the one that it would get; at least half are empty. */
-static u16 *ue_index_slot(u16 *slots, const struct ue_index_array *array,
-			  const struct ue_event *event)
+/*
+ * Return: the bucket of @event, or the empty one where it would be added. The
+ * search ends because at least half of the buckets are empty.
+ */
+static u16 *ue_index_bucket(u16 *buckets, const struct ue_index_array *array,
+			    const struct ue_event *event)
 {
-	const u32 mask = ue_index_nr_slots(array) - 1;
+	const u32 mask = ue_index_nr_buckets(array) - 1;
 	u32 at = hash_ptr(event, 32) & mask;
 
-	while (slots[at] && array->events[slots[at] - 1] != event)
+	while (buckets[at] && array->events[buckets[at] - 1] != event)
 		at = (at + 1) & mask;
-	return &slots[at];
+	return &buckets[at];
 }
 
-/* The index that @event has, or the number of those given out. */
+/* Return: the index of @event, or the next unassigned one. */
 static u32 ue_index_of(struct ue_index_table *table,
 		       const struct ue_event *event)
 {
 	struct ue_index_array *array = table->array;
-	u16 slot;
+	u16 bucket;
 
 	lockdep_assert_held(&table->lock);
 	if (!array)
 		return 0;
-	if (!table->slots)
+	if (!table->buckets)
 		return ue_index_search(array, event);
-	slot = *ue_index_slot(table->slots, array, event);
-	return slot ? slot - 1 : array->nr;
+	bucket = *ue_index_bucket(table->buckets, array, event);
+	return bucket ? bucket - 1 : array->nr;
 }
 
 u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
@@ -106,15 +109,15 @@ u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
 	return index;
 }
 
-/* For an array of which nobody knows yet. Return: NULL without memory. */
+/* Return: the hash table for a new array; NULL without memory. */
 static u16 *ue_index_hash(const struct ue_index_array *array)
 {
-	u16 *slots = kvcalloc(ue_index_nr_slots(array), sizeof(*slots),
+	u16 *buckets = kvcalloc(ue_index_nr_buckets(array), sizeof(*buckets),
 			      GFP_KERNEL_ACCOUNT);
 
-	for (u32 i = 0; slots && i < array->nr; i++)
-		*ue_index_slot(slots, array, array->events[i]) = i + 1;
-	return slots;
+	for (u32 i = 0; buckets && i < array->nr; i++)
+		*ue_index_bucket(buckets, array, array->events[i]) = i + 1;
+	return buckets;
 }
 
 static struct ue_index_array *ue_index_array_create(struct ue_index_array *old)
@@ -135,11 +138,11 @@ static struct ue_index_array *ue_index_array_create(struct ue_index_array *old)
 	return new;
 }
 
-/* An array with room for one more, in place of a full one. */
+/* Replaces a full array. Return: the current array; NULL without memory. */
 static struct ue_index_array *ue_index_grow(struct ue_index_table *table)
 {
 	struct ue_index_array *array = table->array;
-	u16 *slots = NULL;
+	u16 *buckets = NULL;
 
 	if (array && array->nr < array->capacity)
 		return array;
@@ -147,14 +150,14 @@ static struct ue_index_array *ue_index_grow(struct ue_index_table *table)
 	if (!array)
 		return NULL;
 	if (array->capacity > UE_INDEX_SEARCHED) {
-		slots = ue_index_hash(array);
-		if (!slots) {
+		buckets = ue_index_hash(array);
+		if (!buckets) {
 			kvfree(array);
 			return NULL;
 		}
 	}
-	kvfree(table->slots);
-	table->slots = slots;
+	kvfree(table->buckets);
+	table->buckets = buckets;
 	/* Pairs with ue_index_event(). */
 	smp_store_release(&table->array, array);
 	return array;
@@ -164,20 +167,20 @@ static int ue_index_add(struct ue_index_table *table, struct ue_event *event)
 {
 	struct ue_index_array *array = ue_index_grow(table);
 
-	/* There can't be so many: tracing has no numbers for them. */
+	/* Can't happen: tracing has fewer type numbers. */
 	if (!array || WARN_ON_ONCE(array->nr == U16_MAX))
 		return -ENOMEM;
 	ue_event_get(event);
-	if (table->slots)
-		*ue_index_slot(table->slots, array, event) = array->nr + 1;
+	if (table->buckets)
+		*ue_index_bucket(table->buckets, array, event) = array->nr + 1;
 	array->events[array->nr] = event;
 	/* Pairs with ue_index_event(). */
 	smp_store_release(&array->nr, array->nr + 1);
 	return 0;
 }
 
-int ue_index_claim(struct ue_index_table *table, struct ue_event *event,
-		   u32 index)
+int ue_index_assign(struct ue_index_table *table, struct ue_event *event,
+		    u32 index)
 {
 	int err = 0;
 

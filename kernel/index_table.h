@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The write indexes that one open file has given out. The table is a user of
+ * The write indexes that one open file has assigned. The table is a user of
  * each event in it.
  */
 #ifndef UE_INDEX_TABLE_H
@@ -11,7 +11,13 @@
 
 struct ue_event;
 
-/* Entries below @nr never change; a full array is replaced by a larger. */
+/**
+ * struct ue_index_array - index -> event
+ * @outgrown: the smaller array that this one has replaced
+ * @nr: number of indexes assigned
+ * @capacity: number of elements of @events
+ * @events: the events; elements below @nr never change
+ */
 struct ue_index_array {
 	struct ue_index_array *outgrown;
 	u32 nr;
@@ -21,52 +27,65 @@ struct ue_index_array {
 
 /**
  * struct ue_index_table - the indexes of an open file
- * @lock: held to change the table; nothing is taken inside it
- * @array: index -> event; read without a lock. Arrays that were outgrown stay
- *	until the table is destroyed, so that readers need not be waited for.
- * @slots: a hash table of the events, which has their indexes plus one, and more
- *	than twice as many slots as @array has room for; NULL as long as there are
- *	few
+ * @lock: held to change the table; no other lock is taken inside it
+ * @array: index -> event; read without a lock. Replaced arrays are kept until
+ *	the table is destroyed, so that replacing one need not wait for readers.
+ * @buckets: event -> index: a hash table with more than twice as many buckets
+ *	as @array has elements; a bucket holds an index plus one, or 0. NULL
+ *	while the table has few events.
  */
 struct ue_index_table {
 	struct mutex lock;
 	struct ue_index_array *array;
-	u16 *slots;
+	u16 *buckets;
 };
 
+/**
+ * ue_index_table_init() - initialize an empty table
+ * @table: the table
+ *
+ * Context: any.
+ */
 void ue_index_table_init(struct ue_index_table *table);
 
-/* ue_index_table_destroy() - let go of all events. May take event_mutex. */
+/**
+ * ue_index_table_destroy() - put all events and free the memory
+ * @table: the table, which no other task uses
+ *
+ * Context: may sleep; event_mutex not held.
+ */
 void ue_index_table_destroy(struct ue_index_table *table);
 
 /**
- * ue_index_peek() - the index that an event has, or would get next
+ * ue_index_peek() - get the index that an event has or would be assigned
  * @table: the table
- * @event: the caller is a user of it
+ * @event: the event, of which the caller is a user
  *
  * Context: may sleep.
+ * Return: the index.
  */
 u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event);
 
 /**
- * ue_index_claim() - give an event the index that was peeked
- * @table: the table; becomes a user of the event, if it is not yet
- * @event: the caller is a user of it
+ * ue_index_assign() - assign the index that ue_index_peek() returned
+ * @table: the table; becomes a user of the event unless it is one already
+ * @event: the event, of which the caller is a user
  * @index: from ue_index_peek()
  *
  * Context: may sleep.
- * Return: 0; -EAGAIN when another event has got the index since; -ENOMEM.
+ * Return: 0; -EAGAIN if the index was assigned to another event since then;
+ * -ENOMEM.
  */
-int ue_index_claim(struct ue_index_table *table, struct ue_event *event,
-		   u32 index);
+int ue_index_assign(struct ue_index_table *table, struct ue_event *event,
+		    u32 index);
 
 /**
- * ue_index_event() - the event of an index
- * @table: the table, which keeps the event until it is destroyed
- * @index: as a program gave it, not negative
+ * ue_index_event() - look up the event of an index
+ * @table: the table, which is a user of the event until it is destroyed
+ * @index: as passed by a program, not negative
  *
  * Context: any.
- * Return: the event, or NULL for an index never given out.
+ * Return: the event, or NULL if the index was never assigned.
  */
 static inline struct ue_event *ue_index_event(struct ue_index_table *table,
 					      u32 index)
@@ -74,7 +93,7 @@ static inline struct ue_event *ue_index_event(struct ue_index_table *table,
 	/* Pairs with ue_index_grow(). */
 	struct ue_index_array *array = smp_load_acquire(&table->array);
 
-	/* Pairs with ue_index_add(): who sees the index sees its event. */
+	/* Pairs with ue_index_add(): the event is written before @nr. */
 	if (likely(array && index < smp_load_acquire(&array->nr)))
 		return array->events[index];
 	return NULL;

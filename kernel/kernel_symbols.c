@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One table of the symbols that the kernel does not export. Their addresses
- * come from kallsyms_lookup_name(), and its own from a kprobe.
+ * come from kallsyms_lookup_name(), whose own address comes from a kprobe.
  *
- * A function's type is always that of the kernel's own declaration, so that a
- * kernel whose prototype has drifted fails to compile.
+ * The type of each static call is that of the kernel's own declaration, if a
+ * header has one. If the prototype changes, the calls no longer compile.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,91 +15,23 @@
 #include "compat.h"
 #include "kernel_symbols.h"
 
-/* The kernel's; see kernel_symbols.h. */
+/* Pointers to the kernel's variables; see kernel_symbols.h. */
 struct mutex *ue_event_mutex;
 struct rw_semaphore *ue_trace_event_sem;
 struct mutex *ue_dyn_event_ops_mutex;
 struct list_head *ue_dyn_event_list;
 const struct dyn_event_operations *ue_eprobe_operations;
 struct vfsmount **ue_tracefs_mount;
-static bool ue_has_dyn_event_register;
 
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
 DEFINE_STATIC_CALL_NULL(ue_event_file_get, event_file_get);
 DEFINE_STATIC_CALL_NULL(ue_event_file_put, event_file_put);
-/* Says no where the kernel lacks it. */
+/* Returns false if the kernel lacks it. */
 DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 			ring_buffer_record_is_set_on);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
 DEFINE_STATIC_CALL_NULL(ue_kallsyms_lookup_name, kallsyms_lookup_name);
-
-/* Makes static_call(ue_NAME) a direct branch to @address. */
-#define UE_SET_FUNCTION(name, address) \
-	static_call_update(ue_##name, (typeof(name) *)(address))
-
-static void __init ue_set_event_mutex(unsigned long address)
-{
-	ue_event_mutex = (struct mutex *)address;
-}
-
-static void __init ue_set_trace_event_sem(unsigned long address)
-{
-	ue_trace_event_sem = (struct rw_semaphore *)address;
-}
-
-static void __init ue_set_tracefs_create_file(unsigned long address)
-{
-	UE_SET_FUNCTION(tracefs_create_file, address);
-}
-
-static void __init ue_set_tracefs_remove(unsigned long address)
-{
-	UE_SET_FUNCTION(tracefs_remove, address);
-}
-
-#if UE_EVENT_FILES_DANGLE
-static void __init ue_set_tracefs_mount(unsigned long address)
-{
-	ue_tracefs_mount = (struct vfsmount **)address;
-}
-
-static void __init ue_set_event_file_get(unsigned long address)
-{
-	UE_SET_FUNCTION(event_file_get, address);
-}
-
-static void __init ue_set_event_file_put(unsigned long address)
-{
-	UE_SET_FUNCTION(event_file_put, address);
-}
-#endif
-
-static void __init ue_set_ring_buffer_record_is_set_on(unsigned long address)
-{
-	UE_SET_FUNCTION(ring_buffer_record_is_set_on, address);
-}
-
-static void __init ue_set_dyn_event_ops_mutex(unsigned long address)
-{
-	ue_dyn_event_ops_mutex = (struct mutex *)address;
-}
-
-static void __init ue_set_dyn_event_list(unsigned long address)
-{
-	ue_dyn_event_list = (struct list_head *)address;
-}
-
-static void __init ue_set_eprobe_operations(unsigned long address)
-{
-	ue_eprobe_operations = (struct dyn_event_operations *)address;
-}
-
-static void __init ue_set_dyn_event_register(unsigned long address)
-{
-	UE_SET_FUNCTION(dyn_event_register, address);
-	ue_has_dyn_event_register = true;
-}
 
 enum ue_symbol_need {
 	UE_SYMBOL_REQUIRED,	/* without it the module does not load */
@@ -107,50 +39,67 @@ enum ue_symbol_need {
 	UE_SYMBOL_ABSENT,	/* with it the module does not load */
 };
 
+/**
+ * struct ue_symbol - a symbol of the kernel
+ * @name: its name
+ * @need: whether the module can do without it
+ * @purpose: what the module uses it for
+ * @variable: pointer that is set to the address of the kernel's variable
+ * @key: key of the static call that is set to the kernel's function, or NULL
+ * @trampoline: trampoline of that static call
+ */
 struct ue_symbol {
 	const char *name;
 	enum ue_symbol_need need;
 	const char *purpose;
-	void (*set)(unsigned long address);
+	void *variable;
+	struct static_call_key *key;
+	void *trampoline;
 };
+
+/* Sets the pointer to the address of the kernel's variable. */
+#define UE_VARIABLE(pointer) \
+	.variable = &(pointer)
+
+/* Makes static_call(ue_NAME) call the kernel's function NAME. */
+#define UE_FUNCTION(name) \
+	.key = &STATIC_CALL_KEY(ue_##name), \
+	.trampoline = STATIC_CALL_TRAMP_ADDR(ue_##name)
 
 static const struct ue_symbol ue_symbols[] __initconst = {
 	{ "user_event_mm_dup", UE_SYMBOL_ABSENT,
-	  "user_events of its own", NULL },
+	  "user_events of its own", .variable = NULL },
 	{ "event_mutex", UE_SYMBOL_REQUIRED,
-	  "creating events", ue_set_event_mutex },
+	  "creating events", UE_VARIABLE(ue_event_mutex) },
 	{ "tracefs_create_file", UE_SYMBOL_REQUIRED,
-	  "the files in tracefs", ue_set_tracefs_create_file },
+	  "creating files in tracefs", UE_FUNCTION(tracefs_create_file) },
 	{ "tracefs_remove", UE_SYMBOL_REQUIRED,
-	  "the files in tracefs", ue_set_tracefs_remove },
-#if UE_EVENT_FILES_DANGLE
+	  "removing files from tracefs", UE_FUNCTION(tracefs_remove) },
+#if UE_KEEP_EVENT_FILES
 	{ "tracefs_mount", UE_SYMBOL_REQUIRED,
-	  "events that go while a file of theirs is open",
-	  ue_set_tracefs_mount },
+	  "removing events whose files are open", UE_VARIABLE(ue_tracefs_mount) },
 	{ "event_file_get", UE_SYMBOL_REQUIRED,
-	  "events that go while a file of theirs is open",
-	  ue_set_event_file_get },
+	  "removing events whose files are open", UE_FUNCTION(event_file_get) },
 	{ "event_file_put", UE_SYMBOL_REQUIRED,
-	  "events that go while a file of theirs is open",
-	  ue_set_event_file_put },
+	  "removing events whose files are open", UE_FUNCTION(event_file_put) },
 #endif
 	{ "trace_event_sem", UE_SYMBOL_OPTIONAL,
-	  "reading records of events that have gone", ue_set_trace_event_sem },
+	  "printing records of removed events", UE_VARIABLE(ue_trace_event_sem) },
 	{ "ring_buffer_record_is_set_on", UE_SYMBOL_OPTIONAL,
-	  "counting lost records", ue_set_ring_buffer_record_is_set_on },
+	  "counting lost records", UE_FUNCTION(ring_buffer_record_is_set_on) },
 	{ "dyn_event_register", UE_SYMBOL_OPTIONAL,
-	  "the file dynamic_events", ue_set_dyn_event_register },
+	  "the file dynamic_events", UE_FUNCTION(dyn_event_register) },
 	{ "dyn_event_ops_mutex", UE_SYMBOL_OPTIONAL,
-	  "the file dynamic_events", ue_set_dyn_event_ops_mutex },
+	  "the file dynamic_events", UE_VARIABLE(ue_dyn_event_ops_mutex) },
 	{ "dyn_event_list", UE_SYMBOL_OPTIONAL,
-	  "the file dynamic_events", ue_set_dyn_event_list },
+	  "the file dynamic_events", UE_VARIABLE(ue_dyn_event_list) },
 	{ "eprobe_dyn_event_ops", UE_SYMBOL_OPTIONAL,
-	  "taking event probes along when it goes", ue_set_eprobe_operations },
+	  "deleting event probes at unload", UE_VARIABLE(ue_eprobe_operations) },
 };
 
 static int __init ue_find_kallsyms(void)
 {
-	/* Never armed, so that nothing has to be disarmed, which could fail. */
+	/* Disabled, so that unregistering it can't fail. */
 	struct kprobe probe = {
 		.symbol_name = "kallsyms_lookup_name",
 		.flags = KPROBE_FLAG_DISABLED,
@@ -158,13 +107,21 @@ static int __init ue_find_kallsyms(void)
 	int err = register_kprobe(&probe);
 
 	if (err) {
-		pr_err("this kernel gives no address for kallsyms_lookup_name, without which no other symbol is found (%d)\n",
+		pr_err("cannot find the kernel's symbol kallsyms_lookup_name by a kprobe: error %d; the module needs it to find other symbols and is not loaded\n",
 		       err);
 		return err;
 	}
-	UE_SET_FUNCTION(kallsyms_lookup_name, probe.addr);
+	static_call_update(ue_kallsyms_lookup_name, (void *)probe.addr);
 	unregister_kprobe(&probe);
 	return 0;
+}
+
+static void __init ue_set_symbol(const struct ue_symbol *symbol, void *address)
+{
+	if (symbol->key)
+		__static_call_update(symbol->key, symbol->trampoline, address);
+	else
+		*(void **)symbol->variable = address;
 }
 
 static int __init ue_resolve(const struct ue_symbol *symbol)
@@ -175,28 +132,28 @@ static int __init ue_resolve(const struct ue_symbol *symbol)
 	if (symbol->need == UE_SYMBOL_ABSENT) {
 		if (!address)
 			return 0;
-		pr_err("this kernel has %s (symbol %s): the module is not needed and not loaded\n",
+		pr_err("this kernel has %s (symbol %s); the module is not needed and not loaded\n",
 		       symbol->purpose, symbol->name);
 		return -EEXIST;
 	}
 	if (address) {
-		symbol->set(address);
+		ue_set_symbol(symbol, (void *)address);
 		return 0;
 	}
 	if (symbol->need == UE_SYMBOL_OPTIONAL) {
-		pr_warn("this kernel lacks the symbol %s: user_events works without %s\n",
+		pr_warn("this kernel lacks the symbol %s; user_events works, but without %s\n",
 			symbol->name, symbol->purpose);
 		return 0;
 	}
-	pr_err("this kernel lacks the symbol %s, needed for %s\n",
+	pr_err("this kernel lacks the symbol %s, needed for %s; the module is not loaded\n",
 	       symbol->name, symbol->purpose);
 	return -ENOENT;
 }
 
 bool ue_has_dyn_events(void)
 {
-	return ue_has_dyn_event_register && ue_dyn_event_ops_mutex &&
-	       ue_dyn_event_list;
+	return static_call_query(ue_dyn_event_register) &&
+	       ue_dyn_event_ops_mutex && ue_dyn_event_list;
 }
 
 int __init ue_kernel_symbols_init(void)

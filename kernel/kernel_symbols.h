@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the module needs of the kernel and the kernel does not export.
+ * Symbols of the kernel that the module needs and the kernel does not export.
  *
  * Functions are called as static_call(ue_NAME)(...): a direct branch, which
  * neither IBT nor kCFI checks. Nothing here may be used before
@@ -18,25 +18,31 @@
 #include <linux/tracefs.h>
 
 /*
- * The kernel's event_mutex: protects the list of events, their recorders and
- * what hangs on them.
+ * The kernel's event_mutex: protects the list of events and their recorders,
+ * and much of the module's state.
  */
 extern struct mutex *ue_event_mutex;
 
 /*
- * The kernel's trace_event_sem, taken inside event_mutex: protects the numbers of
- * events. NULL where the kernel lacks it.
+ * The kernel's trace_event_sem, taken inside event_mutex: protects the type
+ * numbers of events. NULL if the kernel lacks it.
  */
 extern struct rw_semaphore *ue_trace_event_sem;
 
-/*
- * What the kernel's file dynamic_events is made of; NULL where the kernel
- * lacks any of it. struct dyn_event and its operations stand in no public
- * header; they have been the same from 5.13 on.
- */
 struct dyn_event;
 struct seq_file;
 
+/**
+ * struct dyn_event_operations - a kind of dynamic events
+ * @list: entry in the kernel's list of kinds
+ * @create: create an event from a line written to the file dynamic_events
+ * @show: print the event as a line of that file
+ * @is_busy: check whether the event is in use
+ * @free: remove the event
+ * @match: check whether the event matches what user space asks to delete
+ *
+ * The kernel's own structure, unchanged since 5.13; in no public header.
+ */
 struct dyn_event_operations {
 	struct list_head list;
 	int (*create)(const char *raw_command);
@@ -47,27 +53,35 @@ struct dyn_event_operations {
 		      const char **argv, struct dyn_event *ev);
 };
 
+/**
+ * struct dyn_event - a dynamic event
+ * @list: entry in the kernel's list of dynamic events
+ * @ops: operations of its kind
+ *
+ * The kernel's own structure, as struct dyn_event_operations.
+ */
 struct dyn_event {
 	struct list_head list;
 	struct dyn_event_operations *ops;
 };
 
-int dyn_event_register(struct dyn_event_operations *ops);
-
-/* For event_files.c; set where that is needed. */
+/* The kernel's functions, declared in no public header. */
 struct trace_event_file;
+int dyn_event_register(struct dyn_event_operations *ops);
 void event_file_get(struct trace_event_file *file);
 void event_file_put(struct trace_event_file *file);
 
+/* For event_files.c; set only if UE_KEEP_EVENT_FILES. */
 extern struct vfsmount **ue_tracefs_mount;
 
 DECLARE_STATIC_CALL(ue_event_file_get, event_file_get);
 DECLARE_STATIC_CALL(ue_event_file_put, event_file_put);
 
+/* For the file dynamic_events; see ue_has_dyn_events(). */
 extern struct mutex *ue_dyn_event_ops_mutex;
 extern struct list_head *ue_dyn_event_list;
 
-/* Of the kernel's event probes; NULL where it lacks them. */
+/* The operations of the kernel's event probes; NULL if it has none. */
 extern const struct dyn_event_operations *ue_eprobe_operations;
 
 DECLARE_STATIC_CALL(ue_dyn_event_register, dyn_event_register);
@@ -76,15 +90,22 @@ DECLARE_STATIC_CALL(ue_ring_buffer_record_is_set_on,
 DECLARE_STATIC_CALL(ue_tracefs_create_file, tracefs_create_file);
 DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
 
-/* ue_has_dyn_events() - has the kernel all that dynamic_events needs? */
+/**
+ * ue_has_dyn_events() - check for the symbols that dynamic_events needs
+ *
+ * Context: any.
+ * Return: true if the kernel has all of them.
+ */
 bool ue_has_dyn_events(void);
 
 /**
- * ue_kernel_symbols_init() - look all symbols up
+ * ue_kernel_symbols_init() - look up all symbols
  *
- * Context: module load; may sleep.
- * Return: 0; -EEXIST when the kernel has user_events of its own; -ENOENT when
- * a symbol that is needed is missing. Says why in the log.
+ * Prints the reason for an error to the kernel log.
+ *
+ * Context: module init; may sleep.
+ * Return: 0; -EEXIST if the kernel has user_events of its own; -ENOENT if a
+ * required symbol is missing; or an error of register_kprobe().
  */
 int ue_kernel_symbols_init(void);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Brings the parts up in order, and down in reverse.
+ * Initializes the parts of the module in order, and exits them in reverse.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
 
 #include "data_file.h"
-#include "door.h"
+#include "debug_counter.h"
 #include "dynamic_events.h"
 #include "fork.h"
 #include "kernel_symbols.h"
@@ -15,35 +15,37 @@
 #include "registry.h"
 #include "status_file.h"
 #include "sysctl.h"
-#include "tally.h"
+#include "tracefs_file.h"
 
 /*
- * The doors come last. They are opened when all are there: a module that can't be
- * loaded is freed, whether or not somebody is inside.
+ * The files in tracefs come last. Opening them fails until all parts are
+ * initialized, because the kernel frees a module whose init function fails
+ * even while its files are open.
  */
 static const struct ue_part {
 	const char *name;
 	int (*init)(void);
 	void (*exit)(void);
 } ue_parts[] = {
-	{ "records of forks",	ue_fork_records_init,	ue_fork_records_exit },
+	{ "fork memory",	ue_fork_pool_init,	ue_fork_pool_exit },
 	{ "registrations",	ue_registrations_init,	ue_registrations_exit },
-	{ "forks",		ue_fork_init,		ue_fork_exit },
-	{ "registry",		ue_registry_init,	ue_registry_exit },
+	{ "fork tracking",	ue_fork_init,		ue_fork_exit },
+	{ "the registry",	ue_registry_init,	ue_registry_exit },
 	{ "dynamic_events",	ue_dynamic_events_init,	ue_dynamic_events_exit },
-	{ "sysctl",		ue_sysctl_init,		ue_sysctl_exit },
+	{ "the sysctl",	ue_sysctl_init,		ue_sysctl_exit },
 	{ "user_events_status",	ue_status_file_init,	NULL },
 	{ "user_events_data",	ue_data_file_init,	ue_data_file_exit },
 };
 
+/* The last exit, ue_fork_pool_exit(), calls synchronize_rcu_tasks(). */
 static void ue_exit_parts(int nr)
 {
-	ue_doors_remove();
+	ue_tracefs_files_remove();
 	while (nr--) {
 		if (ue_parts[nr].exit)
 			ue_parts[nr].exit();
 	}
-	ue_tally_check();
+	ue_debug_counters_check();
 }
 
 static int __init ue_init(void)
@@ -53,13 +55,14 @@ static int __init ue_init(void)
 	for (int i = 0; !err && i < ARRAY_SIZE(ue_parts); i++) {
 		err = ue_parts[i].init();
 		if (err) {
-			pr_err("no %s (%d)\n", ue_parts[i].name, err);
+			pr_err("cannot initialize %s: error %d; the module is not loaded\n",
+			       ue_parts[i].name, err);
 			ue_exit_parts(i);
-			ue_doors_wait();
+			ue_tracefs_files_wait();
 		}
 	}
 	if (!err)
-		ue_doors_open();
+		ue_module_set_ready();
 	return err;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does a written payload fit a format? Pure: reads nothing but the payload
- * and the format.
+ * Checks whether a written payload matches a format. Pure: reads nothing but
+ * the payload and the format.
  */
 #ifndef UE_PAYLOAD_H
 #define UE_PAYLOAD_H
@@ -10,12 +10,13 @@
 
 #include "format.h"
 
-/* The common fields of a record, before the payload, in bytes. */
+/* Size of the common fields of a record, before the payload, in bytes. */
 #define UE_RECORD_HEADER	8
 
 /**
  * struct ue_span - the bytes of a field in a payload
- * @start: from the start of the payload, bytes; negative in the common fields
+ * @start: offset from the start of the payload, bytes; negative in the common
+ *	fields
  * @size: bytes
  */
 struct ue_span {
@@ -24,33 +25,43 @@ struct ue_span {
 };
 
 /**
- * ue_field_span() - where the bytes of a field are
+ * ue_field_span() - find the bytes of a field
  * @field: the field, which lies within the payload
  * @payload: the payload
  *
- * Return: what the payload says, which may lie outside of it.
+ * Context: any.
+ * Return: the span; a location may lead outside of the payload.
  */
-struct ue_span ue_field_span(const struct ue_field *field,
-			     const void *payload);
+struct ue_span ue_field_span(const struct ue_field *field, const void *payload);
 
-/* ue_payload_check_fields() - as below, for a format that has something to check */
+/**
+ * ue_payload_check_fields() - ue_payload_check() for a format with @needs_check
+ * @format: format of the payload
+ * @payload: at least @format->size bytes
+ * @size: of the payload, bytes
+ *
+ * Context: any.
+ * Return: as ue_payload_check().
+ */
 int ue_payload_check_fields(const struct ue_format *format,
 			    const void *payload, size_t size);
 
 /**
- * ue_payload_check() - do all locations of a payload lie within it?
- * @format: what the payload should have
+ * ue_payload_check() - check that all data of a payload lie within it
+ * @format: format of the payload
  * @payload: at least @format->size bytes
  * @size: of the payload, bytes
  *
- * Return: 0; 1 when a NUL has to follow the payload in its record, lest text be
- * read past the end; -EFAULT for a location that reaches past the payload, or
- * leads to text whose last byte is not NUL.
+ * Context: any.
+ * Return: 0; 1 if the record needs a NUL after the payload, so that no reader
+ * of text reads past the end; -EFAULT if the data of a location end after the
+ * payload, or are text whose last byte (for empty text, the byte before) is not
+ * NUL.
  */
 static inline int ue_payload_check(const struct ue_format *format,
 				   const void *payload, size_t size)
 {
-	if (!format->checked)
+	if (!format->needs_check)
 		return 0;
 	return ue_payload_check_fields(format, payload, size);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints a record in the words of its print format. A record is not trusted:
- * its buffer may be mapped, or older than the event that has its number now.
+ * Prints a record. The bytes of a record are not trusted: user space may have
+ * mapped the buffer, and the record may be older than the event that has its
+ * type number now.
  */
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>
 
 #include "compat.h"
-#include "event.h"
 #include "format.h"
 #include "payload.h"
 #include "print.h"
@@ -15,9 +15,9 @@
 #define UE_HEX_CHUNK	16
 
 /*
- * Characters of a line, from the event's name on. With what the kernel puts before
- * them they have to fit a page: who splices trace_pipe never gets past a line that
- * does not.
+ * Maximum length of a line, from the event's name on. With the kernel's
+ * text before it, it must fit into a page: a task that splices trace_pipe
+ * can't get past a longer line.
  */
 #define UE_LINE_MAX	3072
 
@@ -42,33 +42,36 @@ static s64 ue_read_signed(const void *at, u32 size)
 
 /**
  * struct ue_line - a line that is being printed
- * @seq: where to
- * @end: how much @seq is to have then at most, less what stands for the rest
+ * @seq: where the line is printed
+ * @end: length of @seq at which the line is cut off and "..." follows
  */
 struct ue_line {
 	struct trace_seq *seq;
 	size_t end;
 };
 
-/* One more than there is, so that what does not fit gets past the end. */
-static size_t ue_line_room(const struct ue_line *line)
+/*
+ * Return: how many bytes to print at most; 0 once the line is too long. This is
+ * one more than fits, so that a full line differs from one that is too long.
+ */
+static size_t ue_line_remaining(const struct ue_line *line)
 {
 	size_t length = line->seq->seq.len;
 
 	return length <= line->end ? line->end + 1 - length : 0;
 }
 
-/* Up to a NUL or @size. */
+/* Prints @text up to a NUL, at most @size bytes. */
 static void ue_print_text(const struct ue_line *line, const char *text,
 			  size_t size)
 {
 	trace_seq_printf(line->seq, "%.*s",
-			 (int)min(size, ue_line_room(line)), text);
+			 (int)min(size, ue_line_remaining(line)), text);
 }
 
 static void ue_print_hex(const struct ue_line *line, const u8 *bytes, u32 size)
 {
-	for (u32 at = 0; at < size && ue_line_room(line); at += UE_HEX_CHUNK)
+	for (u32 at = 0; at < size && ue_line_remaining(line); at += UE_HEX_CHUNK)
 		trace_seq_printf(line->seq, "%*phN",
 				 (int)min_t(u32, size - at, UE_HEX_CHUNK),
 				 bytes + at);
@@ -105,7 +108,7 @@ static void ue_print_field(const struct ue_line *line,
 		return;
 	}
 	span = ue_field_span(field, payload);
-	/* A location may say what nobody has written. */
+	/* The location may lie outside of the payload. */
 	if (span.start < 0 || span.start + span.size > size) {
 		if (span.size)
 			trace_seq_puts(line->seq, "(outside)");
@@ -115,14 +118,12 @@ static void ue_print_field(const struct ue_line *line,
 }
 
 static void ue_print_line(const struct ue_line *line,
-			  const struct ue_event *event, const void *payload,
-			  u32 size)
+			  const char *name, const struct ue_format *format,
+			  const void *payload, u32 size)
 {
-	const struct ue_format *format = event->format;
-
-	ue_print_text(line, ue_event_name(event), SIZE_MAX);
+	ue_print_text(line, name, SIZE_MAX);
 	trace_seq_putc(line->seq, ':');
-	for (int i = 0; i < format->nr_fields && ue_line_room(line); i++) {
+	for (int i = 0; i < format->nr_fields && ue_line_remaining(line); i++) {
 		const struct ue_field *field = &format->fields[i];
 
 		trace_seq_putc(line->seq, ' ');
@@ -132,17 +133,17 @@ static void ue_print_line(const struct ue_line *line,
 	}
 }
 
-/* What is past the end goes, and it is seen that something has gone. */
+/* Cuts off a line that is too long, and marks it with "...". */
 static void ue_end_line(const struct ue_line *line)
 {
-	if (!ue_line_room(line)) {
+	if (!ue_line_remaining(line)) {
 		line->seq->seq.len = line->end;
 		trace_seq_puts(line->seq, "...");
 	}
 	trace_seq_putc(line->seq, '\n');
 }
 
-/* tp_printk prints a record that has just been written, and gives no size. */
+/* For tp_printk, which prints each record as it is written, the size is 0. */
 static u32 ue_payload_size(const struct trace_iterator *iter,
 			   const struct ue_format *format)
 {
@@ -151,23 +152,17 @@ static u32 ue_payload_size(const struct trace_iterator *iter,
 	return max(iter->ent_size, UE_RECORD_HEADER) - UE_RECORD_HEADER;
 }
 
-static enum print_line_t ue_print(struct trace_iterator *iter, int flags,
-				  struct trace_event *trace_event)
+enum print_line_t ue_print_record(struct trace_iterator *iter, const char *name,
+				  const struct ue_format *format)
 {
-	struct ue_event *event = container_of(trace_event, struct ue_event,
-					      call.event);
 	const void *payload = (void *)iter->ent + UE_RECORD_HEADER;
 	const struct ue_line line = {
 		.seq = &iter->seq,
 		.end = iter->seq.seq.len + UE_LINE_MAX,
 	};
 
-	ue_print_line(&line, event, payload,
-		      ue_payload_size(iter, event->format));
+	ue_print_line(&line, name, format, payload,
+		      ue_payload_size(iter, format));
 	ue_end_line(&line);
 	return trace_handle_return(&iter->seq);
 }
-
-struct trace_event_functions ue_print_functions = {
-	.trace = ue_print,
-};

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a record reads in the `trace` and `trace_pipe` files.
+ * Prints a record for the files `trace` and `trace_pipe`.
  */
 #ifndef UE_PRINT_H
 #define UE_PRINT_H
 
-struct trace_event_functions;
+#include <linux/trace_events.h>
 
-/* For every event; tracing calls them with its trace_event_sem held. */
-extern struct trace_event_functions ue_print_functions;
+struct ue_format;
+
+/**
+ * ue_print_record() - print one record as a line
+ * @iter: the record, and where to print it
+ * @name: name of the event
+ * @format: format of the event
+ *
+ * Context: called by tracing to print a record; any.
+ * Return: what a callback of struct trace_event_functions returns.
+ */
+enum print_line_t ue_print_record(struct trace_iterator *iter, const char *name,
+				  const struct ue_format *format);
 
 #endif /* UE_PRINT_H */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hands one payload to every recorder of an event.
+ * Records one payload with every recorder of an event.
  *
- * The list is walked with preemption off, as a tracepoint's probes are, so
- * that what the kernel's tracing does to wait for probes waits for us as well
- * before it frees an instance.
+ * The list is walked with preemption disabled, as a tracepoint calls its
+ * probes. Tracing waits for running probes before it frees an instance, and so
+ * waits for this walk as well.
  */
 #include <linux/perf_event.h>
 #include <linux/sched/task_stack.h>
@@ -12,12 +12,12 @@
 #include <linux/trace_events.h>
 
 #include "compat.h"
+#include "debug_counter.h"
 #include "kernel_symbols.h"
 #include "payload.h"
 #include "recorder.h"
-#include "tally.h"
 
-/* Payloads of this many bytes and more are copied by string instructions. */
+/* Payloads of at least this many bytes are copied by a string instruction. */
 #define UE_COPY_BY_STRING	32
 
 struct ue_recorder {
@@ -44,7 +44,7 @@ int ue_recorder_add(struct ue_recorders *recorders,
 	recorder->file = file;
 	list_add_tail_rcu(&recorder->node, &recorders->list);
 	recorders->nr[kind]++;
-	ue_tally(UE_TALLY_RECORDERS, 1);
+	ue_debug_count(UE_COUNT_RECORDERS, 1);
 	return 0;
 }
 
@@ -60,39 +60,39 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 			continue;
 		list_del_rcu(&recorder->node);
 		recorders->nr[kind]--;
-		ue_tally(UE_TALLY_RECORDERS, -1);
+		ue_debug_count(UE_COUNT_RECORDERS, -1);
 		kfree_rcu(recorder, rcu);
 		return;
 	}
-	WARN_ONCE(1, "removing a recorder that was never added\n");
+	WARN_ONCE(1, "user_events: tracing removes a recorder that it has not added\n");
 }
 
-/* What became of a payload at one recorder; at several, all of it. */
+/* What a recorder did with a payload; the outcomes of all recorders are ORed. */
 enum ue_outcome {
-	UE_TAKEN	= BIT(0),	/* or not wanted: filtered, switched off */
+	UE_RECORDED	= BIT(0),	/* or filtered out, or recording is off */
 	UE_DROPPED	= BIT(1),
 	UE_TOO_LARGE	= BIT(2),
 };
 
 /*
- * Up to this size a record fits into any sub-buffer; with a filter, one that
- * does not fit may get an entry all the same, and vanish afterwards.
+ * With a filter, reserving an entry for a record that does not fit may succeed.
+ * The kernel then discards the record when it is committed.
  */
-static bool ue_fits(const struct trace_event_buffer *buffer, size_t record)
+static bool ue_fits(const struct trace_event_buffer *buffer, size_t size)
 {
-	return record <= UE_RING_BUFFER_MIN_RECORD ||
-	       record <= ue_ring_buffer_max_record(buffer->buffer);
+	return size <= UE_RECORD_MAX_IN_PAGE ||
+	       size <= ue_ring_buffer_max_record(buffer->buffer);
 }
 
 /*
- * Most payloads are a few words, which are sooner copied than a function is
- * called; and memcpy() moves long ones register by register where the processor
- * has no fast "rep movsb" for all sizes.
+ * Most payloads are a few words, and copying them takes less time than calling
+ * a function. For long payloads, memcpy() moves register by register unless
+ * the processor has a fast "rep movsb" for all sizes; "rep movsq" is faster.
  */
 static __always_inline void ue_copy_payload(void *to, const void *from,
 					    size_t size)
 {
-	/* Nothing of this is worth being worked out before the first recorder. */
+	/* Keep the compiler from hoisting calculations out of the caller's loop. */
 	asm volatile("" : "+r" (from), "+r" (size));
 #ifdef CONFIG_X86_64
 	if (size >= UE_COPY_BY_STRING) {
@@ -126,7 +126,7 @@ static enum ue_outcome ue_record_ftrace(struct trace_event_file *file,
 	void *entry;
 
 	if (trace_trigger_soft_disabled(file))
-		return UE_TAKEN;
+		return UE_RECORDED;
 
 	buffer.buffer = NULL;
 	entry = trace_event_buffer_reserve(&buffer, file, whole);
@@ -134,23 +134,23 @@ static enum ue_outcome ue_record_ftrace(struct trace_event_file *file,
 		ue_copy_payload(entry + UE_RECORD_HEADER,
 				record + UE_RECORD_HEADER, size);
 		trace_event_buffer_commit(&buffer);
-		return ue_fits(&buffer, whole) ? UE_TAKEN : UE_TOO_LARGE;
+		return ue_fits(&buffer, whole) ? UE_RECORDED : UE_TOO_LARGE;
 	}
 
-	/* No buffer: the instance does not trace this process. */
+	/* No buffer: the instance does not trace this task. */
 	if (!buffer.buffer)
-		return UE_TAKEN;
+		return UE_RECORDED;
 	if (!ue_fits(&buffer, whole))
 		return UE_TOO_LARGE;
 	return static_call(ue_ring_buffer_record_is_set_on)(buffer.buffer) ?
-	       UE_DROPPED : UE_TAKEN;
+	       UE_DROPPED : UE_RECORDED;
 }
 
 /*
- * perf wants the size of the whole to be a multiple of eight with four bytes
- * that it puts before it, and fills in the common fields itself: it takes the
- * record as it stands here, and needs no buffer of its own for it. Call graphs
- * begin where the program made its system call.
+ * perf puts four bytes before the record, and requires that the size of both is
+ * a multiple of eight. It fills in the common fields. Passing the record
+ * directly saves a copy into a buffer of perf. The registers passed are those
+ * of the program at its system call, where call graphs start.
  */
 static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 					       void *record, size_t size)
@@ -162,27 +162,27 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 	int context;
 
 	if (hlist_empty(events) && !bpf_prog_array_valid(call))
-		return UE_TAKEN;
+		return UE_RECORDED;
 	if (whole > PERF_MAX_TRACE_SIZE)
 		return UE_TOO_LARGE;
 
 	context = perf_swevent_get_recursion_context();
 	if (context < 0)
 		return UE_DROPPED;
-	/* Up to seven bytes are padding; there is room for eight. */
+	/* Up to seven bytes are padding; the buffer has space for eight. */
 	put_unaligned(0, (u64 *)(record + used));
 	perf_trace_run_bpf_submit(record, whole, context, call, 1,
 				  task_pt_regs(current), events, NULL);
-	return UE_TAKEN;
+	return UE_RECORDED;
 }
 
 /*
- * Refused when all find it too large, else lost where it was dropped or found
- * too large.
+ * The write fails if the payload is too large for all recorders. Otherwise it
+ * counts as lost if any of them dropped it or could not hold it.
  */
 static int ue_conclude(struct ue_recorders *recorders, unsigned int outcomes)
 {
-	if (likely(outcomes == UE_TAKEN))
+	if (likely(outcomes == UE_RECORDED))
 		return 0;
 	if (!outcomes)
 		return -EBADF;

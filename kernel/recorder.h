@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who records an event, and handing one payload to each of them.
+ * The recorders of an event, and recording a payload with each of them.
  */
 #ifndef UE_RECORDER_H
 #define UE_RECORDER_H
@@ -13,9 +13,15 @@
 struct trace_event_call;
 struct trace_event_file;
 
+/**
+ * enum ue_recorder_kind - kinds of recorders
+ * @UE_RECORDER_FTRACE: one for each ftrace instance that has the event enabled
+ * @UE_RECORDER_PERF: one for all of perf, including BPF programs
+ * @UE_RECORDER_KINDS: number of kinds
+ */
 enum ue_recorder_kind {
-	UE_RECORDER_FTRACE,	/* one for each instance that has it enabled */
-	UE_RECORDER_PERF,	/* one for all of perf, BPF programs included */
+	UE_RECORDER_FTRACE,
+	UE_RECORDER_PERF,
 	UE_RECORDER_KINDS
 };
 
@@ -23,9 +29,9 @@ enum ue_recorder_kind {
  * struct ue_recorders - the recorders of an event
  * @list: of struct ue_recorder; changed with event_mutex held, read under
  *	RCU-sched
- * @nr: how many of each kind; changed with event_mutex held
- * @lost: payloads that some recorder dropped, though the writer was told of a
- *	success
+ * @nr: number of recorders of each kind; changed with event_mutex held
+ * @lost: number of payloads that a recorder dropped although the write
+ *	succeeded
  */
 struct ue_recorders {
 	struct list_head list;
@@ -33,20 +39,32 @@ struct ue_recorders {
 	atomic_long_t lost;
 };
 
+/**
+ * ue_recorders_init() - initialize an empty list
+ * @recorders: recorders of the event
+ *
+ * Context: any.
+ */
 void ue_recorders_init(struct ue_recorders *recorders);
 
-/* ue_recorders_any() - is there one? Any context. */
+/**
+ * ue_recorders_any() - check for recorders
+ * @recorders: recorders of the event
+ *
+ * Context: any.
+ * Return: true if there is a recorder.
+ */
 static inline bool ue_recorders_any(const struct ue_recorders *recorders)
 {
 	return !list_empty(&recorders->list);
 }
 
 /**
- * ue_recorder_add() - begin to hand payloads to a recorder
- * @recorders: of the event
- * @kind: of the recorder
- * @file: of an ftrace instance, NULL for perf; the kernel keeps it until a
- *	grace period after the recorder is removed
+ * ue_recorder_add() - add a recorder
+ * @recorders: recorders of the event
+ * @kind: kind of the recorder
+ * @file: event file of an ftrace instance, NULL for perf; the kernel keeps it
+ *	until a grace period after the recorder is removed
  *
  * Context: event_mutex held; may sleep.
  * Return: 0 or -ENOMEM.
@@ -55,38 +73,37 @@ int ue_recorder_add(struct ue_recorders *recorders,
 		    enum ue_recorder_kind kind, struct trace_event_file *file);
 
 /**
- * ue_recorder_remove() - hand it no more
- * @recorders: of the event
- * @kind: as it was added
- * @file: as it was added
+ * ue_recorder_remove() - remove a recorder
+ * @recorders: recorders of the event
+ * @kind: as passed to ue_recorder_add()
+ * @file: as passed to ue_recorder_add()
  *
- * Context: event_mutex held. Writers that have begun may still be recording.
+ * Context: event_mutex held. Writes in progress may still record with it.
  */
 void ue_recorder_remove(struct ue_recorders *recorders,
 			enum ue_recorder_kind kind,
 			struct trace_event_file *file);
 
 /*
- * What a payload needs of memory to be recorded, bytes: the common fields stand
- * before it, and padding behind it.
+ * The memory, in bytes, that ue_record() needs for a payload of @size bytes:
+ * the common fields are before the payload, padding is after it.
  */
-#define UE_RECORD_ROOM(size)	(UE_RECORD_HEADER + (size) + sizeof(u64))
+#define UE_RECORD_BUFFER_SIZE(size)	(UE_RECORD_HEADER + (size) + sizeof(u64))
 
 /**
- * ue_record() - hand a payload to all recorders
- * @recorders: of the event
- * @call: of the event
- * @record: UE_RECORD_ROOM(@size) bytes, aligned to eight, with the checked
- *	payload at UE_RECORD_HEADER; the rest of it is overwritten
- * @size: of the payload, bytes
+ * ue_record() - record a payload with all recorders
+ * @recorders: recorders of the event
+ * @call: trace_event_call of the event
+ * @record: UE_RECORD_BUFFER_SIZE(@size) bytes, aligned to eight, with the
+ *	checked payload at offset UE_RECORD_HEADER; the rest is overwritten
+ * @size: size of the payload, bytes
  *
- * A recorder whose buffer is full, or that can't hold what others can, makes
- * the payload count as lost.
+ * The payload counts as lost if ftrace cannot reserve space for it, if perf
+ * drops it because of recursion, or if it is too large for some recorders only.
  *
- * Context: in a system call of the program that wrote the payload,
- * preemptible.
- * Return: 0; -EBADF when there is no recorder; -E2BIG when none can hold a
- * payload of this size.
+ * Context: in the system call that writes the payload; preemptible.
+ * Return: 0; -EBADF if there is no recorder; -E2BIG if the payload is too
+ * large for all recorders.
  */
 int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
 	      void *record, size_t size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The events by name, and in order of their creation.
+ * The registry: the events by name, and by order of creation.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -14,10 +14,11 @@
 #include "event.h"
 #include "format.h"
 #include "kernel_symbols.h"
-#include "registration.h"
+#include "publish.h"
 #include "registry.h"
+#include "update.h"
 
-/* Events of one name and kind stand under one key. */
+/* The key of all single-format, or all multi-format, events of a name. */
 struct ue_key {
 	const char *name;
 	bool multi;
@@ -59,15 +60,15 @@ static const struct rhashtable_params ue_params = {
 static struct rhltable ue_by_name;
 static DEFINE_XARRAY(ue_by_serial);
 
-/* Of events in @ue_by_serial without users that tracing refers to. */
-#define UE_LOOK_AGAIN		XA_MARK_1
-#define UE_LOOK_AGAIN_TIME	HZ
+/* Marks events in @ue_by_serial that are unused, but tracing refers to them. */
+#define UE_RECHECK		XA_MARK_1
+#define UE_RECHECK_DELAY	HZ
 
 /* Protected by event_mutex. */
 static unsigned long ue_next_serial;
 static unsigned long ue_next_multi_id;
 
-/* Changed with event_mutex held, read without. */
+/* Changed with event_mutex held, read without a lock. */
 static unsigned int ue_nr_active;
 static unsigned int ue_nr_busy;
 
@@ -95,8 +96,8 @@ static void ue_registry_remove(struct ue_event *event)
 	if (ue_observer)
 		ue_observer->removed(event);
 	ue_registry_unlink(event);
-	ue_event_withdraw(event);
-	ue_event_free(event);
+	ue_event_unpublish(event);
+	ue_event_unref(event);
 }
 
 int ue_registry_remove_event(struct ue_event *event)
@@ -107,53 +108,56 @@ int ue_registry_remove_event(struct ue_event *event)
 	return 0;
 }
 
-static void ue_registry_look_again(struct work_struct *unused);
+static void ue_registry_recheck(struct work_struct *unused);
 
-static DECLARE_DELAYED_WORK(ue_look_again_work, ue_registry_look_again);
+static DECLARE_DELAYED_WORK(ue_recheck_work, ue_registry_recheck);
 
 /*
- * Tracing may refer to an event that nobody uses (an event probe that is not
- * enabled), and does not tell when it no longer does.
+ * Tracing may refer to an event that has no users: a disabled event probe does.
+ * Tracing does not notify the module when the probe is deleted, so the event is
+ * checked again until then.
  */
-static void ue_registry_idle(struct ue_event *event)
+static void ue_registry_remove_unused(struct ue_event *event)
 {
 	if (event->persistent || !ue_registry_remove_event(event) ||
 	    ue_event_has_users(event))
 		return;
-	xa_set_mark(&ue_by_serial, event->serial, UE_LOOK_AGAIN);
-	schedule_delayed_work(&ue_look_again_work, UE_LOOK_AGAIN_TIME);
+	xa_set_mark(&ue_by_serial, event->serial, UE_RECHECK);
+	schedule_delayed_work(&ue_recheck_work, UE_RECHECK_DELAY);
 }
 
-static void ue_registry_look_again(struct work_struct *unused)
+static void ue_registry_recheck(struct work_struct *unused)
 {
 	struct ue_event *event;
 	unsigned long serial;
 
 	mutex_lock(ue_event_mutex);
-	xa_for_each_marked(&ue_by_serial, serial, event, UE_LOOK_AGAIN) {
-		xa_clear_mark(&ue_by_serial, serial, UE_LOOK_AGAIN);
-		ue_registry_idle(event);
+	xa_for_each_marked(&ue_by_serial, serial, event, UE_RECHECK) {
+		xa_clear_mark(&ue_by_serial, serial, UE_RECHECK);
+		ue_registry_remove_unused(event);
 	}
 	mutex_unlock(ue_event_mutex);
 }
 
-static void ue_registry_recorded(struct ue_event *event)
+static void ue_registry_enabled_changed(struct ue_event *event)
 {
 	int change = ue_event_enabled(event) ? 1 : -1;
 
 	WRITE_ONCE(ue_nr_busy, ue_nr_busy + change);
-	ue_registrations_update(event);
+	ue_update_event(event);
 }
 
 static const struct ue_event_owner ue_registry_owner = {
-	.idle = ue_registry_idle,
-	.recorded = ue_registry_recorded,
+	.unused = ue_registry_remove_unused,
+	.enabled_changed = ue_registry_enabled_changed,
 };
 
 /*
- * Finds the event of a name and these fields, and becomes its user. Events
- * that are being taken away are passed over: with event_mutex held there are
+ * Finds the event of this name with equal fields, and becomes a user of it.
+ * Events that are being removed are skipped; with event_mutex held there are
  * none.
+ * Return: the event; NULL; -EADDRINUSE if a single-format event of this name
+ * has other fields.
  */
 static struct ue_event *ue_registry_find(const struct ue_format *format,
 					 bool multi)
@@ -168,7 +172,7 @@ static struct ue_event *ue_registry_find(const struct ue_format *format,
 		bool equal = ue_format_equal(event->format, format);
 
 		if (equal ? ue_event_tryget(event) :
-			    !multi && !ue_event_gone(event)) {
+			    !multi && !ue_event_unavailable(event)) {
 			found = equal ? event : ERR_PTR(-EADDRINUSE);
 			break;
 		}
@@ -177,7 +181,7 @@ static struct ue_event *ue_registry_find(const struct ue_format *format,
 	return found;
 }
 
-static struct ue_event *ue_registry_make(struct ue_format *format, bool multi)
+static struct ue_event *ue_registry_new_event(struct ue_format *format, bool multi)
 {
 	struct ue_event *event;
 	char *name;
@@ -220,28 +224,28 @@ static int ue_registry_link(struct ue_event *event)
 	return err;
 }
 
-/* Owns @format from the call on. With event_mutex held. */
+/* Takes ownership of @format, also on failure. Called with event_mutex held. */
 static struct ue_event *ue_registry_create(struct ue_format *format,
 					   unsigned int flags)
 {
 	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
 	struct ue_event *event = NULL;
-	bool room = ue_nr_active < READ_ONCE(ue_registry_max);
+	bool allowed = ue_nr_active < READ_ONCE(ue_registry_max);
 	int err;
 
-	if (room)
-		event = ue_registry_make(format, multi);
+	if (allowed)
+		event = ue_registry_new_event(format, multi);
 	if (!event) {
 		kfree(format);
-		return ERR_PTR(room ? -ENOMEM : -EMFILE);
+		return ERR_PTR(allowed ? -ENOMEM : -EMFILE);
 	}
 	event->multi = multi;
 	event->persistent = flags & USER_EVENT_REG_PERSIST;
 	event->serial = ue_next_serial;
 	err = ue_registry_link(event);
 	if (err) {
-		/* Readers may have seen it; the format goes with it. */
-		ue_event_free(event);
+		/* RCU readers may still use the event and its @format. */
+		ue_event_unref(event);
 		return ERR_PTR(err);
 	}
 	ue_next_serial++;
@@ -251,8 +255,8 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
 	return event;
 }
 
-/* An event of @key, if there is any; only event_mutex keeps it. */
-static struct ue_event *ue_registry_any(const struct ue_key *key)
+/* Return: an event of @key, or NULL. Without event_mutex, only test it for NULL. */
+static struct ue_event *ue_registry_first(const struct ue_key *key)
 {
 	struct rhlist_head *list;
 
@@ -263,16 +267,16 @@ static struct ue_event *ue_registry_any(const struct ue_key *key)
 }
 
 /*
- * The single-format event of a name may have lost its last user already, and
- * stand only until the work item that takes it away gets event_mutex.
+ * The single-format event of a name may have lost its last user already, while
+ * the work item that removes it still waits for event_mutex. Removes it now.
  */
 static void ue_registry_reap(const struct ue_format *format)
 {
 	const struct ue_key key = { ue_format_name(format), false };
-	struct ue_event *event = ue_registry_any(&key);
+	struct ue_event *event = ue_registry_first(&key);
 
 	if (event)
-		ue_registry_idle(event);
+		ue_registry_remove_unused(event);
 }
 
 static struct ue_event *ue_registry_get(struct ue_format *format,
@@ -281,7 +285,7 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
 	struct ue_event *event = ue_registry_find(format, multi);
 
-	/* The common case, without the kernel's lock. */
+	/* The usual case, without event_mutex. */
 	if (event && !IS_ERR(event)) {
 		kfree(format);
 		return event;
@@ -300,7 +304,7 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 	return event;
 }
 
-/* Has the name of a command whose fields are bad a single-format event? */
+/* A malformed command counts as other fields of an existing event. */
 static bool ue_registry_has_name(const char *command)
 {
 	char *name = ue_command_name(command);
@@ -309,7 +313,7 @@ static bool ue_registry_has_name(const char *command)
 
 	if (!name)
 		return false;
-	has = ue_registry_any(&key);
+	has = ue_registry_first(&key);
 	kfree(name);
 	return has;
 }
@@ -336,7 +340,7 @@ int ue_registry_register(const char *command, unsigned int flags,
 
 static bool ue_may_delete(const struct ue_event *event)
 {
-	/* The owner first: what is asked of a capability is noted. */
+	/* Check the creator first: checks of capabilities are audited. */
 	return (!event->persistent && uid_eq(event->creator, current_uid())) ||
 	       perfmon_capable();
 }
@@ -348,9 +352,26 @@ static int ue_registry_claim(struct ue_event *event)
 	return ue_event_claim(event) ? 1 : -EBUSY;
 }
 
+/* Unclaims the first @nr events of @key. */
+static void ue_registry_unclaim(const struct ue_key *key, int nr)
+{
+	struct rhlist_head *list, *at;
+	struct ue_event *event;
+
+	rcu_read_lock();
+	list = rhltable_lookup(&ue_by_name, key, ue_params);
+	rhl_for_each_entry_rcu(event, at, list, by_name) {
+		if (!nr--)
+			break;
+		ue_event_unclaim(event);
+	}
+	rcu_read_unlock();
+}
+
 /*
- * Claims the events of @key: how many, or the first one's error, with none
- * claimed. With event_mutex held, so that none comes or goes meanwhile.
+ * Claims all events of @key, or none. Called with event_mutex held, so that no
+ * event is added or removed in between.
+ * Return: the number of events; the error of the first that can't be claimed.
  */
 static int ue_registry_claim_all(const struct ue_key *key)
 {
@@ -366,38 +387,22 @@ static int ue_registry_claim_all(const struct ue_key *key)
 			break;
 		nr += result;
 	}
-	if (result < 0) {
-		rhl_for_each_entry_rcu(event, at, list, by_name) {
-			if (!nr--)
-				break;
-			ue_event_unclaim(event);
-		}
-	}
 	rcu_read_unlock();
-	return result < 0 ? result : nr;
+	if (result >= 0)
+		return nr;
+	ue_registry_unclaim(key, nr);
+	return result;
 }
 
 static void ue_registry_remove_all(const struct ue_key *key)
 {
 	struct ue_event *event;
 
-	while ((event = ue_registry_any(key))) {
+	while ((event = ue_registry_first(key))) {
 		ue_registry_remove(event);
-		/* There may be as many as the limit of events allows. */
+		/* There may be very many events. */
 		cond_resched();
 	}
-}
-
-static void ue_registry_unclaim_all(const struct ue_key *key)
-{
-	struct rhlist_head *list, *at;
-	struct ue_event *event;
-
-	rcu_read_lock();
-	list = rhltable_lookup(&ue_by_name, key, ue_params);
-	rhl_for_each_entry_rcu(event, at, list, by_name)
-		ue_event_unclaim(event);
-	rcu_read_unlock();
 }
 
 int ue_registry_delete(const char *name)
@@ -412,7 +417,7 @@ int ue_registry_delete(const char *name)
 		ue_registry_remove_all(&single);
 		ue_registry_remove_all(&multi);
 	} else if (nr_single > 0) {
-		ue_registry_unclaim_all(&single);
+		ue_registry_unclaim(&single, nr_single);
 	}
 	mutex_unlock(ue_event_mutex);
 
@@ -426,7 +431,7 @@ struct ue_event *ue_registry_next(unsigned long *serial)
 	struct ue_event *event;
 
 	event = xa_find(&ue_by_serial, serial, ULONG_MAX, XA_PRESENT);
-	while (event && ue_event_gone(event))
+	while (event && ue_event_unavailable(event))
 		event = xa_find_after(&ue_by_serial, serial, ULONG_MAX,
 				      XA_PRESENT);
 	return event;
@@ -444,13 +449,13 @@ unsigned int ue_registry_busy(void)
 
 int ue_registry_init(void)
 {
-	int err = ue_events_init();
+	int err = ue_publish_init();
 
 	if (err)
 		return err;
 	err = rhltable_init(&ue_by_name, &ue_params);
 	if (err)
-		ue_events_exit();
+		ue_publish_exit();
 	return err;
 }
 
@@ -460,20 +465,20 @@ void ue_registry_exit(void)
 	LIST_HEAD(newest_first);
 	unsigned long serial;
 
-	/* Tracing finds the newest at once, and the oldest last. */
+	/* Remove the newest first: tracing searches from the newest on. */
 	mutex_lock(ue_event_mutex);
 	xa_for_each(&ue_by_serial, serial, event)
 		list_add(&event->dynamic.list, &newest_first);
 	list_for_each_entry_safe(event, next, &newest_first, dynamic.list) {
 		list_del_init(&event->dynamic.list);
 		ue_registry_unlink(event);
-		ue_event_abandon(event);
+		ue_event_unpublish_at_unload(event);
 		cond_resched();
 	}
 	mutex_unlock(ue_event_mutex);
 
-	/* Nothing is looked at again, as there is nothing. */
-	cancel_delayed_work_sync(&ue_look_again_work);
-	ue_events_exit();
+	/* The work item does nothing any more: no event is left. */
+	cancel_delayed_work_sync(&ue_recheck_work);
+	ue_publish_exit();
 	rhltable_destroy(&ue_by_name);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The events by name: find, create, delete, count.
+ * The registry of events: lookup by name, creation, deletion, counts.
  *
- * Events are added and taken away with event_mutex held, and looked up under
- * RCU.
+ * Events are added and removed with event_mutex held, and looked up under RCU.
  */
 #ifndef UE_REGISTRY_H
 #define UE_REGISTRY_H
@@ -12,50 +11,52 @@
 
 struct ue_event;
 
-/* The most events at a time; an event beyond it is refused. */
+/* The maximum number of events; set by a sysctl, read without a lock. */
 extern unsigned int ue_registry_max;
 
 /**
  * ue_registry_register() - find or create the event of a command
- * @command: as a program gives it
- * @flags: of enum user_reg_flag; whether it persists is for who creates it
- * @event: set to the event; the caller is a user of it
+ * @command: the command, NUL-terminated
+ * @flags: of enum user_reg_flag; USER_EVENT_REG_PERSIST applies only to an
+ *	event that is created
+ * @event: set to the event, of which the caller becomes a user
  *
  * Context: may sleep; event_mutex not held.
- * Return: 0; -EINVAL for a bad command; -EADDRINUSE when the name is taken by
- * other fields; -EMFILE for too many events; -ENOMEM.
+ * Return: 0; -EINVAL for a malformed command; -EADDRINUSE if a single-format
+ * event of that name has other fields, or the command is malformed then;
+ * -EMFILE if there are ue_registry_max events; -ENOMEM; -ENODEV if tracing has
+ * no type number left.
  */
 int ue_registry_register(const char *command, unsigned int flags,
 			 struct ue_event **event);
 
 /**
  * ue_registry_delete() - delete all events of a name
- * @name: as registered, without fields
+ * @name: the registered name, without fields
  *
- * All of them or none.
+ * Deletes either all of the events or none.
  *
  * Context: may sleep; event_mutex not held.
- * Return: 0; -ENOENT for no such event; -EPERM when one of them is another
- * user's or persists and the caller lacks CAP_PERFMON; -EBUSY when one is in
- * use.
+ * Return: 0; -ENOENT if there is no such event; -EPERM if the caller lacks
+ * CAP_PERFMON and one of the events is persistent or was created by another
+ * user ID; -EBUSY if one of them is in use.
  */
 int ue_registry_delete(const char *name);
 
 /**
- * ue_registry_remove_event() - delete one event
- * @event: the event, not to be touched after a success
+ * ue_registry_remove_event() - remove one event
+ * @event: the event; on success the caller must not use it afterwards
  *
- * Context: event_mutex held.
- * Return: 0, or -EBUSY when it is in use.
+ * Context: event_mutex held; may sleep.
+ * Return: 0, or -EBUSY if the event is in use.
  */
 int ue_registry_remove_event(struct ue_event *event);
 
 /**
- * struct ue_registry_observer - who wants to know of every event
- * @added: the event can be found from now on
- * @removed: it can't any more
- *
- * Both are called with event_mutex held.
+ * struct ue_registry_observer - callbacks for every event
+ * @added: the event was added to the registry; called with event_mutex held
+ * @removed: the event is about to be removed from it; called with event_mutex
+ *	held
  */
 struct ue_registry_observer {
 	void (*added)(struct ue_event *event);
@@ -63,31 +64,52 @@ struct ue_registry_observer {
 };
 
 /**
- * ue_registry_observe() - have an observer told from now on
- * @observer: the one there is, or NULL for none
+ * ue_registry_observe() - set the only observer
+ * @observer: the observer, or NULL for none
  *
- * Context: no events yet, or none any more that it was told of.
+ * Context: may sleep; event_mutex not held.
  */
 void ue_registry_observe(const struct ue_registry_observer *observer);
 
 /**
- * ue_registry_next() - iterate over the events in order of creation
- * @serial: where to begin; set to where the event found stands
+ * ue_registry_next() - find an event by order of creation
+ * @serial: the first serial to consider; set to the serial of the event
  *
- * Context: under RCU, which keeps the event's memory.
- * Return: the event, or NULL after the last.
+ * Context: in an RCU read-side critical section, which keeps the event's
+ * memory.
+ * Return: the event, or NULL if there is none from @serial on.
  */
 struct ue_event *ue_registry_next(unsigned long *serial);
 
-/* ue_registry_active() - how many events there are. */
+/**
+ * ue_registry_active() - count the events
+ *
+ * Context: any.
+ * Return: the number of events.
+ */
 unsigned int ue_registry_active(void);
 
-/* ue_registry_busy() - how many of them are recorded. */
+/**
+ * ue_registry_busy() - count the enabled events
+ *
+ * Context: any.
+ * Return: the number of enabled events.
+ */
 unsigned int ue_registry_busy(void);
 
+/**
+ * ue_registry_init() - initialize an empty registry
+ *
+ * Context: module init; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int ue_registry_init(void);
 
-/* ue_registry_exit() - take all events away; at unload, nobody uses one. */
+/**
+ * ue_registry_exit() - remove all events
+ *
+ * Context: module exit, with no user of any event; may sleep.
+ */
 void ue_registry_exit(void);
 
 #endif /* UE_REGISTRY_H */

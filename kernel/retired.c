@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps the numbers of events that have gone.
+ * Keeps the type numbers of unpublished events.
  */
 #include <linux/list.h>
 #include <linux/rwsem.h>
@@ -8,25 +8,27 @@
 
 #include "event.h"
 #include "kernel_symbols.h"
-#include "print.h"
 #include "retired.h"
 
-/* Some 1 KiB each, and of the 65,000 numbers that the kernel has. */
+/* Each takes about 1 KiB, and one of the kernel's 65,000 type numbers. */
 #define UE_RETIRED_MAX	1024
 
-/* No event has it. */
-#define UE_NO_NUMBER	(-1)
+/* No event has this type number. */
+#define UE_NO_TYPE	(-1)
 
-/* The oldest first, by @dynamic. Protected by event_mutex. */
+/* By @dynamic, the oldest first. Protected by event_mutex. */
 static LIST_HEAD(ue_retired);
 static unsigned int ue_nr_retired;
 
-/* Who prints looks the number up, and calls the functions, with the lock held. */
-static void ue_set_number(struct ue_event *event, int number,
-			  struct trace_event_functions *functions)
+/*
+ * Tracing looks up the number and calls the functions with trace_event_sem
+ * held for reading.
+ */
+static void ue_set_type(struct ue_event *event, int type,
+			struct trace_event_functions *functions)
 {
 	down_write(ue_trace_event_sem);
-	event->call.event.type = number;
+	event->call.event.type = type;
 	event->call.event.funcs = functions;
 	up_write(ue_trace_event_sem);
 }
@@ -36,20 +38,24 @@ static void ue_retired_free(struct ue_event *event)
 	list_del(&event->dynamic.list);
 	ue_nr_retired--;
 	unregister_trace_event(&event->call.event);
-	ue_event_free(event);
+	ue_event_unref(event);
 }
 
-/* Tracing gives up the number of an event that has functions to print it. */
+/*
+ * trace_remove_event_call() frees the type number of an event that has
+ * functions. So hide the number and the functions from it.
+ */
 void ue_event_retire(struct ue_event *event)
 {
-	const int number = event->call.event.type;
+	struct trace_event_functions *functions = event->call.event.funcs;
+	const int type = event->call.event.type;
 
 	lockdep_assert_held(ue_event_mutex);
-	ue_set_number(event, UE_NO_NUMBER, NULL);
+	ue_set_type(event, UE_NO_TYPE, NULL);
 	WARN_ON_ONCE(trace_remove_event_call(&event->call));
-	ue_set_number(event, number, &ue_print_functions);
+	ue_set_type(event, type, functions);
 
-	refcount_inc(&event->references);
+	ue_event_ref(event);
 	list_add_tail(&event->dynamic.list, &ue_retired);
 	if (++ue_nr_retired > UE_RETIRED_MAX)
 		ue_retired_free(list_first_entry(&ue_retired, struct ue_event,

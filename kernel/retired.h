@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events that have gone, and whose records may still be in some buffer.
+ * Events that are unpublished and whose records may still be in a buffer.
  *
- * The kernel finds out how to print a record by the number of its event, and gives
- * the number of one that has gone to the next. That would then read what a program
- * has written as if it were its own, and trust it. So an event that was recorded
- * keeps its number, and its records can be read as before.
+ * The kernel finds the function that prints a record by the event's type
+ * number. It would give the number of a removed event to another one, whose
+ * print function would trust the bytes that a program has written. So an event
+ * that ftrace has ever enabled keeps its number, and its records can still be
+ * printed.
  */
 #ifndef UE_RETIRED_H
 #define UE_RETIRED_H
@@ -13,18 +14,22 @@
 struct ue_event;
 
 /**
- * ue_event_retire() - take an event away from tracing, and keep its number
- * @event: the event, which was recorded; its memory is kept as long
+ * ue_event_retire() - unpublish an event and keep its type number
+ * @event: the event; the list of retired events takes a reference
  *
- * Of very many the oldest give theirs up.
+ * Beyond UE_RETIRED_MAX retired events, the oldest loses its number.
  *
- * Context: event_mutex held.
+ * Context: event_mutex held; may sleep.
  */
 void ue_event_retire(struct ue_event *event);
 
-/*
- * ue_retired_exit() - give up all numbers; at unload, after which the kernel clears
- * the buffers that the events were recorded in.
+/**
+ * ue_retired_exit() - free the numbers of all retired events
+ *
+ * Afterwards the kernel usually clears the buffers that recorded the events;
+ * see architecture.rst.
+ *
+ * Context: module exit; may sleep; event_mutex not held.
  */
 void ue_retired_exit(void);
 

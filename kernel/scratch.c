@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory for large payloads. Each CPU keeps one piece of the size that nearly
- * all of them fit into; whoever takes it has it alone, wherever he goes on.
+ * Temporary memory for large payloads. Each CPU keeps one piece, large enough
+ * for nearly all of them. A task that takes the piece owns it until it puts it,
+ * even if the task moves to another CPU.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -10,7 +11,7 @@
 
 #include "scratch.h"
 
-/* More than perf takes, and than a sub-buffer of the usual size holds. */
+/* About the largest record of perf, and more than a sub-buffer of one page. */
 #define UE_SCRATCH_KEPT		SZ_8K
 
 static DEFINE_PER_CPU(void *, ue_scratch);

@@ -2,25 +2,25 @@
 /*
  * The file user_events_status.
  *
- * The position in the file is the serial of an event, so that a reader goes
- * on where it was, whatever has come or gone meanwhile.
+ * The position in the file is the serial of an event, so that a reader
+ * continues at the right event after others were created or removed.
  */
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 
-#include "door.h"
 #include "event.h"
 #include "registry.h"
 #include "status_file.h"
+#include "tracefs_file.h"
 
-/* The position of the counts, behind every event. */
+/* The position of the counts, after all events. */
 #define UE_STATUS_COUNTS	(LLONG_MAX - 1)
 
-/* Stands for the counts where others are events. */
+/* The item that is shown as the counts; all other items are events. */
 static char ue_status_counts;
 
-/* The event at @position or behind it, and in the end the counts. */
+/* Return: the first event from @position on; after the last one, the counts. */
 static void *ue_status_find(loff_t *position)
 {
 	unsigned long serial = *position;
@@ -98,7 +98,7 @@ static const struct seq_operations ue_status_sequence = {
 
 static int ue_status_open(struct inode *inode, struct file *file)
 {
-	if (!ue_doors_are_open())
+	if (!ue_module_is_ready())
 		return -ENODEV;
 	return seq_open(file, &ue_status_sequence);
 }
@@ -113,6 +113,6 @@ static const struct file_operations ue_status_operations = {
 
 int ue_status_file_init(void)
 {
-	return ue_door_create("user_events_status", 0440,
-			      &ue_status_operations);
+	return ue_tracefs_file_create("user_events_status", 0440,
+				      &ue_status_operations);
 }

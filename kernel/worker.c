@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work that waits for the memory of one address space.
+ * Workers, which update the enable bits of one address space each.
  *
- * A program can hinder its own worker for as long as it likes, and a workqueue
- * runs so many items at a time and no more. What is beyond that number waits
- * for a place, and when it has waited too long gets a thread of its own, so
- * that those who hang keep nobody waiting.
+ * A program can block its own worker for as long as it likes, and a workqueue
+ * runs a limited number of work items at a time. An address space beyond that
+ * number waits for a free slot. After a timeout it gets a thread of its own, so
+ * that blocked workers do not delay the others.
  */
 #include <linux/err.h>
 #include <linux/jiffies.h>
@@ -14,240 +14,227 @@
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 
-#include "catch_up.h"
+#include "debug_counter.h"
 #include "enabler.h"
-#include "process.h"
-#include "tally.h"
+#include "mm.h"
 #include "worker.h"
 
 /*
- * What a workqueue runs at a time on any node (WQ_DFL_MIN_ACTIVE), which since
- * 6.9 gets no more than its share by number of processors.
+ * How many work items a workqueue runs at a time on any node
+ * (WQ_DFL_MIN_ACTIVE). A higher limit depends on the number of processors since
+ * 6.9.
  */
-#define UE_IN_QUEUE_MAX		8
+#define UE_NR_SLOTS		8
 
-/* How long to wait for a place; also, to try again to make a thread. */
-#define UE_PLACE_WAIT		msecs_to_jiffies(20)
+/* How long to wait for a slot, and before another attempt to create a thread. */
+#define UE_SLOT_WAIT		msecs_to_jiffies(20)
 
-/* How long to wait for memory: at first, and twice as long each time up to this. */
+/* How long to wait for memory at first; doubled each time, up to the maximum. */
 #define UE_MEMORY_WAIT		msecs_to_jiffies(10)
 #define UE_MEMORY_WAIT_MAX	((unsigned long)HZ)
 
 static struct workqueue_struct *ue_workqueue;
-static int (*ue_worker_settle)(struct ue_process *process);
+static int (*ue_worker_update)(struct ue_mm *ue_mm);
 
 /**
- * struct ue_place - a place in the workqueue
- * @work: brings all bits of @process up to date
- * @process: NULL when the place is free
+ * struct ue_slot - one of the work items
+ * @work: updates the enable bits of @ue_mm
+ * @ue_mm: the address space; NULL if the slot is free
  */
-struct ue_place {
+struct ue_slot {
 	struct work_struct work;
-	struct ue_process *process;
+	struct ue_mm *ue_mm;
 };
 
 /* Protected by ue_enabler_mutex. */
-static struct ue_place ue_places[UE_IN_QUEUE_MAX];
+static struct ue_slot ue_slots[UE_NR_SLOTS];
 static LIST_HEAD(ue_waiting);
 
-/* Return: false when there is more to do. */
-static bool ue_worker_done(struct ue_process *process)
+/* Return: false if an event has changed since the last pass began. */
+static bool ue_worker_try_finish(struct ue_mm *ue_mm)
 {
 	bool done;
 
 	mutex_lock(&ue_enabler_mutex);
-	done = !process->again;
-	process->again = false;
+	done = !ue_mm->update_again;
+	ue_mm->update_again = false;
 	if (done) {
-		/* Whoever reads that reads what was written. Pairs with ue_take_share(). */
-		smp_store_release(&process->behind, false);
-		ue_catch_up_done(process);
+		/* After the bits are written. Pairs with ue_reference_set(). */
+		smp_store_release(&ue_mm->update_pending, false);
+		ue_update_wait_end(&ue_mm->wait);
 	}
 	mutex_unlock(&ue_enabler_mutex);
 	return done;
 }
 
-/* Return: false when the address space has ended. */
-static bool ue_worker_hold_memory(struct ue_process *process)
+/* Return: false if the program has exited. */
+static bool ue_worker_hold_mm(struct ue_mm *ue_mm)
 {
 	bool held;
 
 	mutex_lock(&ue_enabler_mutex);
-	held = mmget_not_zero(ue_process_mm(process));
-	process->held = held;
+	held = mmget_not_zero(ue_mm->notifier.mm);
+	ue_mm->worker_holds_mm = held;
 	mutex_unlock(&ue_enabler_mutex);
 	return held;
 }
 
-static void ue_worker_let_go(struct ue_process *process)
+static void ue_worker_release_mm(struct ue_mm *ue_mm)
 {
 	mutex_lock(&ue_enabler_mutex);
-	process->held = false;
-	/* The end of an address space takes the mutex. */
-	mmput_async(ue_process_mm(process));
+	ue_mm->worker_holds_mm = false;
+	/* Not mmput(): the end of an address space takes the mutex. */
+	mmput_async(ue_mm->notifier.mm);
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-/* What is brought in is charged as if the program had done it. */
-static int ue_worker_settle_charged(struct ue_process *process)
+/* Pages that are faulted in are charged to the program's memory cgroup. */
+static int ue_worker_update_charged(struct ue_mm *ue_mm)
 {
 	struct mem_cgroup *group, *old;
 	int err;
 
-	group = get_mem_cgroup_from_mm(ue_process_mm(process));
+	group = get_mem_cgroup_from_mm(ue_mm->notifier.mm);
 	old = set_active_memcg(group);
-	err = ue_worker_settle(process);
+	err = ue_worker_update(ue_mm);
 	set_active_memcg(old);
 	mem_cgroup_put(group);
 	return err;
 }
 
-/* Waits for one program alone. */
-static void ue_worker_run(struct ue_process *process)
+/* Waits for one program, and for no other. */
+static void ue_worker_run(struct ue_mm *ue_mm)
 {
-	struct mm_struct *mm = ue_process_mm(process);
+	struct mm_struct *mm = ue_mm->notifier.mm;
 	unsigned long wait = UE_MEMORY_WAIT;
 	int err;
 
 	do {
 		err = 0;
-		if (ue_worker_hold_memory(process)) {
-			err = ue_worker_settle_charged(process);
-			ue_worker_let_go(process);
+		if (ue_worker_hold_mm(ue_mm)) {
+			err = ue_worker_update_charged(ue_mm);
+			ue_worker_release_mm(ue_mm);
 		}
 		if (err) {
 			schedule_timeout_idle(wait);
 			wait = min(2 * wait, UE_MEMORY_WAIT_MAX);
 		}
-	} while (err || !ue_worker_done(process));
-	ue_tally(UE_TALLY_WORKERS, -1);
-	ue_process_put(process);
+	} while (err || !ue_worker_try_finish(ue_mm));
+	ue_debug_count(UE_COUNT_WORKERS, -1);
+	ue_mm_put(ue_mm);
 	mmdrop(mm);
 }
 
-/* Return: false when the workqueue has no place for it. */
-static bool ue_worker_queue(struct ue_process *process)
+/* Return: false if no slot is free. */
+static bool ue_worker_queue(struct ue_mm *ue_mm)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
-	for (int i = 0; i < UE_IN_QUEUE_MAX; i++) {
-		if (ue_places[i].process)
+	for (int i = 0; i < UE_NR_SLOTS; i++) {
+		if (ue_slots[i].ue_mm)
 			continue;
-		ue_places[i].process = process;
-		queue_work(ue_workqueue, &ue_places[i].work);
+		ue_slots[i].ue_mm = ue_mm;
+		queue_work(ue_workqueue, &ue_slots[i].work);
 		return true;
 	}
 	return false;
 }
 
-static struct ue_process *ue_waiting_first(void)
+/* Return: the address space that has waited longest for a slot, or NULL. */
+static struct ue_mm *ue_take_waiting(void)
 {
+	struct ue_mm *ue_mm;
+
 	lockdep_assert_held(&ue_enabler_mutex);
-	return list_first_entry_or_null(&ue_waiting, struct ue_process,
-					waiting);
+	ue_mm = list_first_entry_or_null(&ue_waiting, struct ue_mm, waiting);
+	if (ue_mm)
+		list_del_init(&ue_mm->waiting);
+	return ue_mm;
 }
 
-static void ue_place_work(struct work_struct *work)
+static void ue_slot_work(struct work_struct *work)
 {
-	struct ue_place *place = container_of(work, struct ue_place, work);
-	struct ue_process *next;
+	struct ue_slot *slot = container_of(work, struct ue_slot, work);
+	struct ue_mm *next;
 
-	ue_worker_run(place->process);
+	ue_worker_run(slot->ue_mm);
 
-	/* The place is the next one's. */
 	mutex_lock(&ue_enabler_mutex);
-	place->process = NULL;
-	next = ue_waiting_first();
-	if (next && ue_worker_queue(next))
-		list_del_init(&next->waiting);
-	/* Unloading waits for what follows: it ends the workqueue. */
+	slot->ue_mm = NULL;
+	next = ue_take_waiting();
+	if (next)
+		ue_worker_queue(next);
+	/* At unload, destroy_workqueue() waits for the rest of this function. */
 	module_put(THIS_MODULE);
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-static int ue_worker_thread(void *process)
+static int ue_worker_thread(void *ue_mm)
 {
-	ue_worker_run(process);
+	ue_worker_run(ue_mm);
 	module_put_and_kthread_exit(0);
 }
 
-static struct ue_process *ue_take_waiting(void)
+/* Releases the mutex to create a thread, which waits for memory. */
+static void ue_create_threads(struct work_struct *work)
 {
-	struct ue_process *process;
+	struct task_struct *thread = NULL;
+	struct ue_mm *ue_mm;
 
 	mutex_lock(&ue_enabler_mutex);
-	process = ue_waiting_first();
-	if (process)
-		list_del_init(&process->waiting);
-	mutex_unlock(&ue_enabler_mutex);
-	return process;
-}
-
-/* Places that have become free meanwhile, when nobody waited, are not offered. */
-static void ue_wait_again(struct ue_process *process)
-{
-	mutex_lock(&ue_enabler_mutex);
-	if (!ue_worker_queue(process))
-		list_add(&process->waiting, &ue_waiting);
-	mutex_unlock(&ue_enabler_mutex);
-}
-
-/* Makes threads, which has to wait for memory, where nothing is held. */
-static void ue_make_threads(struct work_struct *work)
-{
-	struct ue_process *process;
-	struct task_struct *thread;
-
-	while ((process = ue_take_waiting())) {
-		thread = kthread_create(ue_worker_thread, process,
-					"user_events");
-		if (IS_ERR(thread)) {
-			ue_wait_again(process);
-			schedule_delayed_work(to_delayed_work(work),
-					      UE_PLACE_WAIT);
-			return;
-		}
-		wake_up_process(thread);
+	while (!IS_ERR(thread) && (ue_mm = ue_take_waiting())) {
+		mutex_unlock(&ue_enabler_mutex);
+		thread = kthread_create(ue_worker_thread, ue_mm, "user_events");
+		if (!IS_ERR(thread))
+			wake_up_process(thread);
+		mutex_lock(&ue_enabler_mutex);
 	}
+	if (IS_ERR(thread)) {
+		/* A slot may have become free while none was waiting. */
+		if (!ue_worker_queue(ue_mm))
+			list_add(&ue_mm->waiting, &ue_waiting);
+		schedule_delayed_work(to_delayed_work(work), UE_SLOT_WAIT);
+	}
+	mutex_unlock(&ue_enabler_mutex);
 }
 
-static DECLARE_DELAYED_WORK(ue_thread_maker, ue_make_threads);
+static DECLARE_DELAYED_WORK(ue_create_threads_work, ue_create_threads);
 
-void ue_worker_start(struct ue_process *process)
+void ue_worker_start(struct ue_mm *ue_mm)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
-	if (process->behind) {
-		process->again = true;
+	if (ue_mm->update_pending) {
+		ue_mm->update_again = true;
 		return;
 	}
-	/* Forks look at it without the mutex. */
-	WRITE_ONCE(process->behind, true);
-	ue_tally(UE_TALLY_WORKERS, 1);
-	ue_catch_up_expect(process);
-	refcount_inc(&process->references);
-	mmgrab(ue_process_mm(process));
+	/* A forking task reads it without the mutex. */
+	WRITE_ONCE(ue_mm->update_pending, true);
+	ue_debug_count(UE_COUNT_WORKERS, 1);
+	ue_update_wait_begin(&ue_mm->wait);
+	refcount_inc(&ue_mm->references);
+	mmgrab(ue_mm->notifier.mm);
 	/*
-	 * Given back at the end: the program can take away all that it has
-	 * registered, and go, while its worker waits.
+	 * Dropped by the worker: the program can unregister everything and exit
+	 * while its worker waits.
 	 */
 	__module_get(THIS_MODULE);
-	if (ue_worker_queue(process))
+	if (ue_worker_queue(ue_mm))
 		return;
-	list_add_tail(&process->waiting, &ue_waiting);
-	schedule_delayed_work(&ue_thread_maker, UE_PLACE_WAIT);
+	list_add_tail(&ue_mm->waiting, &ue_waiting);
+	schedule_delayed_work(&ue_create_threads_work, UE_SLOT_WAIT);
 }
 
-int ue_workers_init(int (*settle)(struct ue_process *process))
+int ue_workers_init(int (*update)(struct ue_mm *ue_mm))
 {
-	ue_worker_settle = settle;
-	for (int i = 0; i < UE_IN_QUEUE_MAX; i++)
-		INIT_WORK(&ue_places[i].work, ue_place_work);
+	ue_worker_update = update;
+	for (int i = 0; i < UE_NR_SLOTS; i++)
+		INIT_WORK(&ue_slots[i].work, ue_slot_work);
 	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND, 0);
 	return ue_workqueue ? 0 : -ENOMEM;
 }
 
 void ue_workers_exit(void)
 {
-	/* Each worker has held the module until its last few instructions. */
-	cancel_delayed_work_sync(&ue_thread_maker);
+	/* Each worker has dropped its reference to the module; none waits. */
+	cancel_delayed_work_sync(&ue_create_threads_work);
 	destroy_workqueue(ue_workqueue);
 }

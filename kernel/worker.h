@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Work that waits for the memory of one address space: each runs beside all
- * others, however many of them a program hinders.
+ * Workers, which update the enable bits of one address space each and may wait
+ * for its program. Workers run in parallel, however many are blocked by their
+ * programs.
  */
 #ifndef UE_WORKER_H
 #define UE_WORKER_H
 
-struct ue_process;
+struct ue_mm;
 
 /**
- * ue_worker_start() - have an address space brought up to date
- * @process: the address space, known still; @behind from here on until that
- *	has been done
+ * ue_worker_start() - let a worker update the enable bits of an address space
+ * @ue_mm: the address space, which is attached
  *
- * What changes while it is being done is done as well: there is never more
- * than one worker for an address space.
+ * Its update is pending until the worker is done. An address space has one
+ * worker at a time: if there is one already, it makes another pass.
  *
- * Context: ue_enabler_mutex held; the module is in use.
+ * Context: ue_enabler_mutex held; the caller holds a reference to the module.
  */
-void ue_worker_start(struct ue_process *process);
+void ue_worker_start(struct ue_mm *ue_mm);
 
 /**
- * ue_workers_init() - begin
- * @settle: brings an address space up to date, whose memory is held; returns 0,
- *	or an errno when it is to be called again
+ * ue_workers_init() - create the workqueue
+ * @update: updates an address space, whose memory is held; returns 0, or an
+ *	errno if it is to be called again
  *
  * Return: 0 or -ENOMEM.
  */
-int ue_workers_init(int (*settle)(struct ue_process *process));
+int ue_workers_init(int (*update)(struct ue_mm *ue_mm));
 
-/* ue_workers_exit() - wait for the last; nothing is started any more. */
+/**
+ * ue_workers_exit() - wait for the last worker
+ *
+ * Context: at unload; ue_worker_start() is not called any more.
+ */
 void ue_workers_exit(void);
 
 #endif /* UE_WORKER_H */

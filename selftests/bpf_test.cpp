@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// BPF programs on user events: they run for each record and see its fields.
+// BPF programs attached to user events: they run for each record and can read its fields.
 #include "bpf.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
@@ -15,30 +15,30 @@
 
 using namespace selftest;
 
-TEST_CASE("A program runs for each record and sees its field") {
+TEST_CASE("Attaching a BPF program sets the enable bit, and the program runs for each record") {
     Registered registered(" u32 a");
     const Format format(registered.event);
-    const SeenMap map;
+    const TotalsMap map;
     const Program program(map, load_field(format.field("a")));
     CHECK(registered.word == 0);
     PerfEvent perf(perf_attributes(registered.event));
     REQUIRE(perf.attach_program(program.descriptor()) == succeeds());
     CHECK(registered.word == 1);
     CHECK(registered.status() == " # Used by perf");
-    CHECK(map.seen() == Seen{0, 0});
+    CHECK(map.totals() == Totals{0, 0});
     for (std::uint32_t a = 1; a <= 100; a++)
         REQUIRE(registered.record(Payload().add(a)) == succeeds(8));
-    CHECK(map.seen() == Seen{5050, 100});
+    CHECK(map.totals() == Totals{5050, 100});
     CHECK(perf.count() == 100);
 
     perf.close();
     CHECK(registered.word == 0);
     CHECK(registered.status().empty());
     CHECK(registered.record(Payload().add(1u)) == fails(EBADF));
-    CHECK(map.seen() == Seen{5050, 100});
+    CHECK(map.totals() == Totals{5050, 100});
 }
 
-TEST_CASE("A program sees fields of every size") {
+TEST_CASE("A BPF program reads fields of every size") {
     Registered registered(" s64 a; u8 b; s8 c; u16 d; s32 e; u64 f; char g");
     const Format format(registered.event);
     const Payload payload = Payload()
@@ -53,39 +53,39 @@ TEST_CASE("A program sees fields of every size") {
         const char* field;
         std::uint64_t value;
     };
-    // As unsigned numbers: so the instructions load them.
+    // BPF load instructions zero-extend: negative fields become large unsigned values.
     const Case cases[] = {
         {"a", 0xfffffffffffffffb}, {"b", 200}, {"c", 0xff}, {"d", 60000}, {"e", 0xfffffffe},
         {"f", 0x0102030405060708}, {"g", 'c'},
     };
     for (const Case& test : cases) {
         CAPTURE(test.field);
-        const SeenMap map;
+        const TotalsMap map;
         const tep_format_field& field = format.field(test.field);
         const Program program(map, load_field(field));
         PerfEvent perf(perf_attributes(registered.event));
         REQUIRE(perf.attach_program(program.descriptor()) == succeeds());
         REQUIRE(registered.record(payload) == succeeds(4 + 25));
-        CHECK(map.seen() == Seen{test.value, 1});
+        CHECK(map.totals() == Totals{test.value, 1});
     }
 }
 
-TEST_CASE("A program reads strings behind locations") {
+TEST_CASE("A BPF program reads strings behind __rel_loc and __data_loc fields") {
     Registered registered(" u32 a; __rel_loc char[] near; __data_loc char[] far");
     const Format format(registered.event);
-    const SeenMap near, far;
-    const Program near_program(near, load_located(format.field("near"), true));
-    const Program far_program(far, load_located(format.field("far"), false));
+    const TotalsMap near, far;
+    const Program near_program(near, load_location_data(format.field("near"), true));
+    const Program far_program(far, load_location_data(format.field("far"), false));
     PerfEvent near_perf(perf_attributes(registered.event)),
         far_perf(perf_attributes(registered.event));
     REQUIRE(near_perf.attach_program(near_program.descriptor()) == succeeds());
     REQUIRE(far_perf.attach_program(far_program.descriptor()) == succeeds());
-    // The strings stand at 12 and 20: 4 behind the end of the first location, and in the record
-    // at 20 and 28.
+    // The strings are at payload offsets 12 and 20. __rel_loc counts from the end of the location,
+    // which is at 8; __data_loc counts from the start of the record, 8 bytes before the payload.
     REQUIRE(registered.record(Payload()
                                   .add(1u)
-                                  .add<std::uint32_t>(DYN_LOC(4, 8))
-                                  .add<std::uint32_t>(DYN_LOC(28, 8))
+                                  .add(location(4, 8))
+                                  .add(location(28, 8))
                                   .add_string("1234567")
                                   .add_string("abcdefg")) == succeeds(4 + 28));
     const auto number = [](const char* text) {
@@ -93,14 +93,14 @@ TEST_CASE("A program reads strings behind locations") {
         std::memcpy(&value, text, sizeof(value));
         return value;
     };
-    CHECK(near.seen() == Seen{number("1234567"), 1});
-    CHECK(far.seen() == Seen{number("abcdefg"), 1});
+    CHECK(near.totals() == Totals{number("1234567"), 1});
+    CHECK(far.totals() == Totals{number("abcdefg"), 1});
 }
 
-TEST_CASE("A program runs for records of every process and CPU, whomever perf counts") {
+TEST_CASE("A BPF program runs for records of all CPUs, even if its perf event counts one CPU") {
     Registered registered(" u32 a");
     const Format format(registered.event);
-    const SeenMap map;
+    const TotalsMap map;
     const Program program(map, load_field(format.field("a")));
     PerfEvent perf(perf_attributes(registered.event), -1, 0);
     REQUIRE(perf.attach_program(program.descriptor()) == succeeds());
@@ -110,33 +110,33 @@ TEST_CASE("A program runs for records of every process and CPU, whomever perf co
     };
     for (int cpu : {0, 1})
         CHECK(in_child([&] { return record(cpu, 10u + static_cast<unsigned>(cpu)) ? 0 : 1; }) == 0);
-    CHECK(map.seen() == Seen{21, 2});
+    CHECK(map.totals() == Totals{21, 2});
     CHECK(perf.count() == 1);
 }
 
-TEST_CASE("A program that returns 0 keeps the record from perf, not from ftrace") {
+TEST_CASE("A BPF program that returns 0 hides the record from perf but not from ftrace") {
     Registered registered(" u32 a");
     const Format format(registered.event);
     const int result = GENERATE(0, 1);
     CAPTURE(result);
-    const SeenMap map;
+    const TotalsMap map;
     const Program program(map, load_field(format.field("a")), result);
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
     PerfEvent perf(perf_sampling(registered.event));
     REQUIRE(perf.attach_program(program.descriptor()) == succeeds());
     CHECK(registered.record(Payload().add(7u)) == succeeds(8));
-    CHECK(map.seen() == Seen{7, 1});
+    CHECK(map.totals() == Totals{7, 1});
     CHECK(perf.samples().size() == static_cast<std::size_t>(result));
     CHECK(instance.records().size() == 1);
     CHECK(registered.status() == " # Used by ftrace perf");
     REQUIRE(instance.disable(registered.event) == succeeds());
 }
 
-TEST_CASE("A link holds the program on the event, and the bit, until it is closed") {
+TEST_CASE("A BPF link keeps the program attached and the bit set until the link is closed") {
     Registered registered(" u32 a");
     const Format format(registered.event);
-    const SeenMap map;
+    const TotalsMap map;
     Descriptor link;
     {
         const Program program(map, load_field(format.field("a")));
@@ -149,28 +149,28 @@ TEST_CASE("A link holds the program on the event, and the bit, until it is close
     }
     CHECK(registered.word == 1);
     CHECK(registered.record(Payload().add(3u)) == succeeds(8));
-    CHECK(map.seen() == Seen{3, 1});
+    CHECK(map.totals() == Totals{3, 1});
     link.close();
     CHECK(registered.word == 0);
     CHECK(registered.record(Payload().add(3u)) == fails(EBADF));
 }
 
-TEST_CASE("A program that reads past the fields is not attached") {
+TEST_CASE("Attaching a BPF program that reads past the last field fails with EACCES") {
     Registered registered(" u32 a; u32 b");
-    const SeenMap map;
+    const TotalsMap map;
     PerfEvent perf(perf_attributes(registered.event));
-    const Program past(map, load_at(BPF_W, 16));
-    CHECK(perf.attach_program(past.descriptor()) == fails(EACCES));
-    const Program last(map, load_at(BPF_W, 12));
-    CHECK(perf.attach_program(last.descriptor()) == succeeds());
+    const Program reads_past_end(map, load_at(BPF_W, 16));
+    CHECK(perf.attach_program(reads_past_end.descriptor()) == fails(EACCES));
+    const Program reads_last_field(map, load_at(BPF_W, 12));
+    CHECK(perf.attach_program(reads_last_field.descriptor()) == succeeds());
     CHECK(registered.record(Payload().add(1u).add(2u)) == succeeds(12));
-    CHECK(map.seen() == Seen{2, 1});
+    CHECK(map.totals() == Totals{2, 1});
 }
 
-TEST_CASE("A payload that is too large for BPF alone is E2BIG") {
+TEST_CASE("Writing a payload that is too large for BPF, the only recorder, fails with E2BIG") {
     Registered registered(" u32 a");
     const Format format(registered.event);
-    const SeenMap map;
+    const TotalsMap map;
     const Program program(map, load_field(format.field("a")));
     PerfEvent perf(perf_attributes(registered.event));
     REQUIRE(perf.attach_program(program.descriptor()) == succeeds());
@@ -178,5 +178,5 @@ TEST_CASE("A payload that is too large for BPF alone is E2BIG") {
           succeeds(8008));
     CHECK(registered.record(Payload().add(5u).add_characters(std::string(9000, 'x'))) ==
           fails(E2BIG));
-    CHECK(map.seen() == Seen{5, 1});
+    CHECK(map.totals() == Totals{5, 1});
 }

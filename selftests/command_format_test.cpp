@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The command "name[ field[;field]...]": types, sizes, names, white space, what matches an event
-// that is there, and the `format` that tools read.
+// The command "name[ field[;field]...]": types, sizes, names, white space, which commands match an
+// existing event, and the event's `format` file.
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
@@ -18,9 +18,9 @@ struct Field {
     const char* type;
     int size;
     bool is_signed;
-    const char* format;        // in print fmt
-    const char* argument;      // what print fmt gives to it
-    const char* declaration{}; // in the field's line; "type f" where not given
+    const char* format;        // its conversion in print fmt
+    const char* argument;      // the argument of that conversion
+    const char* declaration{}; // in the field's line; "type f" if null
 };
 
 const Field fields[] = {
@@ -56,7 +56,7 @@ std::string field_line(const std::string& declaration, int offset, int size, boo
            ";\tsize:" + std::to_string(size) + ";\tsigned:" + (is_signed ? "1" : "0") + ";";
 }
 
-/// Registers an event of these fields for as long as the object lives.
+/// Registers an event with these fields for the lifetime of the object.
 class Registered {
 public:
     explicit Registered(const std::string& fields, const std::string& name = unique_name("format"))
@@ -72,9 +72,9 @@ public:
     const Outcome outcome;
 };
 
-/// Has libtraceevent read an event's format and print a record of it, as perf and trace-cmd do, in
-/// a process of its own. Nothing can be read behind the record. Returns as Child::wait() does.
-int tools_print(const Event& event) {
+/// Parses an event's format and prints a record with libtraceevent, as perf and trace-cmd do, in a
+/// child process that a read past the record kills. Returns the same as Child::wait().
+int print_in_child(const Event& event) {
     return in_child([&] {
         const std::string format = event.format();
         const std::shared_ptr<tep_handle> formats(tep_alloc(), tep_free);
@@ -104,7 +104,7 @@ int tools_print(const Event& event) {
 
 } // namespace
 
-TEST_CASE("Each type has its size, sign and print format") {
+TEST_CASE("The format file shows each type with its size, signedness and print format") {
     for (const Field& field : fields) {
         CAPTURE(field.type);
         const Registered registered(std::string(" ") + field.type + " f");
@@ -119,8 +119,8 @@ TEST_CASE("Each type has its size, sign and print format") {
     }
 }
 
-TEST_CASE("An event is what it is however long its texts are") {
-    // What is short is in another place than what is long.
+TEST_CASE("The format file is correct for field names of 1 to 99 characters") {
+    // Short texts are stored in the event's own allocation, long ones separately.
     for (std::size_t length = 1; length < 100; length++) {
         CAPTURE(length);
         const std::string name(length, 'f');
@@ -135,7 +135,7 @@ TEST_CASE("An event is what it is however long its texts are") {
     }
 }
 
-TEST_CASE("libtraceevent finds each type as it is") {
+TEST_CASE("libtraceevent parses each type with the correct offset, size and flags") {
     for (const Field& field : fields) {
         CAPTURE(field.type);
         const Registered registered(std::string(" ") + field.type + " f");
@@ -148,13 +148,13 @@ TEST_CASE("libtraceevent finds each type as it is") {
         CHECK(((found.flags & TEP_FIELD_IS_ARRAY) != 0) == type.ends_with("]"));
         CHECK(((found.flags & TEP_FIELD_IS_DYNAMIC) != 0) == type.starts_with("__"));
         CHECK(((found.flags & TEP_FIELD_IS_RELATIVE) != 0) == type.starts_with("__rel_loc"));
-        // What libtraceevent takes for a string behind a location is its own affair.
+        // Which other locations libtraceevent treats as strings is not tested.
         if (type.find("char[") != std::string_view::npos)
             CHECK((found.flags & TEP_FIELD_IS_STRING) != 0);
     }
 }
 
-TEST_CASE("A struct has the size given") {
+TEST_CASE("A struct field has the size given in the command") {
     const Registered registered(" struct timespec when 16;struct s a 1; u8 b");
     REQUIRE(registered.outcome == succeeds());
     const std::string format = registered.event.format();
@@ -164,7 +164,7 @@ TEST_CASE("A struct has the size given") {
     CHECK(has_line(format, "print fmt: \"when=%llu a=%llu b=%u\", REC->when, REC->a, REC->b"));
 }
 
-TEST_CASE("Fields are packed in their order") {
+TEST_CASE("Fields are packed without padding in the order of the command") {
     const std::pair<const char*, int> types[] = {{"u8", 1},
                                                  {"s64", 8},
                                                  {"char", 1},
@@ -190,7 +190,7 @@ TEST_CASE("Fields are packed in their order") {
     }
 }
 
-TEST_CASE("The format file is that of any event") {
+TEST_CASE("The format file lists the common fields, the event's fields and the print format") {
     const Registered registered(" u32 a; __rel_loc char[] b");
     REQUIRE(registered.outcome == succeeds());
     const std::string expected =
@@ -208,7 +208,7 @@ TEST_CASE("The format file is that of any event") {
     CHECK(registered.event.format() == expected);
 }
 
-TEST_CASE("An event has the files of any event") {
+TEST_CASE("An event's directory has the files enable, filter, trigger, id and format") {
     const Registered registered(" u32 a");
     REQUIRE(registered.outcome == succeeds());
     for (const char* file : {"enable", "filter", "trigger", "id", "format"}) {
@@ -217,7 +217,7 @@ TEST_CASE("An event has the files of any event") {
     }
 }
 
-TEST_CASE("An event may have no fields") {
+TEST_CASE("REG accepts an event without fields") {
     for (const char* none : {"", " ", " ;"}) {
         CAPTURE(none);
         const Registered registered(none);
@@ -226,7 +226,7 @@ TEST_CASE("An event may have no fields") {
     }
 }
 
-TEST_CASE("A length of an array is in C notation") {
+TEST_CASE("REG accepts a decimal, hexadecimal or octal array length, as in C") {
     const std::pair<const char*, int> lengths[] = {{"16", 16}, {"0x10", 16},    {"010", 8},
                                                    {"0x1", 1}, {"0x400", 1024}, {"02000", 1024}};
     for (const auto& [text, length] : lengths) {
@@ -239,8 +239,8 @@ TEST_CASE("A length of an array is in C notation") {
     }
 }
 
-TEST_CASE("A field that is none is refused") {
-    for (const char* refused : {
+TEST_CASE("REG rejects an invalid field with EINVAL") {
+    for (const char* invalid : {
              " long a",
              " unsigned long a",
              " bool a",
@@ -306,17 +306,17 @@ TEST_CASE("A field that is none is refused") {
              " u32 a; nonsense b",
              " u32 a; u32 b c; u32 d",
          }) {
-        CAPTURE(refused);
-        const Registered registered(refused);
+        CAPTURE(invalid);
+        const Registered registered(invalid);
         CHECK(registered.outcome == fails(EINVAL));
-        CHECK(registered.event.goes());
+        CHECK(registered.event.wait_removed());
     }
 }
 
-// The kernel looks for these anywhere in the text of a type, and makes of it a location or a mask:
-// tracing would read outside the record.
-TEST_CASE("A type that the kernel would take for another one is refused") {
-    for (const char* refused : {
+// The kernel searches the whole text of a type for these words and then treats the field as a
+// location or a CPU mask. Tracing would read outside the record.
+TEST_CASE("REG rejects a misplaced __data_loc, __rel_loc or cpumask_t in a type with EINVAL") {
+    for (const char* invalid : {
              " struct __data_loc f 4",         " struct __rel_loc f 4",
              " struct __data_loc_char f 4",    " struct __rel_loc_char f 4",
              " struct a__data_loc f 4",        " struct a__rel_loc f 4",
@@ -329,14 +329,14 @@ TEST_CASE("A type that the kernel would take for another one is refused") {
              " char[16]__data_loc f",          " char[16]__rel_loc f",
              " unsigned char[16]__data_loc f",
          }) {
-        CAPTURE(refused);
-        const Registered registered(refused);
+        CAPTURE(invalid);
+        const Registered registered(invalid);
         CHECK(registered.outcome == fails(EINVAL));
-        CHECK(registered.event.goes());
+        CHECK(registered.event.wait_removed());
     }
 }
 
-TEST_CASE("White space may stand around fields, types and names") {
+TEST_CASE("REG accepts extra white space around types and names, and empty fields") {
     const std::pair<const char*, const char*> spellings[] = {
         {" u32 a;u32 b", "a=%u b=%u\", REC->a, REC->b"},
         {" u32 a; u32 b", "a=%u b=%u\", REC->a, REC->b"},
@@ -359,9 +359,9 @@ TEST_CASE("White space may stand around fields, types and names") {
     }
 }
 
-TEST_CASE("What matches an event are the fields, not their spelling") {
+TEST_CASE("REG matches an existing event by its fields, ignoring white space") {
     struct Case {
-        const char* made;
+        const char* existing;
         std::vector<const char*> same, different;
     };
     const Case cases[] = {
@@ -381,8 +381,8 @@ TEST_CASE("What matches an event are the fields, not their spelling") {
          {" __data_loc char[] a", " __rel_loc u8[] a"}},
     };
     for (const Case& test : cases) {
-        CAPTURE(test.made);
-        const Registered registered(test.made);
+        CAPTURE(test.existing);
+        const Registered registered(test.existing);
         REQUIRE(registered.outcome == succeeds());
         for (const char* same : test.same) {
             CAPTURE(same);
@@ -395,17 +395,17 @@ TEST_CASE("What matches an event are the fields, not their spelling") {
     }
 }
 
-TEST_CASE("Names that no directory can have are refused") {
-    for (const std::string refused :
+TEST_CASE("REG rejects an event name that cannot name a tracefs directory with EINVAL") {
+    for (const std::string invalid :
          {"", " ", " u32 a", ".", "..", "/", "a/b", "/a", "a/", "../up", "enable", "filter",
           "enable u32 a", "a\tb c d e", "a\x01", "a\037b", "a\x7f"}) {
-        CAPTURE(refused);
-        const Registered registered("", refused);
+        CAPTURE(invalid);
+        const Registered registered("", invalid);
         CHECK(registered.outcome == fails(EINVAL));
     }
 }
 
-TEST_CASE("All other names are taken, and their events work") {
+TEST_CASE("REG accepts punctuation and UTF-8 in event names, and the event can be enabled") {
     const std::string prefix = unique_name("name");
     // No path component is longer than 255 bytes.
     std::vector<std::string> names{prefix + std::string(255 - prefix.size(), 'n')};
@@ -423,8 +423,9 @@ TEST_CASE("All other names are taken, and their events work") {
     }
 }
 
-TEST_CASE("A name may be longer than that of a directory") {
-    // Some kernels have no directory for it then. All of a subsystem is enabled without one.
+TEST_CASE("REG accepts event names longer than 255 bytes") {
+    // Some kernels create no directory for such an event. The subsystem's enable file works without
+    // one.
     for (std::size_t length : {256, 400, 500}) {
         CAPTURE(length);
         const std::string prefix = unique_name("long");
@@ -442,7 +443,7 @@ TEST_CASE("A name may be longer than that of a directory") {
     }
 }
 
-TEST_CASE("Fields may have the names that programs use") {
+TEST_CASE("REG accepts field names with punctuation, digits and UTF-8") {
     for (const char* name : {"a-b", "a.b", "a:b", "é", "_", "0", "http.status-code", "a:b:c"}) {
         CAPTURE(name);
         const Registered registered(std::string(" u32 ") + name);
@@ -452,12 +453,12 @@ TEST_CASE("Fields may have the names that programs use") {
     }
 }
 
-// libtraceevent evaluates what is in the print format, divisions by zero and reading from any place
-// among it, and those who run the tools are root.
-TEST_CASE("Tools have nothing to evaluate in a field's name") {
+// libtraceevent evaluates expressions in the print format, including divisions by zero and reads
+// from any address, and its users usually are root.
+TEST_CASE("The print format replaces characters of field names that tools would evaluate") {
     struct Case {
         const char* fields;
-        const char* print; // behind "print fmt: "
+        const char* print; // after "print fmt: "
     };
     const Case cases[] = {
         {" u8 b[(1/0)]", "\"b__1_0__=%u\", REC->b__1_0__"},
@@ -475,7 +476,7 @@ TEST_CASE("Tools have nothing to evaluate in a field's name") {
         {" __rel_loc char[] a),f(1/0", "\"a__f_1_0=%s\", __get_rel_str(a__f_1_0)"},
         {" u8 a-b; u8 c.d; u8 e:f; u8 é",
          "\"a-b=%u c.d=%u e:f=%u é=%u\", REC->a-b, REC->c.d, REC->e:f, REC->é"},
-        // Nothing of a type gets there.
+        // The print format contains no text of a type.
         {" __data_loc (1/0) a; struct \"%s,(1/0) b 4", "\"a=%llu b=%llu\", REC->a, REC->b"},
     };
     for (const Case& test : cases) {
@@ -483,16 +484,16 @@ TEST_CASE("Tools have nothing to evaluate in a field's name") {
         const Registered registered(test.fields);
         REQUIRE(registered.outcome == succeeds());
         CHECK(has_line(registered.event.format(), std::string("print fmt: ") + test.print));
-        CHECK(tools_print(registered.event) == 0);
+        CHECK(print_in_child(registered.event) == 0);
     }
-    // Everywhere else they are what they are.
+    // The field's line and dynamic_events show the name unchanged.
     const Registered registered(" u8 b[(1/0)]");
     CHECK(has_line(registered.event.format(), field_line("u8 b[(1/0)]", 8, 1, false)));
     CHECK(read_text(tracing_file("dynamic_events"))
               .find(registered.event.name() + " u8 b[(1/0)]\n") != std::string::npos);
 }
 
-TEST_CASE("An event of many fields is listed in full") {
+TEST_CASE("The format file lists every field of a command of 480 characters") {
     std::string command;
     int count = 0;
     while (command.size() < 480)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// DIAG_IOCSDEL: what it deletes, and for whom. PERSIST, as other events go of themselves.
+// DIAG_IOCSDEL: which events it deletes, for which users. Only persistent events need deletion.
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
@@ -19,34 +19,34 @@ namespace {
 constexpr unsigned persist = USER_EVENT_REG_PERSIST;
 constexpr unsigned multi_format = USER_EVENT_REG_MULTI_FORMAT;
 
-/// Makes an event that stays, which nobody uses.
-void make_idle(const std::string& command, unsigned flags = 0) {
+/// Creates a persistent event without users.
+void create_unused(const std::string& command, unsigned flags = 0) {
     Word word{0};
     DataFile file;
-    file.index_of(&word, 0, command, 4, flags | persist);
+    file.must_register(&word, 0, command, 4, flags | persist);
 }
 
-/// Makes all kinds of events that one name can have.
-void make_three_idle(const std::string& name) {
-    make_idle(name + " u32 a");
-    make_idle(name + " u32 a", multi_format);
-    make_idle(name + " u64 b", multi_format);
+/// Creates a single-format and two multi-format events of one name, all without users.
+void create_three_unused(const std::string& name) {
+    create_unused(name + " u32 a");
+    create_unused(name + " u32 a", multi_format);
+    create_unused(name + " u64 b", multi_format);
 }
 
-/// A persisting event that is deleted with the object.
-class Persisting {
+/// A persistent event that is deleted with the object.
+class Persistent {
 public:
-    explicit Persisting(const std::string& topic, unsigned flags = 0) : event(unique_name(topic)) {
-        make_idle(event.name(), flags);
+    explicit Persistent(const std::string& topic, unsigned flags = 0) : event(unique_name(topic)) {
+        create_unused(event.name(), flags);
     }
-    ~Persisting() {
+    ~Persistent() {
         eventually([this] { return DataFile().delete_event(event.name()) == fails(ENOENT); });
     }
 
     const Event event;
 };
 
-/// The errno of a deletion by another user.
+/// Deletes an event as another user and returns the errno.
 int delete_as(uid_t user, std::initializer_list<unsigned> capabilities, DataFile& file,
               const std::string& name) {
     return in_child([&] {
@@ -57,9 +57,9 @@ int delete_as(uid_t user, std::initializer_list<unsigned> capabilities, DataFile
 
 } // namespace
 
-TEST_CASE("DEL answers ENOENT for a name that no event has") {
-    Persisting persisting("absent");
-    const std::string& name = persisting.event.name();
+TEST_CASE("DEL fails with ENOENT for a name that no event has") {
+    Persistent persistent("absent");
+    const std::string& name = persistent.event.name();
     DataFile file;
     for (const std::string& other :
          {unique_name("absent"), std::string(), name + "x", name.substr(0, name.size() - 1),
@@ -67,10 +67,10 @@ TEST_CASE("DEL answers ENOENT for a name that no event has") {
         CAPTURE(other);
         CHECK(file.delete_event(other) == fails(ENOENT));
     }
-    CHECK(persisting.event.exists());
+    CHECK(persistent.event.exists());
 }
 
-TEST_CASE("DEL refuses a name that it cannot read or that is too long") {
+TEST_CASE("DEL fails with EFAULT if the name is unreadable, with EINVAL if it is too long") {
     DataFile file;
     Mapping memory(2);
     memory.protect(PROT_NONE, 1);
@@ -81,9 +81,9 @@ TEST_CASE("DEL refuses a name that it cannot read or that is too long") {
     CHECK(file.delete_event(std::string(512, 'x')) == fails(EINVAL));
 }
 
-TEST_CASE("DEL deletes an event at once after its last UNREG and close") {
-    Persisting persisting("at_once");
-    const Event& event = persisting.event;
+TEST_CASE("DEL succeeds immediately after the last UNREG and close") {
+    Persistent persistent("at_once");
+    const Event& event = persistent.event;
     Word word{0};
     DataFile deleting;
     for (int round = 0; round < 10; round++) {
@@ -100,39 +100,39 @@ TEST_CASE("DEL deletes an event at once after its last UNREG and close") {
     }
 }
 
-TEST_CASE("DEL answers EBUSY for an event in use") {
-    Persisting persisting("busy");
-    const Event& event = persisting.event;
+TEST_CASE("DEL fails with EBUSY while the event is in use") {
+    Persistent persistent("busy");
+    const Event& event = persistent.event;
     Word word{0};
     DataFile deleting;
     REQUIRE(event.exists());
 
-    SECTION("held by an open file, its own and another") {
+    SECTION("by an open file, whichever file issues DEL") {
         DataFile file;
-        file.index_of(&word, 0, event.name());
+        file.must_register(&word, 0, event.name());
         REQUIRE(file.unregister(&word, 0) == succeeds());
         CHECK(file.delete_event(event.name()) == fails(EBUSY));
         CHECK(deleting.delete_event(event.name()) == fails(EBUSY));
     }
-    SECTION("registered, the file closed") {
+    SECTION("by a registration whose file is closed") {
         DataFile file;
-        file.index_of(&word, 0, event.name());
+        file.must_register(&word, 0, event.name());
         file.close();
         CHECK(deleting.delete_event(event.name()) == fails(EBUSY));
     }
-    SECTION("enabled in the top-level instance") {
+    SECTION("by the top-level instance") {
         Enabled enabled{event};
         CHECK(deleting.delete_event(event.name()) == fails(EBUSY));
     }
-    SECTION("enabled in an instance") {
+    SECTION("by another instance") {
         Instance instance;
         REQUIRE(instance.enable(event) == succeeds());
         CHECK(deleting.delete_event(event.name()) == fails(EBUSY));
     }
-    SECTION("held by another process") {
+    SECTION("by another process") {
         Child child([&](Channel& channel) {
             DataFile file;
-            file.index_of(&word, 0, event.name());
+            file.must_register(&word, 0, event.name());
             channel.send('r');
             channel.receive<char>();
             return 0;
@@ -145,36 +145,36 @@ TEST_CASE("DEL answers EBUSY for an event in use") {
     CHECK(event.exists());
 }
 
-TEST_CASE("DEL deletes at once what was in use") {
-    Persisting persisting("was_busy");
-    const Event& event = persisting.event;
+TEST_CASE("DEL succeeds immediately after the last use of the event") {
+    Persistent persistent("was_busy");
+    const Event& event = persistent.event;
     Word word{0};
     DataFile deleting;
     SECTION("by an open file") {
         DataFile file;
-        file.index_of(&word, 0, event.name());
+        file.must_register(&word, 0, event.name());
         CHECK(file.unregister(&word, 0) == succeeds());
     }
     SECTION("by a registration") {
         DataFile file;
-        file.index_of(&word, 0, event.name());
+        file.must_register(&word, 0, event.name());
         file.close();
         CHECK(deleting.unregister(&word, 0) == succeeds());
     }
-    SECTION("by the top-level instance") {
+    SECTION("by the top-level tracing instance") {
         CHECK(event.enable() == succeeds(1));
         CHECK(event.disable() == succeeds(1));
     }
-    SECTION("by an instance that is gone") {
+    SECTION("by a removed instance") {
         CHECK(Instance().enable(event) == succeeds());
     }
     CHECK(deleting.delete_event(event.name()) == succeeds());
     CHECK_FALSE(event.exists());
 }
 
-TEST_CASE("DEL deletes all events of a name") {
+TEST_CASE("DEL deletes the single-format and all multi-format events of a name") {
     const std::string name = unique_name("all");
-    make_three_idle(name);
+    create_three_unused(name);
     const std::string before = status();
     REQUIRE(has_line(before, name));
     std::vector<Event> events{Event(name)};
@@ -194,23 +194,23 @@ TEST_CASE("DEL deletes all events of a name") {
     }
 }
 
-TEST_CASE("DEL of a name keeps all of its events while one of them is in use") {
+TEST_CASE("DEL deletes no event of a name while one of them is in use") {
     const std::string name = unique_name("kept");
-    make_three_idle(name);
-    const auto its_lines = [&] {
+    create_three_unused(name);
+    const auto status_lines = [&] {
         std::vector<std::string> lines = lines_of(status());
         std::erase_if(lines, [&](const std::string& line) { return !line.starts_with(name); });
         return lines;
     };
-    const auto before = its_lines();
+    const auto before = status_lines();
     const bool multi = GENERATE(false, true);
     CAPTURE(multi);
     Word word{0};
     DataFile user, deleting;
-    user.index_of(&word, 0, name + " u32 a", 4, multi ? multi_format : persist);
+    user.must_register(&word, 0, name + " u32 a", 4, multi ? multi_format : persist);
     CHECK(deleting.delete_event(name) == fails(EBUSY));
-    CHECK(its_lines() == before);
-    // What was not in use can be used as before.
+    CHECK(status_lines() == before);
+    // The unused events still exist and can be registered.
     for (const unsigned flags : {persist, multi_format}) {
         CHECK(deleting.register_event(&word, 1, name + " u32 a", 4, flags) == succeeds());
         CHECK(deleting.unregister(&word, 1) == succeeds());
@@ -221,53 +221,56 @@ TEST_CASE("DEL of a name keeps all of its events while one of them is in use") {
     CHECK(eventually([&] { return DataFile().delete_event(name).ok(); }));
 }
 
-TEST_CASE("DEL of an event that persists needs the capability") {
+TEST_CASE("DEL of a persistent event requires CAP_PERFMON or CAP_SYS_ADMIN") {
     DataFile file;
-    SECTION("and another user is refused without it") {
-        Persisting persisting("capability");
-        // Idle, as far as the in-tree user_events is concerned, only some time after its last use.
-        CHECK(eventually(
-            [&] { return delete_as(nobody, {}, file, persisting.event.name()) != EBUSY; }));
-        CHECK(delete_as(nobody, {}, file, persisting.event.name()) == EPERM);
-        CHECK(delete_as(nobody, {CAP_SYS_PTRACE, CAP_DAC_OVERRIDE}, file,
-                        persisting.event.name()) == EPERM);
-        CHECK(persisting.event.exists());
+    SECTION("another user with neither capability gets EPERM") {
+        Persistent persistent("capability");
+        // In the in-tree user_events, the event stays busy for some time after its last use.
+        CHECK(eventually([&] {
+            return delete_as(unprivileged_uid, {}, file, persistent.event.name()) != EBUSY;
+        }));
+        CHECK(delete_as(unprivileged_uid, {}, file, persistent.event.name()) == EPERM);
+        CHECK(delete_as(unprivileged_uid, {CAP_SYS_PTRACE, CAP_DAC_OVERRIDE}, file,
+                        persistent.event.name()) == EPERM);
+        CHECK(persistent.event.exists());
     }
-    SECTION("which is CAP_PERFMON or CAP_SYS_ADMIN, also to make one") {
+    SECTION("a user with one of them can create and delete the event") {
         for (unsigned capability : {CAP_PERFMON, CAP_SYS_ADMIN}) {
             CAPTURE(capability);
             const Event event(unique_name("capability"));
             Word word{0};
             DataFile registering;
             CHECK(in_child([&] {
-                      become_user(nobody, {capability});
+                      become_user(unprivileged_uid, {capability});
                       return registering.register_event(&word, 0, event.name(), 4, persist).error();
                   }) == 0);
             registering.close();
             CHECK(event.exists());
-            CHECK(eventually(
-                [&] { return delete_as(nobody, {capability}, file, event.name()) == 0; }));
+            CHECK(eventually([&] {
+                return delete_as(unprivileged_uid, {capability}, file, event.name()) == 0;
+            }));
             CHECK_FALSE(event.exists());
         }
     }
-    SECTION("also for the user who made it") {
+    SECTION("the creating user with neither capability gets EPERM") {
         const Event event(unique_name("capability"));
         Word word{0};
         DataFile registering;
         REQUIRE(in_child([&] {
-                    become_user(nobody, {CAP_PERFMON});
+                    become_user(unprivileged_uid, {CAP_PERFMON});
                     return registering.register_event(&word, 0, event.name(), 4, persist).error();
                 }) == 0);
         registering.close();
-        CHECK(eventually([&] { return delete_as(nobody, {}, file, event.name()) != EBUSY; }));
-        CHECK(delete_as(nobody, {}, file, event.name()) == EPERM);
+        CHECK(eventually(
+            [&] { return delete_as(unprivileged_uid, {}, file, event.name()) != EBUSY; }));
+        CHECK(delete_as(unprivileged_uid, {}, file, event.name()) == EPERM);
         CHECK(event.exists());
         CHECK(eventually([&] { return file.delete_event(event.name()).ok(); }));
     }
 }
 
-TEST_CASE("DEL leaves the events of other names alone") {
-    Persisting one("one"), other("other");
+TEST_CASE("DEL does not delete events of other names") {
+    Persistent one("one"), other("other");
     DataFile file;
     CHECK(eventually([&] { return file.delete_event(one.event.name()).ok(); }));
     CHECK_FALSE(one.event.exists());

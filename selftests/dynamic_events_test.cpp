@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The file dynamic_events: `u:` lines create, list and delete events.
+// The file dynamic_events: its lines create, list and delete events.
 #include "deadline.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -11,7 +11,7 @@ using namespace selftest;
 
 namespace {
 
-/// Writes one line to dynamic_events, which appends: to open it for writing alone empties it.
+/// Writes one line to dynamic_events without deleting the events in it.
 Outcome command(const std::string& line) {
     return write_text(tracing_file("dynamic_events"), line + "\n", O_APPEND);
 }
@@ -24,7 +24,7 @@ std::string listing() {
     return read_text(tracing_file("dynamic_events"));
 }
 
-/// Deletes what a test made, whatever became of it.
+/// Deletes an event that a test created, if it still exists.
 class Cleanup {
 public:
     explicit Cleanup(std::string name) : name_(std::move(name)) {}
@@ -38,7 +38,7 @@ private:
 
 } // namespace
 
-TEST_CASE("A u: line makes an event that stays") {
+TEST_CASE("A u: line creates a persistent event") {
     const Event event(unique_name("made"));
     Cleanup cleanup(event.name());
     const std::string line = "u:" + event.name() + " u32 a; __rel_loc char[] b";
@@ -48,22 +48,22 @@ TEST_CASE("A u: line makes an event that stays") {
     CHECK(has_line(listing(), line));
     CHECK(has_line(event.format(), "print fmt: \"a=%u b=%s\", REC->a, __get_rel_str(b)"));
 
-    SECTION("the same again is fine") {
+    SECTION("writing the same fields again succeeds") {
         CHECK(command(line) == succeeds_with(line));
         const std::string spelling = "u:" + event.name() + " u32 a;__rel_loc char[] b";
         CHECK(command(spelling) == succeeds_with(spelling));
         CHECK(has_line(listing(), line));
     }
-    SECTION("other fields are not") {
+    SECTION("writing other fields fails with EADDRINUSE") {
         CHECK(command("u:" + event.name()) == fails(EADDRINUSE));
         CHECK(command("u:" + event.name() + " u32 a") == fails(EADDRINUSE));
     }
-    SECTION("a program can register it, and it stays thereafter") {
+    SECTION("the event remains after a program has registered and used it") {
         Word word{0};
         DataFile file;
         CHECK(file.register_event(&word, 0, event.name() + " u64 a") == fails(EADDRINUSE));
         const std::uint32_t index =
-            file.index_of(&word, 0, event.name() + " u32 a; __rel_loc char[] b");
+            file.must_register(&word, 0, event.name() + " u32 a; __rel_loc char[] b");
         Enabled enabled{event};
         CHECK(word == 1);
         CHECK(file.record(index, Payload().add(1u).add(0u)) == succeeds(12));
@@ -72,7 +72,7 @@ TEST_CASE("A u: line makes an event that stays") {
     CHECK(has_line(listing(), line));
 }
 
-TEST_CASE("A u: line may name the system") {
+TEST_CASE("A u: line may contain the system name user_events") {
     const Event event(unique_name("system"));
     Cleanup cleanup(event.name()), if_misread("user_events/" + event.name());
     const std::string line = "u:user_events/" + event.name() + " u32 a";
@@ -81,7 +81,7 @@ TEST_CASE("A u: line may name the system") {
     CHECK(has_line(listing(), "u:" + event.name() + " u32 a"));
 }
 
-TEST_CASE("A u: line that is none is refused") {
+TEST_CASE("An invalid u: line fails with EINVAL") {
     const std::string name = unique_name("refused");
     struct Case {
         std::string name, rest;
@@ -97,7 +97,7 @@ TEST_CASE("A u: line that is none is refused") {
     CHECK(listing().find(name) == std::string::npos);
 }
 
-TEST_CASE("Events are listed in the order they were made, also those of programs") {
+TEST_CASE("dynamic_events lists events of u: lines and of programs in order of creation") {
     const std::string name = unique_name("order");
     Cleanup first(name + "_c"), second(name + "_a");
     Word word{0};
@@ -116,8 +116,8 @@ TEST_CASE("Events are listed in the order they were made, also those of programs
     CHECK(listed[2] == "u:" + name + "_a u8 a; u8 b");
 }
 
-TEST_CASE("A line deletes an idle event") {
-    // No more than this has room in a directory's name, and few others in a line.
+TEST_CASE("A -: or !u: line deletes an event that is not in use") {
+    // The name is nearly as long as a directory name can be, the last line as a command can be.
     const Event event(unique_name("deleted") + std::string(200, ';'));
     Cleanup cleanup(event.name());
     REQUIRE(command("u:" + event.name() + " u32 a").ok());
@@ -137,7 +137,7 @@ TEST_CASE("A line deletes an idle event") {
     CHECK_FALSE(command(line).ok());
 }
 
-TEST_CASE("Emptying dynamic_events deletes all events, or none while one is in use") {
+TEST_CASE("Truncating dynamic_events deletes all events, or none while one is in use") {
     const std::string name = unique_name("emptied");
     Cleanup first(name + "_a"), second(name + "_b");
     REQUIRE(command("u:" + name + "_a").ok());
@@ -154,7 +154,7 @@ TEST_CASE("Emptying dynamic_events deletes all events, or none while one is in u
     CHECK(listing().empty());
 }
 
-TEST_CASE("A line does not delete another event, nor one in use") {
+TEST_CASE("A -: or !u: line fails with ENOENT if no event matches, with EBUSY if it is in use") {
     const Event event(unique_name("not_deleted"));
     Cleanup cleanup(event.name());
     REQUIRE(command("u:" + event.name() + " u32 a").ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The enable bits: set while anyone records the event, in whatever memory, and nothing beside them.
+// Enable bits are set in all kinds of memory while a recorder has the event enabled.
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
@@ -17,23 +17,23 @@ using namespace selftest;
 
 namespace {
 
-/// A file of memory, one page long, for shared and private mappings.
-Descriptor page_in_a_file() {
+/// A memfd of one page, for shared and private mappings.
+Descriptor one_page_memfd() {
     Descriptor file(memfd_create("selftest", MFD_CLOEXEC));
     if (file.number() < 0 || ftruncate(file.number(), static_cast<off_t>(page_size)) != 0)
         throw_errno("memfd_create");
     return file;
 }
 
-/// A way to switch the recording of an event on and off.
-struct Switch {
+/// A method to enable and disable an event by writing to a tracefs file.
+struct Method {
     const char* name;
     std::string file;
     std::string on, off;
     bool appends = false;
 };
 
-std::vector<Switch> switches_of(const Event& event, const Instance& instance) {
+std::vector<Method> methods_for(const Event& event, const Instance& instance) {
     const std::string full_name = event.system() + ":" + event.name();
     const std::string directory = "events/" + event.system() + "/";
     return {
@@ -51,52 +51,54 @@ std::vector<Switch> switches_of(const Event& event, const Instance& instance) {
     };
 }
 
-void flip(const Switch& way, bool on) {
-    const std::string& text = on ? way.on : way.off;
-    expect(write_text(way.file, text, way.appends ? O_APPEND : 0), text + " > " + way.file);
+void apply(const Method& method, bool on) {
+    const std::string& text = on ? method.on : method.off;
+    expect(write_text(method.file, text, method.appends ? O_APPEND : 0),
+           text + " > " + method.file);
 }
 
 } // namespace
 
-TEST_CASE("Whatever records an event sets its bit, at once, and clears it again") {
+TEST_CASE("Each way to enable an event in tracefs sets its bit, and disabling clears it",
+          "[race][slow]") {
     Word word{0};
     Instance instance;
     DataFile file;
-    const Event event(unique_name("ways"));
+    const Event event(unique_name("methods"));
     REQUIRE(file.register_event(&word, 9, event.name() + " u32 a") == succeeds());
-    for (const Switch& way : switches_of(event, instance)) {
-        CAPTURE(way.name);
+    for (const Method& method : methods_for(event, instance)) {
+        CAPTURE(method.name);
         for (int round = 0; round < 3; round++) {
-            flip(way, true);
+            apply(method, true);
             CHECK(word == 1u << 9);
-            flip(way, false);
+            apply(method, false);
             CHECK(word == 0);
         }
     }
 }
 
-TEST_CASE("The bit stays set until the last recorder is gone") {
+TEST_CASE("The bit stays set until the last recorder disables the event") {
     Word word{0};
     Instance instance;
     DataFile file;
     const Event event(unique_name("several"));
     REQUIRE(file.register_event(&word, 0, event.name() + " u32 a") == succeeds());
-    const auto ways = switches_of(event, instance);
-    const Switch &top_level = ways[0], &in_instance = ways[3], &trigger = ways[6];
+    const auto methods = methods_for(event, instance);
+    const Method &top_level = methods[0], &in_instance = methods[3], &trigger = methods[6];
 
-    flip(top_level, true);
+    apply(top_level, true);
     CHECK(word == 1);
-    flip(in_instance, true);
-    flip(top_level, false);
+    apply(in_instance, true);
+    apply(top_level, false);
     CHECK(word == 1);
-    flip(trigger, true);
-    flip(in_instance, false);
+    apply(trigger, true);
+    apply(in_instance, false);
     CHECK(word == 1);
-    flip(trigger, false);
+    apply(trigger, false);
     CHECK(word == 0);
 }
 
-TEST_CASE("An instance that is removed clears the bit") {
+TEST_CASE("Removing the only instance that has the event enabled clears the bit") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("removed"));
@@ -109,13 +111,13 @@ TEST_CASE("An instance that is removed clears the bit") {
     CHECK(word == 0);
 }
 
-TEST_CASE("Each bit of a word can be one of its own") {
+TEST_CASE("Every bit of a word of 4 or 8 bytes can be registered") {
     alignas(8) LongWord word{0};
     const unsigned size = GENERATE(4u, 8u);
     CAPTURE(size);
     DataFile file;
     const unsigned bits = size * 8;
-    SECTION("for one event") {
+    SECTION("all bits for one event") {
         const Event event(unique_name("each_bit"));
         for (unsigned bit = 0; bit < bits; bit++)
             REQUIRE(file.register_event(&word, bit, event.name(), size) == succeeds());
@@ -125,7 +127,7 @@ TEST_CASE("Each bit of a word can be one of its own") {
         }
         CHECK(word == 0);
     }
-    SECTION("for as many events") {
+    SECTION("each bit for a different event") {
         std::vector<Event> events;
         for (unsigned bit = 0; bit < bits; bit++) {
             events.emplace_back(unique_name("each_bit"));
@@ -142,10 +144,10 @@ TEST_CASE("Each bit of a word can be one of its own") {
     }
 }
 
-TEST_CASE("The bits beside it are the program's") {
+TEST_CASE("An update changes no other bit in the word or in adjacent words") {
     alignas(8) Word words[4];
     DataFile file;
-    const Event event(unique_name("beside"));
+    const Event event(unique_name("other_bits"));
     const std::uint32_t pattern = GENERATE(0u, 0xffffffffu, 0xa5a5a5a5u);
     CAPTURE(pattern);
     for (Word& word : words)
@@ -165,7 +167,7 @@ TEST_CASE("The bits beside it are the program's") {
     CHECK(words[3] == (pattern & ~bit_8));
 }
 
-TEST_CASE("The update is atomic for a program that changes the word with atomics") {
+TEST_CASE("Updates do not disturb atomic operations of the program on the other bits") {
     alignas(8) LongWord long_word{0};
     Word word{0};
     DataFile file;
@@ -173,8 +175,8 @@ TEST_CASE("The update is atomic for a program that changes the word with atomics
     REQUIRE(file.register_event(&word, 0, event.name(), 4) == succeeds());
     REQUIRE(file.register_event(&long_word, 0, event.name(), 8) == succeeds());
 
-    // The program counts in all the other bits. Where processors are emulated one after the other,
-    // it has to let go of its own for the kernel to get anywhere.
+    // The program counts in all other bits. It sleeps so that the update makes progress in a guest
+    // that emulates one CPU at a time.
     std::atomic<bool> stop{false};
     std::atomic<std::uint64_t> counted{0};
     std::jthread counter([&] {
@@ -200,7 +202,7 @@ TEST_CASE("The update is atomic for a program that changes the word with atomics
     CHECK(word == static_cast<std::uint32_t>(counted * 2));
 }
 
-TEST_CASE("REG sets the bit of an event that is enabled, and clears that of one that is not") {
+TEST_CASE("REG sets the bit if the event is enabled, and clears it otherwise") {
     alignas(8) Word words[2] = {0xf0, 0xff};
     DataFile file;
     const Event event(unique_name("at_once"));
@@ -218,7 +220,7 @@ TEST_CASE("REG sets the bit of an event that is enabled, and clears that of one 
     CHECK(words[1] == 0xef);
 }
 
-TEST_CASE("The words of threads are kept like any others") {
+TEST_CASE("Bits on the stacks of several threads follow their event") {
     DataFile file;
     const Event event(unique_name("threads"));
     Word main_word{0};
@@ -226,16 +228,16 @@ TEST_CASE("The words of threads are kept like any others") {
 
     constexpr unsigned threads = 4;
     std::atomic<unsigned> registered{0}, saw_set{0}, saw_cleared{0};
-    std::atomic<bool> go{false};
+    std::atomic<bool> disabled{false};
     std::vector<std::jthread> running;
     for (unsigned i = 0; i < threads; i++)
         running.emplace_back([&, i] {
             Word word{0};
             DataFile own;
-            own.index_of(&word, i, event.name());
+            own.must_register(&word, i, event.name());
             registered++;
             saw_set += eventually([&] { return word == 1u << i; });
-            saw_cleared += eventually([&] { return go && word == 0; });
+            saw_cleared += eventually([&] { return disabled && word == 0; });
         });
     REQUIRE(eventually([&] { return registered == threads; }));
     {
@@ -243,15 +245,15 @@ TEST_CASE("The words of threads are kept like any others") {
         CHECK(main_word == 1);
         CHECK(eventually([&] { return saw_set == threads; }));
     }
-    go = true;
+    disabled = true;
     running.clear();
     CHECK(saw_cleared == threads);
 }
 
-TEST_CASE("A registration outlives the thread that made it") {
+TEST_CASE("A registration remains after the thread that made it has exited") {
     Word word{0};
     DataFile file;
-    const Event event(unique_name("thread_gone"));
+    const Event event(unique_name("thread_exited"));
     Outcome outcome = fails(ECHILD);
     std::jthread([&] { outcome = file.register_event(&word, 0, event.name()); }).join();
     REQUIRE(outcome == succeeds());
@@ -259,14 +261,14 @@ TEST_CASE("A registration outlives the thread that made it") {
     CHECK(word == 1);
 }
 
-TEST_CASE("Every process has bits of its own") {
+TEST_CASE("Two processes have separate bits for the same event") {
     const Event event(unique_name("processes"));
     const auto body = [&](Channel& channel) {
         Word word{0};
         DataFile file;
-        file.index_of(&word, 7, event.name());
+        file.must_register(&word, 7, event.name());
         channel.send('r');
-        // Each question is answered with the word as it is at that moment.
+        // Replies to each request with the current value of the word.
         while (channel.receive<char>() == '?')
             channel.send(word.load());
         return 0;
@@ -295,12 +297,12 @@ TEST_CASE("Every process has bits of its own") {
     CHECK(other.wait() == 0);
 }
 
-TEST_CASE("A word that processes share has the bits of each") {
+TEST_CASE("Two processes can each register a bit of one word in shared memory") {
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     const Event event(unique_name("shared"));
     Child child([&](Channel& channel) {
         DataFile file;
-        file.index_of(shared.at(), 1, event.name());
+        file.must_register(shared.at(), 1, event.name());
         channel.send('r');
         channel.receive<char>();
         return 0;
@@ -318,7 +320,7 @@ TEST_CASE("A word that processes share has the bits of each") {
     CHECK(child.wait() == 0);
 }
 
-TEST_CASE("The bit reaches a page that is absent") {
+TEST_CASE("An update reaches a bit in a page discarded by MADV_DONTNEED") {
     DataFile file;
     const Event event(unique_name("absent"));
     Mapping memory(1);
@@ -334,8 +336,8 @@ TEST_CASE("The bit reaches a page that is absent") {
     CHECK(eventually([&] { return *memory.at<LongWord>(page_size - 8) == 0; }));
 }
 
-TEST_CASE("The bit reaches a page of a file") {
-    const Descriptor backing = page_in_a_file();
+TEST_CASE("A bit in a file mapping is updated; the file itself changes only with MAP_SHARED") {
+    const Descriptor backing = one_page_memfd();
     const int flags = GENERATE(MAP_SHARED, MAP_PRIVATE);
     CAPTURE(flags);
     Mapping memory(1, PROT_READ | PROT_WRITE, flags, backing.number());
@@ -350,9 +352,9 @@ TEST_CASE("The bit reaches a page of a file") {
     CHECK(in_file == (flags == MAP_SHARED ? 1u << 5 : 0));
 }
 
-TEST_CASE("Memory that cannot be written is passed over, and tried again at the next change") {
+TEST_CASE("An update skips read-only memory and is retried at the next change of state") {
     DataFile file;
-    const Event event(unique_name("passed_over"));
+    const Event event(unique_name("read_only"));
     Mapping memory(1);
     Word other{0};
     REQUIRE(file.register_event(memory.at(), 0, event.name()) == succeeds());
@@ -381,27 +383,27 @@ TEST_CASE("Memory that cannot be written is passed over, and tried again at the 
     CHECK(eventually([&] { return word == 0; }));
 }
 
-TEST_CASE("Nothing is written where no registration is any more") {
+TEST_CASE("An update writes no bit that was unregistered or that an exited child registered") {
     DataFile file;
-    const Event event(unique_name("not_any_more"));
+    const Event event(unique_name("unregistered"));
     Mapping memory(1);
     auto& words = *memory.at<std::array<Word, 4>>();
     REQUIRE(file.register_event(&words[0], 0, event.name()) == succeeds());
     REQUIRE(file.register_event(&words[1], 0, event.name()) == succeeds());
     REQUIRE(file.unregister(&words[0], 0) == succeeds());
-    // And a process that has ended takes its registrations along, though its addresses are these.
+    // The child's registration ends with the child, although it has the same address.
     REQUIRE(in_child([&] {
                 DataFile own;
                 return own.register_event(&words[2], 0, event.name()).error();
             }) == 0);
     Enabled enabled{event};
-    // The fork made the page one that is copied on the next write.
+    // The fork made the page copy-on-write, so its update can be late.
     CHECK(eventually([&] { return words[1] == 1; }));
     CHECK(words[0] == 0);
     CHECK(words[2] == 0);
 }
 
-TEST_CASE("A program may have many registrations") {
+TEST_CASE("Updates reach all bits of a program with 2000 registrations") {
     constexpr std::size_t count = 2000;
     Mapping memory(8);
     DataFile file;
@@ -411,7 +413,7 @@ TEST_CASE("A program may have many registrations") {
         failures += file.register_event(memory.at(i * 16), i % 32, event.name()) != succeeds();
     REQUIRE(failures == 0);
 
-    const auto wrong = [&](bool set) {
+    const auto count_wrong = [&](bool set) {
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < count; i++)
             wrong += *memory.at<Word>(i * 16) != (set ? 1u << i % 32 : 0);
@@ -419,7 +421,7 @@ TEST_CASE("A program may have many registrations") {
     };
     {
         Enabled enabled{event};
-        CHECK(wrong(true) == 0);
+        CHECK(count_wrong(true) == 0);
     }
-    CHECK(wrong(false) == 0);
+    CHECK(count_wrong(false) == 0);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// exec, from any thread and after any kind of fork: the new program has none of the old one's
-// registrations, and its memory is its own.
+// exec, from any thread and after any kind of fork: the new program inherits no registration, and
+// the kernel does not write to its memory.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "mapping.hpp"
-#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -25,16 +25,16 @@ using namespace selftest;
 
 namespace {
 
-/// Where the new program maps memory at the address that the old one had registered.
+/// The address of the registered word in the old program and of a mapping in the new one.
 std::byte* const address = reinterpret_cast<std::byte*>(0x200000000000);
 
-/// What the new program finds by its name, as it has nothing else of the old one's: the channel,
-/// and the file if that was passed on. The environment holds them.
+/// Environment variables that hold the numbers of the descriptors that the new program inherits:
+/// the channel and, in some tests, the open user_events_data.
 constexpr const char* channel_variable = "SELFTEST_CHANNEL";
 constexpr const char* file_variable = "SELFTEST_FILE";
-constexpr const char* new_program = "The program that the others exec";
+constexpr const char* new_program = "Helper program for the tests of exec";
 
-/// The memory at the address.
+/// A mapping at `address`.
 class Fixed {
 public:
     Fixed() {
@@ -49,28 +49,28 @@ public:
     Word& word() const { return *reinterpret_cast<Word*>(address); }
 };
 
-/// What the new program is asked. Each answer is an int.
+/// Requests to the new program. It replies to all but `end` with an int.
 enum class Request : char { read, unregister, register_again, record, end };
 
-/// Descriptors stay open at exec, with their numbers in the environment.
-void pass_on(const char* variable, int descriptor) {
+/// Keeps a descriptor open across exec and puts its number into the environment.
+void keep_across_exec(const char* variable, int descriptor) {
     if (fcntl(descriptor, F_SETFD, 0) != 0)
         throw_errno("fcntl");
     setenv(variable, std::to_string(descriptor).c_str(), 1);
 }
 
-int passed_on(const char* variable) {
+int inherited_descriptor(const char* variable) {
     const char* number = getenv(variable);
     return number ? std::stoi(number) : -1;
 }
 
-/// Becomes the new program, or returns the errno.
+/// Executes the new program, or returns the errno.
 int execute() {
     execl("/proc/thread-self/exe", "exec_test", new_program, nullptr);
     return errno;
 }
 
-/// How a child comes to its exec.
+/// A way in which a child calls exec.
 struct Way {
     const char* name;
     int (*execute)();
@@ -81,22 +81,22 @@ int execute_in_a_thread() {
     return 1;
 }
 
-/// The leader is gone by then.
-int execute_after_the_leader() {
+/// Calls exec after the leader of the thread group has exited.
+int execute_after_leader_exit() {
     std::thread([] {
-        // A zombie, that exec takes the place of.
+        // exec replaces the leader, which is a zombie by then.
         eventually([] {
             std::string stat = read_text("/proc/" + std::to_string(getpid()) + "/stat");
             return stat.find(") Z ") != std::string::npos;
         });
         _exit(execute());
     }).detach();
-    // Without the unwinding that pthread_exit() does.
+    // pthread_exit() would unwind the stack.
     syscall(SYS_exit, 0);
     return 1;
 }
 
-/// While other threads register and unregister.
+/// Calls exec while other threads register and unregister.
 int execute_among_threads() {
     static std::atomic<unsigned> rounds;
     for (int i = 0; i < 3; i++)
@@ -105,7 +105,7 @@ int execute_among_threads() {
             DataFile file;
             const std::string name = unique_name("among");
             while (true) {
-                file.index_of(&word, 0, name);
+                file.must_register(&word, 0, name);
                 file.unregister(&word, 0);
                 rounds++;
             }
@@ -118,8 +118,8 @@ int execute_among_threads() {
 const Way ways[] = {
     {"from its only thread", execute},
     {"from another thread", execute_in_a_thread},
-    {"from another thread, the leader gone", execute_after_the_leader},
-    {"among threads that register", execute_among_threads},
+    {"from another thread after the leader exited", execute_after_leader_exit},
+    {"while other threads register", execute_among_threads},
 };
 
 int run_true_after_vfork() {
@@ -133,17 +133,17 @@ int run_true_after_vfork() {
     return status;
 }
 
-/// A child that registers a bit, says so, and becomes the new program when it is told to.
+/// A child that registers a bit, sends its index, and executes the new program on request.
 class Executing {
 public:
-    Executing(const Way& way, const Event& event, bool passes_file)
+    Executing(const Way& way, const Event& event, bool inherits_file)
         : child_([=](Channel& channel) -> int {
               Fixed memory;
               DataFile file;
-              const std::uint32_t index = file.index_of(address, 0, event.name() + " u32 a");
-              pass_on(channel_variable, channel.descriptor());
-              if (passes_file)
-                  pass_on(file_variable, file.descriptor());
+              const std::uint32_t index = file.must_register(address, 0, event.name() + " u32 a");
+              keep_across_exec(channel_variable, channel.descriptor());
+              if (inherits_file)
+                  keep_across_exec(file_variable, file.descriptor());
               channel.send(index);
               channel.receive<char>();
               return way.execute();
@@ -151,12 +151,12 @@ public:
         index_ = child_.channel().receive<std::uint32_t>();
     }
 
-    /// Has it become the new program.
+    /// Makes the child execute the new program.
     void execute() {
         child_.channel().send('e');
-        // Of the new program.
+        // Sent by the new program.
         if (child_.channel().receive<char>() != 'n')
-            throw std::runtime_error("the new program does not begin");
+            throw std::runtime_error("the new program did not start");
     }
     int ask(Request request) {
         child_.channel().send(request);
@@ -173,8 +173,8 @@ private:
     std::uint32_t index_;
 };
 
-/// How often a child sleeps from its fork until its new program reads of that, at the least of
-/// some.
+/// The number of sleeps of a child from its fork until its new program reads that number; the
+/// minimum of 20 children.
 unsigned sleeps_of_exec() {
     const std::string key = "\nvoluntary_ctxt_switches:";
     unsigned least = ~0u;
@@ -189,7 +189,7 @@ unsigned sleeps_of_exec() {
         const ssize_t size = read(child.channel().descriptor(), status, sizeof(status) - 1);
         const char* const found = size > 0 ? strstr(status, key.c_str()) : nullptr;
         if (!found)
-            throw std::runtime_error("no count of context switches");
+            throw std::runtime_error("the status file does not count context switches");
         least = std::min(least, static_cast<unsigned>(std::stoul(found + key.size())));
     }
     return least;
@@ -197,11 +197,11 @@ unsigned sleeps_of_exec() {
 
 } // namespace
 
-// Not a test of its own: hidden, and run by the children of those below.
-TEST_CASE("The program that the others exec", "[.]") {
-    Channel channel{Descriptor(passed_on(channel_variable))};
-    const bool has_file = passed_on(file_variable) >= 0;
-    DataFile file = has_file ? DataFile{Descriptor(passed_on(file_variable))} : DataFile{};
+// Not a test: hidden, and executed by the children of the tests below.
+TEST_CASE("Helper program for the tests of exec", "[.]") {
+    Channel channel{Descriptor(inherited_descriptor(channel_variable))};
+    const int number = inherited_descriptor(file_variable);
+    DataFile file = number >= 0 ? DataFile{Descriptor(number)} : DataFile{};
     Fixed memory;
     memory.word() = 0x50;
     channel.send('n');
@@ -221,12 +221,13 @@ TEST_CASE("The program that the others exec", "[.]") {
             channel.send(file.record(0, Payload().add(5u)).error());
             break;
         case Request::end:
-            // Nothing for the test's output.
+            // Prevent Catch2 from writing a report.
             _exit(0);
         }
 }
 
-TEST_CASE("A new program has none of the old one's registrations") {
+TEST_CASE("exec removes all registrations, and no update writes to the new program's memory",
+          "[race]") {
     const Way& way = ways[GENERATE(range(0, 4))];
     CAPTURE(way.name);
     const Event event(unique_name("old"));
@@ -234,7 +235,7 @@ TEST_CASE("A new program has none of the old one's registrations") {
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name() + " u32 a") == succeeds());
     Executing child(way, event, false);
-    own_page(word);
+    unshare_page(word);
     {
         const Enabled enabled{event};
         child.execute();
@@ -251,12 +252,12 @@ TEST_CASE("A new program has none of the old one's registrations") {
     CHECK(child.ask(Request::unregister) == 0);
     REQUIRE(file.unregister(&word, 0) == succeeds());
     file.close();
-    // Nothing of the child's holds it.
-    CHECK(event.goes());
+    // No user of the event remains in the child.
+    CHECK(event.wait_removed());
     CHECK(child.end() == 0);
 }
 
-TEST_CASE("A new program that has inherited the file has its indexes, and no registration") {
+TEST_CASE("A file inherited through exec keeps its indexes but no registration") {
     const Event event(unique_name("file"));
     Instance instance;
     Executing child(ways[0], event, true);
@@ -273,10 +274,10 @@ TEST_CASE("A new program that has inherited the file has its indexes, and no reg
     CHECK(records[0].number("a") == 5);
     CHECK(instance.disable(event) == succeeds());
     CHECK(child.end() == 0);
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("exec after vfork leaves the parent all it has") {
+TEST_CASE("exec after vfork keeps the parent's registration") {
     const Event event(unique_name("vfork"));
     Word word{0};
     DataFile file;
@@ -291,7 +292,7 @@ TEST_CASE("exec after vfork leaves the parent all it has") {
     CHECK(file.unregister(&word, 0) == succeeds());
 }
 
-TEST_CASE("exec in a process that shares its parent's memory leaves the parent all it has") {
+TEST_CASE("exec by a CLONE_VM child keeps all registrations of the shared address space") {
     const Event event(unique_name("shares"));
     Mapping stack(16);
     Word words[2] = {0, 0};
@@ -322,12 +323,12 @@ TEST_CASE("exec in a process that shares its parent's memory leaves the parent a
     CHECK(file.unregister(&words[1], 0) == succeeds());
 }
 
-TEST_CASE("exec drops registrations without waiting for anything") {
+TEST_CASE("exec does not sleep to remove registrations") {
     Word word{0};
     DataFile file;
     const std::string name = unique_name("sleeps");
     unsigned without, with;
-    // Others can make it sleep as well, or less.
+    // Other activity on the machine changes the number too.
     int tries = 0;
     do {
         without = sleeps_of_exec();
@@ -338,31 +339,31 @@ TEST_CASE("exec drops registrations without waiting for anything") {
     CHECK(with <= without);
 }
 
-TEST_CASE("Programs that exec while an event is enabled and disabled hinder nobody") {
-    const unsigned rounds = fewer(60);
-    const Event event(unique_name("while"));
+TEST_CASE("exec succeeds and the parent's bit is right while the event changes in parallel") {
+    const unsigned rounds = fewer_if_debug(60);
+    const Event event(unique_name("changes"));
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
-    auto& about_to = *shared.at<std::atomic<unsigned>>();
-    unsigned wrong = 0, failed = 0, met = 0;
+    auto& execs = *shared.at<std::atomic<unsigned>>();
+    unsigned wrong = 0, failed = 0, overlapped = 0;
     for (unsigned round = 0; round < rounds; round++) {
-        const unsigned before = about_to;
-        // The new program is there until the second is closed.
+        const unsigned before = execs;
+        // The new program runs until the write end is closed.
         int ends[2];
         REQUIRE(pipe(ends) == 0);
-        Descriptor input(ends[0]), hold(ends[1]);
+        Descriptor read_end(ends[0]), write_end(ends[1]);
         const pid_t pid = fork();
         if (pid == 0) {
-            dup2(input.number(), STDIN_FILENO);
-            hold.close();
-            about_to++;
+            dup2(read_end.number(), STDIN_FILENO);
+            write_end.close();
+            execs++;
             execl("/bin/cat", "cat", nullptr);
             _exit(127);
         }
         REQUIRE(pid > 0);
-        own_page(word);
+        unshare_page(word);
         int status = 0;
         pid_t ended = 0;
         while (ended == 0) {
@@ -371,15 +372,15 @@ TEST_CASE("Programs that exec while an event is enabled and disabled hinder nobo
             event.disable();
             wrong += word != 0;
             ended = waitpid(pid, &status, WNOHANG);
-            if (ended == 0 && about_to != before) {
-                met++;
-                hold.close();
+            if (ended == 0 && execs != before) {
+                overlapped++;
+                write_end.close();
             }
         }
         failed += ended != pid || status != 0;
     }
     CHECK(wrong == 0);
     CHECK(failed == 0);
-    // Changes of state were under way when the child got to its exec, and thereafter.
-    CHECK(met >= rounds);
+    // In each round, the event changed after the child was ready to call exec.
+    CHECK(overlapped >= rounds);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The doors themselves: their modes, what they refuse, and the limit of events.
+// The files of user_events: their modes, the operations that fail, and the limit of events.
 #include "deadline.hpp"
 #include "mapping.hpp"
-#include "text_file.hpp"
+#include "setting.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
@@ -24,27 +24,15 @@ mode_t mode_of(const std::string& path) {
     return status.st_mode & (S_IFMT | 07777);
 }
 
-/// Sets the most events there may be, for as long as the object lives.
-class Limit {
-public:
-    explicit Limit(unsigned long events) : before_(read_text(limit_file)) {
-        expect(write_text(limit_file, std::to_string(events)), "write " + limit_file);
-    }
-    ~Limit() { write_text(limit_file, before_); }
-
-private:
-    std::string before_;
-};
-
 } // namespace
 
-TEST_CASE("The files have their modes") {
+TEST_CASE("user_events_data has mode 0640, user_events_status 0440, user_events_max 0644") {
     CHECK(mode_of(tracing_file("user_events_data")) == (S_IFREG | 0640));
     CHECK(mode_of(tracing_file("user_events_status")) == (S_IFREG | 0440));
     CHECK(mode_of(limit_file) == (S_IFREG | 0644));
 }
 
-TEST_CASE("user_events_data can neither be read, nor sought, nor mapped") {
+TEST_CASE("read, lseek and mmap of user_events_data fail") {
     DataFile file;
     char byte;
     CHECK(Outcome::of(read(file.descriptor(), &byte, 1)) == fails(EINVAL));
@@ -56,7 +44,7 @@ TEST_CASE("user_events_data can neither be read, nor sought, nor mapped") {
     }
 }
 
-TEST_CASE("An ioctl that user_events does not know is ENOTTY") {
+TEST_CASE("An unknown ioctl of user_events_data fails with ENOTTY") {
     DataFile file;
     user_reg reg{};
     const unsigned long requests[] = {
@@ -76,31 +64,32 @@ TEST_CASE("An ioctl that user_events does not know is ENOTTY") {
     }
 }
 
-TEST_CASE("Any open mode registers, a writable one writes") {
+TEST_CASE("REG works in any open mode, writing records only in a writable one") {
     Word word{0};
     const std::string name = unique_name("mode");
     const int mode = GENERATE(O_RDONLY, O_WRONLY, O_RDWR);
     CAPTURE(mode);
     DataFile file(mode);
-    const std::uint32_t index = file.index_of(&word, 0, name);
+    const std::uint32_t index = file.must_register(&word, 0, name);
     Enabled enabled{Event(name)};
     CHECK(word == 1);
     CHECK(file.record(index) == (mode == O_RDONLY ? fails(EBADF) : succeeds(4)));
     CHECK(file.unregister(&word, 0) == succeeds());
 }
 
-TEST_CASE("The limit of events is 32768") {
+TEST_CASE("The default limit of events is 32768") {
     CHECK(read_text(limit_file) == "32768\n");
 }
 
-TEST_CASE("Beyond the limit REG answers EMFILE") {
+TEST_CASE("REG of a new event fails with EMFILE when the limit is reached") {
     Word words[64] = {};
     DataFile file, filling;
     const std::string name = unique_name("limit");
     REQUIRE(file.register_event(&words[0], 0, name + " u32 a") == succeeds());
 
-    const unsigned long limit_of_events = settled_count("Active: ");
-    Limit limit(limit_of_events);
+    const unsigned long limit_of_events = stable_status_count("Active: ");
+    Setting limit(limit_file);
+    limit.set(std::to_string(limit_of_events));
     Outcome outcome = succeeds();
     for (std::size_t i = 1; i < std::size(words) && outcome.ok(); i++)
         outcome = filling.register_event(&words[i], 0, unique_name("limit"));
@@ -109,11 +98,11 @@ TEST_CASE("Beyond the limit REG answers EMFILE") {
 
     CHECK(file.register_event(&words[0], 1, unique_name("limit"), 4, USER_EVENT_REG_MULTI_FORMAT) ==
           fails(EMFILE));
-    SECTION("but an event that is there can be registered") {
+    SECTION("an existing event can still be registered") {
         CHECK(file.register_event(&words[0], 1, name + " u32 a") == succeeds());
         CHECK(file.register_event(&words[0], 2, name + " u32 b") == fails(EADDRINUSE));
     }
-    SECTION("until one has gone") {
+    SECTION("a new event can be registered after another one was removed") {
         CHECK(file.unregister(&words[0], 0) == succeeds());
         file.close();
         CHECK(eventually(

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Filters of ftrace: on fields of every type, for each instance by itself, and what is refused.
+// Filters of ftrace on fields of every type, and the other ways to select events and tasks.
 #include "child.hpp"
 #include "on_cpu.hpp"
+#include "registered.hpp"
 #include "text_file.hpp"
-#include "tracing.hpp"
-#include "user_events.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -12,40 +11,18 @@ using namespace selftest;
 
 namespace {
 
-/// The path of one of the event's files in an instance.
-std::string path_in(const Instance& instance, const Event& event, const std::string& file) {
-    return instance.path("events/" + event.system() + "/" + event.name() + "/" + file);
-}
+/// A recorded event whose filter can be set.
+struct Filtered : Recorded {
+    using Recorded::Recorded;
 
-/// Sets the filter of an event in an instance.
-Outcome set_filter(const Instance& instance, const Event& event, const std::string& filter) {
-    const Outcome written = write_text(path_in(instance, event, "filter"), filter);
-    return written.ok() ? succeeds() : written;
-}
+    Outcome filter(const std::string& text) { return instance.set_filter(event, text); }
 
-/// An event registered through a file of its own and recorded in an instance of its own.
-struct Recorded {
-    explicit Recorded(const std::string& fields)
-        : event(unique_name("filter")), index(file.index_of(&word, 0, event.name() + fields)) {
-        expect(instance.enable(event), "enable " + event.name());
-    }
-    ~Recorded() { instance.disable(event); }
-
-    Outcome record(const Payload& payload = {}) { return file.record(index, payload); }
-    Outcome filter(const std::string& text) { return set_filter(instance, event, text); }
-
-    /// How many records this one write leaves with this filter.
+    /// Sets a filter, writes one record and returns the number of records in the instance.
     std::size_t passes(const std::string& text, const Payload& payload) {
         expect(filter(text), "filter " + text);
         expect(record(payload), "record");
         return instance.records().size();
     }
-
-    Word word{0};
-    Instance instance;
-    DataFile file;
-    const Event event;
-    const std::uint32_t index;
 };
 
 struct Case {
@@ -55,8 +32,8 @@ struct Case {
 
 } // namespace
 
-TEST_CASE("Numbers of every type are compared as what they are") {
-    Recorded recorded(" s64 a; u64 b; s32 c; u32 d; int e; unsigned int f; s16 g; u16 h; short i;"
+TEST_CASE("Filters compare numbers with the size and signedness of their type") {
+    Filtered recorded(" s64 a; u64 b; s32 c; u32 d; int e; unsigned int f; s16 g; u16 h; short i;"
                       " unsigned short j; s8 k; u8 l; char m; unsigned char n");
     const Payload payload = Payload()
                                 .add<std::int64_t>(-5000000000)
@@ -105,12 +82,12 @@ TEST_CASE("Numbers of every type are compared as what they are") {
         {"m > -3", false},
         {"n == 0xff", true},
         {"n < 255", false},
-        // Bits.
+        // Bit masks.
         {"l & 8", true},
         {"l & 7", false},
         {"d & 0x80000000", true},
         {"h & 0x8000 && g & 1", false},
-        // Several at once.
+        // Combined conditions.
         {"a < 0 && b > 0 && l == 200", true},
         {"a > 0 || l == 201", false},
         {"!(a > 0) && (l == 1 || n == 255)", true},
@@ -121,14 +98,14 @@ TEST_CASE("Numbers of every type are compared as what they are") {
     }
 }
 
-TEST_CASE("Strings are compared, be they arrays or behind locations") {
-    Recorded recorded(" char[8] array; unsigned char[8] whole; __rel_loc char[] near;"
+TEST_CASE("Filters compare strings in arrays and in dynamic fields") {
+    Filtered recorded(" char[8] array; unsigned char[8] whole; __rel_loc char[] near;"
                       " __data_loc char[] far");
     const Payload payload = Payload()
                                 .add_characters({"alpha\0\0\0", 8})
                                 .add_characters("beta5678")
-                                .add<std::uint32_t>(DYN_LOC(4, 6))
-                                .add<std::uint32_t>(DYN_LOC(38, 8))
+                                .add(location(4, 6))
+                                .add(location(38, 8))
                                 .add_string("gamma")
                                 .add_string("epsilon");
     const Case cases[] = {
@@ -159,8 +136,8 @@ TEST_CASE("Strings are compared, be they arrays or behind locations") {
     }
 }
 
-TEST_CASE("Fields that every record has can be compared") {
-    Recorded recorded(" u32 a");
+TEST_CASE("Filters can use the common fields, cpu and comm") {
+    Filtered recorded(" u32 a");
     const Payload payload = Payload().add(1u);
     const std::string pid = std::to_string(gettid()), id = std::to_string(recorded.event.id());
 
@@ -171,7 +148,7 @@ TEST_CASE("Fields that every record has can be compared") {
     CHECK(recorded.passes("cpu >= 0", payload) == 1);
     CHECK(recorded.passes("cpu == 4095", payload) == 0);
     CHECK(recorded.passes("comm ~ \"filter_*\"", payload) == 1);
-    CHECK(recorded.passes("comm == \"somebody\"", payload) == 0);
+    CHECK(recorded.passes("comm == \"no_such_task\"", payload) == 0);
 
     // A child has another pid.
     REQUIRE(recorded.filter("common_pid == " + pid) == succeeds());
@@ -179,8 +156,8 @@ TEST_CASE("Fields that every record has can be compared") {
     CHECK(recorded.instance.records().empty());
 }
 
-TEST_CASE("Lists of CPUs are filters where the kernel knows them") {
-    Recorded recorded(" u32 a; u64 mask");
+TEST_CASE("Filters accept CPU lists if the kernel supports them, else fail with EINVAL") {
+    Filtered recorded(" u32 a; u64 mask");
     const auto record_on = [&](int cpu) {
         const OnCpu on_cpu(cpu);
         CHECK(recorded.record(Payload().add(static_cast<std::uint32_t>(cpu)).add<std::uint64_t>(2))
@@ -195,23 +172,23 @@ TEST_CASE("Lists of CPUs are filters where the kernel knows them") {
         return found;
     };
     using Cpus = std::vector<long long>;
-    // The kernel is asked by an event of its own: 6.1 has no such lists, 6.12 has.
-    const std::string own = recorded.instance.path("events/sched/sched_switch/filter");
-    if (!write_text(own, "CPU & CPUS{0}").ok()) {
+    // A scheduler event shows whether this kernel has CPU lists: 6.1 does not, 6.12 does.
+    const std::string other_event = recorded.instance.path("events/sched/sched_switch/filter");
+    if (!write_text(other_event, "CPU & CPUS{0}").ok()) {
         for (const char* filter : {"CPU & CPUS{0}", "CPU == CPUS{1}", "a & CPUS{1}"}) {
             CAPTURE(filter);
             CHECK(recorded.filter(filter) == fails(EINVAL));
         }
         return;
     }
-    REQUIRE(write_text(own, "0").ok());
+    REQUIRE(write_text(other_event, "0").ok());
     REQUIRE(recorded.filter("CPU & CPUS{1}") == succeeds());
     CHECK(cpus() == Cpus{1});
     REQUIRE(recorded.filter("CPU & CPUS{0-1}") == succeeds());
     CHECK(cpus() == Cpus{0, 1});
     REQUIRE(recorded.filter("CPU != CPUS{1}") == succeeds());
     CHECK(cpus() == Cpus{0});
-    // A field is compared as the number of a CPU.
+    // The value of a field is taken as a CPU number.
     REQUIRE(recorded.filter("a & CPUS{1}") == succeeds());
     CHECK(cpus() == Cpus{1});
     REQUIRE(recorded.filter("mask & CPUS{0-1}") == succeeds());
@@ -221,31 +198,30 @@ TEST_CASE("Lists of CPUs are filters where the kernel knows them") {
     CHECK(recorded.filter("a > CPUS{1}") == fails(EINVAL));
 }
 
-TEST_CASE("A bad filter is EINVAL") {
-    Recorded recorded(" u32 a; char[8] text; __rel_loc char[] near");
+TEST_CASE("An invalid filter fails with EINVAL, and the event stays enabled") {
+    Filtered recorded(" u32 a; char[8] text; __rel_loc char[] near");
     for (const char* filter :
          {"missing == 1", "a ==", "a == 1 &&", "a = 1", "a", "a == \"text\"", "a ~ \"1*\"",
           "text == 5", "text > \"b\"", "text & 1", "near < \"b\"", "near == 5"}) {
         CAPTURE(filter);
         CHECK(recorded.filter(filter) == fails(EINVAL));
     }
-    // The kernel's parser has answers of its own to parentheses and quotes that do not match.
+    // For unbalanced parentheses and quotes, the errno depends on the kernel's parser.
     for (const char* filter : {"(a == 1", "a == 1)", "== 1", "a == 1 b == 2", "text == \"open"}) {
         CAPTURE(filter);
         CHECK_FALSE(recorded.filter(filter).ok());
     }
-    const std::string file = path_in(recorded.instance, recorded.event, "filter");
+    const std::string file = recorded.instance.path(recorded.event, "filter");
     CHECK(recorded.filter("missing == 1") == fails(EINVAL));
     CHECK(read_text(file).find("parse_error: Field not found") != std::string::npos);
     REQUIRE(recorded.filter("a == 2") == succeeds());
     CHECK(read_text(file) == "a == 2\n");
-    // A bad one leaves the one that is there as it is: another's record does not pass.
     CHECK(recorded.filter("missing == 1") == fails(EINVAL));
     CHECK(recorded.word == 1);
 }
 
-TEST_CASE("A filter can be changed and taken away while the event is recorded") {
-    Recorded recorded(" u32 a");
+TEST_CASE("A filter can be changed and removed while the event is recorded") {
+    Filtered recorded(" u32 a");
     const Payload one = Payload().add(1u), two = Payload().add(2u);
     CHECK(recorded.passes("a == 1", one) == 1);
     CHECK(recorded.passes("a == 1", two) == 0);
@@ -253,24 +229,22 @@ TEST_CASE("A filter can be changed and taken away while the event is recorded") 
     CHECK(recorded.passes("a == 2", one) == 0);
     CHECK(recorded.passes("0", one) == 1);
     CHECK(recorded.passes("0", two) == 1);
-    CHECK(read_text(path_in(recorded.instance, recorded.event, "filter")) == "none\n");
+    CHECK(read_text(recorded.instance.path(recorded.event, "filter")) == "none\n");
     CHECK(recorded.word == 1);
 }
 
-TEST_CASE("A filter in one instance does not change what another gets") {
-    Recorded recorded(" u32 a; __rel_loc char[] text");
+TEST_CASE("A filter in one instance does not affect other instances") {
+    Filtered recorded(" u32 a; __rel_loc char[] text");
     Instance odd, all, none;
     for (Instance* instance : {&odd, &all, &none})
         REQUIRE(instance->enable(recorded.event) == succeeds());
     REQUIRE(recorded.filter("text == \"4\" || text == \"7\"") == succeeds());
-    REQUIRE(set_filter(odd, recorded.event, "a & 1") == succeeds());
-    REQUIRE(set_filter(none, recorded.event, "a > 100") == succeeds());
+    REQUIRE(odd.set_filter(recorded.event, "a & 1") == succeeds());
+    REQUIRE(none.set_filter(recorded.event, "a > 100") == succeeds());
 
     for (std::uint32_t a = 0; a < 10; a++)
-        CHECK(
-            recorded.record(
-                Payload().add(a).add<std::uint32_t>(DYN_LOC(0, 2)).add_string(std::to_string(a))) ==
-            succeeds(14));
+        CHECK(recorded.record(Payload().add(a).add(location(0, 2)).add_string(std::to_string(a))) ==
+              succeeds(14));
 
     const auto numbers = [](Instance& instance) {
         std::vector<long long> found;
@@ -288,29 +262,29 @@ TEST_CASE("A filter in one instance does not change what another gets") {
         REQUIRE(instance->disable(recorded.event) == succeeds());
 }
 
-TEST_CASE("What a filter leaves out is not lost") {
-    Recorded recorded(" u32 a");
+TEST_CASE("A record that a filter rejects is not counted as lost") {
+    Filtered recorded(" u32 a");
     CHECK(recorded.passes("a == 2", Payload().add(1u)) == 0);
     CHECK(status_line(recorded.event.name()) == recorded.event.name() + " # Used by ftrace");
 }
 
-TEST_CASE("A subsystem's filter is that of its events with such fields") {
-    Recorded recorded(" u32 only_these_two");
+TEST_CASE("A subsystem's filter applies to those of its events that have the field") {
+    Filtered recorded(" u32 only_these_two");
     Word words[2] = {};
     DataFile file;
     const Event second(unique_name("filter")), other(unique_name("filter"));
     const std::uint32_t second_index =
-        file.index_of(&words[0], 0, second.name() + " u32 only_these_two");
-    const std::uint32_t other_index = file.index_of(&words[1], 0, other.name() + " u32 b");
+        file.must_register(&words[0], 0, second.name() + " u32 only_these_two");
+    const std::uint32_t other_index = file.must_register(&words[1], 0, other.name() + " u32 b");
     Instance& instance = recorded.instance;
     REQUIRE(instance.enable(second) == succeeds());
     REQUIRE(instance.enable(other) == succeeds());
 
     const std::string filter = "only_these_two == 1";
-    const std::string of_all = instance.path("events/user_events/filter");
-    REQUIRE(write_text(of_all, filter) == succeeds(static_cast<long>(filter.size())));
-    CHECK(read_text(path_in(instance, recorded.event, "filter")) == filter + "\n");
-    CHECK(read_text(path_in(instance, second, "filter")) == filter + "\n");
+    const std::string subsystem_filter = instance.path("events/user_events/filter");
+    REQUIRE(write_text(subsystem_filter, filter) == succeeds(static_cast<long>(filter.size())));
+    CHECK(read_text(instance.path(recorded.event, "filter")) == filter + "\n");
+    CHECK(read_text(instance.path(second, "filter")) == filter + "\n");
     for (std::uint32_t value : {1, 2}) {
         CHECK(recorded.record(Payload().add(value)) == succeeds(8));
         CHECK(file.record(second_index, Payload().add(value)) == succeeds(8));
@@ -318,7 +292,7 @@ TEST_CASE("A subsystem's filter is that of its events with such fields") {
     }
     CHECK(instance.records().size() == 4);
 
-    REQUIRE(write_text(of_all, "0") == succeeds(1));
+    REQUIRE(write_text(subsystem_filter, "0") == succeeds(1));
     CHECK(recorded.record(Payload().add(2u)) == succeeds(8));
     CHECK(file.record(second_index, Payload().add(2u)) == succeeds(8));
     CHECK(instance.records().size() == 2);
@@ -326,7 +300,7 @@ TEST_CASE("A subsystem's filter is that of its events with such fields") {
     REQUIRE(instance.disable(other) == succeeds());
 }
 
-TEST_CASE("set_event takes its forms") {
+TEST_CASE("set_event accepts names with and without system, wildcards and negations") {
     Word words[2] = {};
     Instance instance;
     DataFile file;
@@ -339,7 +313,7 @@ TEST_CASE("set_event takes its forms") {
         std::string text;
         std::uint32_t first, second;
     };
-    // One after the other, from nothing enabled.
+    // Written one after the other. At first, no event is enabled.
     const Form forms[] = {
         {first.name(), 1, 0},
         {"user_events:" + second.name(), 1, 1},
@@ -366,7 +340,7 @@ TEST_CASE("set_event takes its forms") {
     }
     CHECK(write_text(set_event, "user_events:" + topic, O_APPEND) == fails(EINVAL));
 
-    // Truncating it disables what is not named anew.
+    // Truncating the file disables all events that are not written again.
     REQUIRE(write_text(set_event, first.name(), O_APPEND).ok());
     REQUIRE(write_text(set_event, second.name(), O_TRUNC).ok());
     CHECK(words[0] == 0);
@@ -375,7 +349,7 @@ TEST_CASE("set_event takes its forms") {
     CHECK(words[1] == 0);
 }
 
-TEST_CASE("A subsystem's enable says 0, 1 or X") {
+TEST_CASE("A subsystem's enable file reads 0, 1, or X if only some events are enabled") {
     Word words[2] = {};
     Instance instance;
     DataFile file;
@@ -394,14 +368,14 @@ TEST_CASE("A subsystem's enable says 0, 1 or X") {
     CHECK(words[0] == 0);
 }
 
-TEST_CASE("An event's enable says 0 or 1, and a star where a trigger has it on standby") {
-    Recorded recorded(" u32 a");
+TEST_CASE("An event's enable file reads 0 or 1, and 0* while an enable_event trigger names it") {
+    Filtered recorded(" u32 a");
     Word word{0};
     DataFile file;
     const Event other(unique_name("standby"));
     REQUIRE(file.register_event(&word, 0, other.name()) == succeeds());
-    const std::string enable = path_in(recorded.instance, other, "enable"),
-                      trigger = path_in(recorded.instance, recorded.event, "trigger"),
+    const std::string enable = recorded.instance.path(other, "enable"),
+                      trigger = recorded.instance.path(recorded.event, "trigger"),
                       text = "enable_event:user_events:" + other.name();
     CHECK(read_text(enable) == "0\n");
     REQUIRE(recorded.instance.enable(other) == succeeds());
@@ -418,14 +392,14 @@ TEST_CASE("An event's enable says 0 or 1, and a star where a trigger has it on s
     CHECK(word == 0);
 }
 
-TEST_CASE("set_event_pid and set_event_notrace_pid choose the processes") {
-    Recorded recorded(" u32 a");
+TEST_CASE("set_event_pid and set_event_notrace_pid select which processes are recorded") {
+    Filtered recorded(" u32 a");
     Child other([&](Channel& channel) {
         while (channel.receive<bool>())
             channel.send(recorded.record(Payload().add(2u)) == succeeds(8));
         return 0;
     });
-    /// The pids of what is recorded when both write a record.
+    /// Has both processes write a record and returns the pids of the recorded ones.
     const auto pids = [&] {
         CHECK(recorded.record(Payload().add(1u)) == succeeds(8));
         other.channel().send(true);
@@ -438,30 +412,30 @@ TEST_CASE("set_event_pid and set_event_notrace_pid choose the processes") {
     const auto set = [&](const char* file, const std::string& text) {
         expect(write_text(recorded.instance.path(file), text, O_TRUNC), file);
     };
-    const long long mine = gettid(), its = other.pid();
-    CHECK(pids() == std::vector<long long>{mine, its});
-    set("set_event_pid", std::to_string(its));
-    CHECK(pids() == std::vector<long long>{its});
-    set("set_event_pid", std::to_string(mine));
-    CHECK(pids() == std::vector<long long>{mine});
+    const long long own_pid = gettid(), other_pid = other.pid();
+    CHECK(pids() == std::vector<long long>{own_pid, other_pid});
+    set("set_event_pid", std::to_string(other_pid));
+    CHECK(pids() == std::vector<long long>{other_pid});
+    set("set_event_pid", std::to_string(own_pid));
+    CHECK(pids() == std::vector<long long>{own_pid});
     set("set_event_pid", "");
-    CHECK(pids() == std::vector<long long>{mine, its});
-    set("set_event_notrace_pid", std::to_string(its));
-    CHECK(pids() == std::vector<long long>{mine});
+    CHECK(pids() == std::vector<long long>{own_pid, other_pid});
+    set("set_event_notrace_pid", std::to_string(other_pid));
+    CHECK(pids() == std::vector<long long>{own_pid});
     set("set_event_notrace_pid", "");
-    CHECK(pids() == std::vector<long long>{mine, its});
+    CHECK(pids() == std::vector<long long>{own_pid, other_pid});
     CHECK(status_line(recorded.event.name()) == recorded.event.name() + " # Used by ftrace");
 
     other.channel().send(false);
     CHECK(other.wait() == 0);
 }
 
-// Of an empty text the kernel's comparison looks for the NUL, wherever that is. A record that a
-// filter is to judge is made where the last one was.
-TEST_CASE("An empty text ends in its record") {
+// For an empty string, the kernel's comparison searches for a NUL, even past the record. While a
+// filter is set, ftrace builds each record in the same buffer as the one before.
+TEST_CASE("A filter on an empty string reads nothing past its record") {
     const OnCpu on_cpu(0);
-    Recorded recorded(" __rel_loc char[] s");
-    const Payload before = Payload().add<std::uint32_t>(DYN_LOC(0, 7)).add_string("stalex");
+    Filtered recorded(" __rel_loc char[] s");
+    const Payload before = Payload().add(location(0, 7)).add_string("stalex");
     const Payload empty = Payload().add<std::uint32_t>(0);
     const Payload at_the_start = Payload().add<std::uint32_t>(0).add_characters("stale");
     const Case cases[] = {
@@ -469,15 +443,15 @@ TEST_CASE("An empty text ends in its record") {
         {"s ~ \"stalex*\"", false}, {"s != \"stalex\"", true},
     };
     for (const Payload* payload : {&empty, &at_the_start})
-        for (const Case& one : cases) {
-            CAPTURE(one.filter, payload->size());
-            CHECK(recorded.passes(one.filter, before) == (one.passes ? 0 : 1));
-            CHECK(recorded.passes(one.filter, *payload) == (one.passes ? 1 : 0));
+        for (const Case& test : cases) {
+            CAPTURE(test.filter, payload->size());
+            CHECK(recorded.passes(test.filter, before) == (test.passes ? 0 : 1));
+            CHECK(recorded.passes(test.filter, *payload) == (test.passes ? 1 : 0));
         }
 }
 
-// An event probe reads an array of characters up to a NUL, wherever that is.
-TEST_CASE("An array of characters ends in its record, for event probes too") {
+// An event probe reads a character array up to a NUL, even past the record.
+TEST_CASE("An event probe reads no character past an array that has no NUL") {
     const OnCpu on_cpu(0);
     struct Case {
         const char* fields;
@@ -490,18 +464,18 @@ TEST_CASE("An array of characters ends in its record, for event probes too") {
         {" unsigned char[4] c", "c", stale, Payload().add_characters("AAAA")},
         {" char[4] b; char[4] c", "c", Payload().add_string("bbbbAAAAstale"),
          Payload().add_characters("bbbbAAAA")},
-        // The kernel takes this for an array too.
+        // The kernel treats this as a character array too.
         {" struct char[] c 4", "c", stale, Payload().add_characters("AAAA")},
     };
     for (const Case& test : cases) {
         CAPTURE(test.fields);
-        Recorded recorded(test.fields);
+        Filtered recorded(test.fields);
         const Event probe(unique_name("probe"), "eprobes");
         const Definition definition("dynamic_events",
                                     "e:" + probe.name() + " user_events." + recorded.event.name() +
                                         " s=$" + test.field + ":string",
                                     "-:" + probe.name());
-        // With a filter the probe reads the record where the one before was, too.
+        // While a filter is set, the probe reads each record in the same buffer too.
         REQUIRE(recorded.filter("common_pid != 0") == succeeds());
         REQUIRE(recorded.instance.enable(probe) == succeeds());
         REQUIRE(recorded.record(test.longer).ok());

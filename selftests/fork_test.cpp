@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// fork: the child has its parent's registrations, as they were then, for its own memory.
+// fork: the child inherits the registrations that its parent has when the memory is copied.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "mapping.hpp"
-#include "slow_kernel.hpp"
+#include "real_time.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
-#include "undisturbed.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
 
@@ -29,8 +29,7 @@ namespace {
 
 enum class Request : char { read, unregister, register_again, end };
 
-/// A child that answers for its copy of a word, and registers and unregisters bit 0 of that when
-/// asked to.
+/// A child that, on request, reports its copy of a word, and registers and unregisters bit 0 of it.
 class Forked {
 public:
     Forked(Word& word, DataFile& file, const std::string& command = {})
@@ -47,62 +46,56 @@ public:
                       channel.send(file.register_event(&word, 0, command).error());
                       break;
                   case Request::end:
-                      // No destructors: what is left is the kernel's to clean up.
+                      // Run no destructors: the kernel has to clean up.
                       _exit(0);
                   }
               return 1;
           }) {}
 
-    std::uint32_t word() { return ask<std::uint32_t>(Request::read); }
-    int unregister() { return ask<int>(Request::unregister); }
-    int register_again() { return ask<int>(Request::register_again); }
+    std::uint32_t word() { return child_.channel().ask<std::uint32_t>(Request::read); }
+    int unregister() { return child_.channel().ask<int>(Request::unregister); }
+    int register_again() { return child_.channel().ask<int>(Request::register_again); }
     int end() {
         child_.channel().send(Request::end);
         return child_.wait();
     }
 
 private:
-    template <typename T>
-    T ask(Request request) {
-        child_.channel().send(request);
-        return child_.channel().receive<T>();
-    }
-
     Child child_;
 };
 
-/// A fork by a thread of its own, which stops where the memory has been copied and the child is
-/// still to come. That reads its copy of a word, and unregisters bit 0 of it twice. No lock of the
-/// C library's is held meanwhile, and the child needs none.
+/// A fork in a separate thread that stops after the memory has been copied and before the child
+/// exists. The child reads its copy of a word and unregisters bit 0 of it twice. The fork uses the
+/// system call, so that no lock of the C library is held while it is stopped.
 class StoppedFork {
 public:
     struct Seen {
         Outcome forked = fails(EAGAIN);
-        std::uint32_t word = 0, word_at_last = 0;
+        std::uint32_t word = 0, word_at_exit = 0;
         Outcome unregistered = fails(EAGAIN), unregistered_again = fails(EAGAIN);
     };
 
-    /// The child is to have the number `pid`, if that is not 0.
+    /// The child gets the number `pid`, if that is not 0.
     StoppedFork(Word& word, DataFile& file, pid_t pid = 0)
         : thread_([this, &word, &file, pid] { fork(word, file, pid); }) {
-        if (!eventually([&] { return stop_.is_waited_for(); }))
-            throw std::runtime_error("the fork does not stop");
+        if (!eventually([&] { return stop_.has_waiter(); }))
+            throw std::runtime_error("the fork did not stop");
     }
 
-    /// Lets it go on, and waits for the child's end.
-    const Seen& go_on() {
-        stop_.go_on();
+    /// Lets the fork continue and waits until the child has exited.
+    const Seen& finish() {
+        stop_.resume();
         thread_.join();
         return seen_;
     }
 
 private:
-    void fork(Word& word, DataFile& file, pid_t wanted) {
+    void fork(Word& word, DataFile& file, pid_t requested_pid) {
         user_unreg unreg = unregistration(&word, 0);
         clone_args arguments{};
         arguments.exit_signal = SIGCHLD;
-        if (wanted != 0) {
-            arguments.set_tid = address_of(&wanted);
+        if (requested_pid != 0) {
+            arguments.set_tid = address_of(&requested_pid);
             arguments.set_tid_size = 1;
         }
         const auto pid = static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
@@ -110,7 +103,7 @@ private:
             seen_.word = word;
             seen_.unregistered = file.control(DIAG_IOCSUNREG, &unreg);
             seen_.unregistered_again = file.control(DIAG_IOCSUNREG, &unreg);
-            seen_.word_at_last = word;
+            seen_.word_at_exit = word;
             _exit(0);
         }
         seen_.forked = Outcome::of(pid < 0 ? -1 : 0);
@@ -124,9 +117,9 @@ private:
     std::jthread thread_;
 };
 
-/// The page on which this process' stack began, as the kernel knows it.
+/// The page in which the stack of this process starts.
 void* stack_page() {
-    // The 28th of the numbers; those before it have no spaces, but for the second.
+    // startstack, field 28. Only field 2, in parentheses, can contain spaces.
     const std::string stat = read_text("/proc/self/stat");
     std::istringstream words(stat.substr(stat.rfind(')') + 2));
     std::string word;
@@ -137,7 +130,8 @@ void* stack_page() {
 
 } // namespace
 
-TEST_CASE("A child has its parent's registrations for its own memory") {
+TEST_CASE("A child inherits registrations, and its own copy of the bit follows the event",
+          "[race]") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("inherited"));
@@ -155,7 +149,7 @@ TEST_CASE("A child has its parent's registrations for its own memory") {
     CHECK(child.end() == 0);
 }
 
-TEST_CASE("A child of a parent whose event is enabled follows as well") {
+TEST_CASE("A child forked while the event is enabled has the bit set and follows changes") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("enabled"));
@@ -169,7 +163,7 @@ TEST_CASE("A child of a parent whose event is enabled follows as well") {
     CHECK(child.end() == 0);
 }
 
-TEST_CASE("The bits of parent and child are set when the write to enable returns") {
+TEST_CASE("The bits of parent and child are up to date when the write to enable returns") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("at_once"));
@@ -177,25 +171,25 @@ TEST_CASE("The bits of parent and child are set when the write to enable returns
     for (int round = 0; round < 10; round++) {
         CAPTURE(round);
         Forked child(word, file);
-        // So that it waits for requests, and is not in the middle of something.
+        // The child has started and waits for requests.
         REQUIRE(child.word() == 0);
         {
             Enabled enabled{event};
-            CHECK(at_once([&] { return word == 1; }));
-            CHECK(at_once([&] { return child.word() == 1; }));
+            CHECK(holds_after_change([&] { return word == 1; }));
+            CHECK(holds_after_change([&] { return child.word() == 1; }));
         }
-        CHECK(at_once([&] { return word == 0; }));
-        CHECK(at_once([&] { return child.word() == 0; }));
+        CHECK(holds_after_change([&] { return word == 0; }));
+        CHECK(holds_after_change([&] { return child.word() == 0; }));
         CHECK(child.end() == 0);
     }
 }
 
-TEST_CASE("Parent and child unregister for themselves") {
+TEST_CASE("UNREG in the parent or in the child does not affect the other") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("for_itself"));
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    SECTION("the child") {
+    SECTION("the child unregisters") {
         Forked child(word, file);
         CHECK(child.unregister() == 0);
         CHECK(child.unregister() == ENOENT);
@@ -205,7 +199,7 @@ TEST_CASE("Parent and child unregister for themselves") {
         CHECK(child.end() == 0);
         CHECK(file.unregister(&word, 0) == succeeds());
     }
-    SECTION("the parent") {
+    SECTION("the parent unregisters") {
         Forked child(word, file);
         CHECK(file.unregister(&word, 0) == succeeds());
         Enabled enabled{event};
@@ -217,7 +211,7 @@ TEST_CASE("Parent and child unregister for themselves") {
     }
 }
 
-TEST_CASE("What a child has inherited is taken in it, until it unregisters that") {
+TEST_CASE("REG of an inherited bit fails with EADDRINUSE until the child unregisters it") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("taken"));
@@ -240,7 +234,7 @@ TEST_CASE("What a child has inherited is taken in it, until it unregisters that"
     CHECK(child.end() == 0);
 }
 
-TEST_CASE("Memory that a child gets wiped follows from the next change on") {
+TEST_CASE("In a child, a bit in MADV_WIPEONFORK memory follows the event from the next change") {
     Mapping memory(1);
     Word& word = *memory.at<Word>();
     DataFile file;
@@ -250,12 +244,12 @@ TEST_CASE("Memory that a child gets wiped follows from the next change on") {
     REQUIRE(event.enable() == succeeds(1));
     REQUIRE(word == 1);
     Forked child(word, file);
-    // The parent has asked for that.
+    // The value is not checked, because the parent asked for wiped memory.
     child.word();
     REQUIRE(event.disable() == succeeds(1));
-    CHECK(at_once([&] { return child.word() == 0; }));
+    CHECK(holds_after_change([&] { return child.word() == 0; }));
     REQUIRE(event.enable() == succeeds(1));
-    CHECK(at_once([&] { return child.word() == 1; }));
+    CHECK(holds_after_change([&] { return child.word() == 1; }));
     CHECK(child.unregister() == 0);
     CHECK(child.word() == 0);
     CHECK(word == 1);
@@ -263,7 +257,7 @@ TEST_CASE("Memory that a child gets wiped follows from the next change on") {
     REQUIRE(event.disable() == succeeds(1));
 }
 
-TEST_CASE("Memory that a child does not get is passed over") {
+TEST_CASE("Updates skip MADV_DONTFORK memory unless the child maps other memory there") {
     Mapping memory(1);
     DataFile file;
     Word other{0};
@@ -288,7 +282,7 @@ TEST_CASE("Memory that a child does not get is passed over") {
     REQUIRE(child.channel().receive<char>() == 'r');
     const Enabled enabled{event};
     CHECK(*memory.at<Word>() == 1);
-    CHECK(at_once([&] {
+    CHECK(holds_after_change([&] {
         child.channel().send('?');
         return child.channel().receive<bool>();
     }));
@@ -298,44 +292,44 @@ TEST_CASE("Memory that a child does not get is passed over") {
     CHECK(child.wait() == 0);
 }
 
-TEST_CASE("A child that is killed or ends before it has run leaves nothing behind") {
-    const unsigned rounds = fewer(100, 30);
+TEST_CASE("A child killed right after fork leaves nothing behind") {
+    const unsigned rounds = fewer_if_debug(100, 30);
     Word word{0};
     DataFile file;
-    const Event event(unique_name("at_birth"));
+    const Event event(unique_name("killed"));
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
-    auto& have_run = *shared.at<std::atomic<unsigned>>();
+    auto& started_children = *shared.at<std::atomic<unsigned>>();
     unsigned reaped = 0, disturbed = 0;
     for (unsigned round = 0; round < rounds; round++) {
-        // Every second one before its first instruction.
-        std::optional<Undisturbed> undisturbed;
+        // Kill every second child before its first instruction.
+        std::optional<RealTimePriority> undisturbed;
         if (round % 2)
             undisturbed.emplace();
         const pid_t pid = fork();
         if (pid == 0) {
-            have_run++;
+            started_children++;
             _exit(0);
         }
         kill(pid, SIGKILL);
-        disturbed += undisturbed && !undisturbed->lasts();
+        disturbed += undisturbed && !undisturbed->not_throttled();
         undisturbed.reset();
         reaped += waitpid(pid, nullptr, 0) == pid;
     }
     CHECK(reaped == rounds);
-    CHECK(have_run <= rounds / 2 + disturbed);
+    CHECK(started_children <= rounds / 2 + disturbed);
     CHECK(disturbed < rounds / 2);
-    own_page(word);
+    unshare_page(word);
     {
         const Enabled enabled{event};
         CHECK(word == 1);
     }
     REQUIRE(file.unregister(&word, 0) == succeeds());
     file.close();
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("A child that is sent a signal before it has run has its parent's registrations") {
+TEST_CASE("A child signalled before its first instruction inherits its parent's registrations") {
     static std::atomic<bool> signalled;
     signalled = false;
     struct sigaction before;
@@ -347,14 +341,14 @@ TEST_CASE("A child that is sent a signal before it has run has its parent's regi
     REQUIRE(file.register_event(&word, 0, unique_name("signalled")) == succeeds());
     user_unreg unreg = unregistration(&word, 0);
     int status = -1;
-    bool undisturbed_so_far = false;
-    while (!undisturbed_so_far) {
-        std::optional<Undisturbed> undisturbed(std::in_place);
+    bool signalled_first = false;
+    while (!signalled_first) {
+        std::optional<RealTimePriority> undisturbed(std::in_place);
         const pid_t pid = fork();
         if (pid == 0)
             _exit(signalled ? file.control(DIAG_IOCSUNREG, &unreg).error() : 255);
         kill(pid, SIGUSR1);
-        undisturbed_so_far = undisturbed->lasts();
+        signalled_first = undisturbed->not_throttled();
         undisturbed.reset();
         REQUIRE(waitpid(pid, &status, 0) == pid);
     }
@@ -362,11 +356,12 @@ TEST_CASE("A child that is sent a signal before it has run has its parent's regi
     sigaction(SIGUSR1, &before, nullptr);
 }
 
-TEST_CASE("Children have what their parent had, while its threads register and the event changes") {
+TEST_CASE(
+    "Children inherit consistent registrations while threads register and the event changes") {
     constexpr unsigned threads = 3;
-    const unsigned rounds = fewer(50, 20);
+    const unsigned rounds = fewer_if_debug(50, 20);
     const Event event(unique_name("threads"));
-    // A page each, so that faults of one are none of another's.
+    // One page per word, so that the threads share no page faults.
     Mapping memory(threads + 1);
     const auto word = [&](unsigned i) -> Word& { return *memory.at<Word>(i * page_size); };
     DataFile file;
@@ -383,10 +378,10 @@ TEST_CASE("Children have what their parent had, while its threads register and t
                 refused += !own.unregister(&word(i), i).ok() || word(i) != 0;
             }
         });
-    // The forks hinder changes, and on a slow machine for longer than is waited for.
+    // The forks delay updates, on a slow machine for longer than a change waits for them.
     const auto change = [&](Outcome (Event::*to)() const, std::uint32_t expected) {
         (event.*to)();
-        wrong += !at_once([&] { return word(threads) == expected; });
+        wrong += !holds_after_change([&] { return word(threads) == expected; });
         changes++;
     };
     running.emplace_back([&] {
@@ -399,33 +394,33 @@ TEST_CASE("Children have what their parent had, while its threads register and t
     struct Seen {
         unsigned inherited = 0, not_inherited = 0, wrong = 0;
     } seen;
-    unsigned changed_meanwhile = 0;
+    unsigned changed_during_round = 0;
     for (unsigned round = 0; round < rounds; round++) {
         const unsigned before = changes;
         Child child([&](Channel& channel) -> int {
-            Seen mine;
+            Seen result;
             DataFile own;
             for (unsigned i = 0; i < threads; i++) {
                 const bool was_set = word(i) != 0;
                 const Outcome outcome = own.unregister(&word(i), i);
-                mine.inherited += outcome == succeeds();
-                mine.not_inherited += outcome == fails(ENOENT);
-                // A bit without a registration would stay set for ever.
-                mine.wrong += outcome == fails(ENOENT) && was_set;
-                // Whichever it was, the pair is free now, and the bit clear.
-                mine.wrong += outcome.ok() && word(i) != 0;
-                mine.wrong += !own.register_event(&word(i), i, event.name()).ok();
+                result.inherited += outcome == succeeds();
+                result.not_inherited += outcome == fails(ENOENT);
+                // Without a registration, nothing would clear the bit.
+                result.wrong += outcome == fails(ENOENT) && was_set;
+                // In both cases, the bit is clear now and can be registered.
+                result.wrong += outcome.ok() && word(i) != 0;
+                result.wrong += !own.register_event(&word(i), i, event.name()).ok();
             }
-            mine.wrong += !own.unregister(&word(threads), 0).ok() || word(threads) != 0;
-            channel.send(mine);
+            result.wrong += !own.unregister(&word(threads), 0).ok() || word(threads) != 0;
+            channel.send(result);
             _exit(0);
         });
-        const Seen its = child.channel().receive<Seen>();
-        seen.inherited += its.inherited;
-        seen.not_inherited += its.not_inherited;
-        seen.wrong += its.wrong;
+        const Seen result = child.channel().receive<Seen>();
+        seen.inherited += result.inherited;
+        seen.not_inherited += result.not_inherited;
+        seen.wrong += result.wrong;
         REQUIRE(child.wait() == 0);
-        changed_meanwhile += changes != before;
+        changed_during_round += changes != before;
     }
     stop = true;
     running.clear();
@@ -433,27 +428,27 @@ TEST_CASE("Children have what their parent had, while its threads register and t
     CHECK(wrong == 0);
     CHECK(seen.wrong == 0);
     CHECK(seen.inherited + seen.not_inherited == rounds * threads);
-    // Forks came between REG and UNREG and outside of them, and changes while children were there.
+    // Forks happened between REG and UNREG and outside, and changes while a child existed.
     CHECK(seen.inherited > 0);
     CHECK(seen.not_inherited > 0);
-    CHECK(changed_meanwhile > 0);
+    CHECK(changed_during_round > 0);
     CHECK(registered > rounds);
 }
 
-TEST_CASE("The bits of a child are right at once, however the event changes while it is made") {
-    const unsigned rounds = fewer(150, 40);
+TEST_CASE("A child starts with the correct bit even if the event changes during the fork") {
+    const unsigned rounds = fewer_if_debug(150, 40);
     Word word{0};
     DataFile file;
-    const Event event(unique_name("while_made"));
+    const Event event(unique_name("during_fork"));
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     struct Counts {
         std::atomic<bool> stop;
-        /// Odd while a change is under way; half of it is the number of changes.
+        /// Odd during a change. Half of it is the number of completed changes.
         std::atomic<unsigned> steps;
-        std::atomic<unsigned> born_set, born_clear, wrong, undecided;
-        /// A change was not waited for: bits may come later than it.
-        std::atomic<bool> late;
+        std::atomic<unsigned> started_set, started_clear, wrong, late_bits;
+        /// The last change may have returned before all updates.
+        std::atomic<bool> may_be_late;
     };
     auto& counts = *shared.at<Counts>();
     std::jthread changing([&] {
@@ -464,9 +459,9 @@ TEST_CASE("The bits of a child are right at once, however the event changes whil
                 event.enable();
             else
                 event.disable();
-            counts.late = bits_may_be_late();
+            counts.may_be_late = bits_may_be_late();
             counts.steps++;
-            // As long as the change took: on a slow machine, too, children come in between.
+            // As long as the change took, so that children also start between changes.
             std::this_thread::sleep_for(std::chrono::steady_clock::now() - start);
         }
         event.disable();
@@ -476,20 +471,20 @@ TEST_CASE("The bits of a child are right at once, however the event changes whil
         const unsigned before = counts.steps;
         const pid_t pid = fork();
         if (pid == 0) {
-            // Where no change is under way, the bit is the state; it is one before and after.
+            // Without a change before or during the read, the bit must match the state.
             const unsigned first = counts.steps;
             const std::uint32_t value = word;
             const unsigned second = counts.steps;
             if (first == second && first % 2 == 0) {
                 const bool enabled = first / 2 % 2 == 1;
-                const auto comes_right = [&] {
+                const auto becomes_right = [&] {
                     return eventually([&] { return word == enabled || counts.steps != first; });
                 };
                 if (value != enabled) {
-                    counts.wrong += !(counts.late && comes_right());
-                    counts.undecided++;
+                    counts.wrong += !(counts.may_be_late && becomes_right());
+                    counts.late_bits++;
                 }
-                (enabled ? counts.born_set : counts.born_clear)++;
+                (enabled ? counts.started_set : counts.started_clear)++;
             }
             _exit(0);
         }
@@ -500,15 +495,15 @@ TEST_CASE("The bits of a child are right at once, however the event changes whil
     changing.join();
     CHECK(reaped == rounds);
     CHECK(counts.wrong == 0);
-    // Some others may have come right as the next change came.
-    CHECK(counts.undecided < rounds / 4);
-    CHECK(counts.born_set > 0);
-    CHECK(counts.born_clear > 0);
+    // Late bits must be few: a wrong bit that the next change corrected also counts as late.
+    CHECK(counts.late_bits < rounds / 4);
+    CHECK(counts.started_set > 0);
+    CHECK(counts.started_clear > 0);
     CHECK(during_a_change > 0);
 }
 
-TEST_CASE("A child made during a registration has not that, nor its bit") {
-    const Event event(unique_name("under_way"));
+TEST_CASE("A child forked during REG inherits neither the registration nor the bit") {
+    const Event event(unique_name("during_reg"));
     Mapping memory(1);
     Word first{0}, &word = *memory.at<Word>();
     DataFile file;
@@ -517,44 +512,44 @@ TEST_CASE("A child made during a registration has not that, nor its bit") {
     Userfault fault(memory);
     Outcome registered = fails(EAGAIN);
     std::jthread registering([&] { registered = file.register_event(&word, 0, event.name()); });
-    // The bit has not been written yet, and the child's page is nobody's to answer for.
-    REQUIRE(eventually([&] { return fault.is_waited_for(); }));
+    // REG waits before it writes the bit. The userfaultfd does not cover the child.
+    REQUIRE(eventually([&] { return fault.has_waiter(); }));
     Forked child(word, file);
     CHECK(child.word() == 0);
     CHECK(child.unregister() == ENOENT);
     CHECK(child.end() == 0);
-    CHECK(fault.is_waited_for());
+    CHECK(fault.has_waiter());
     fault.answer();
     registering.join();
     CHECK(registered == succeeds());
     CHECK(word == 1);
 }
 
-TEST_CASE("A child made while its parent unregisters has the bit's registration") {
-    const Event event(unique_name("ending"));
+TEST_CASE("A child forked during UNREG inherits the registration and the bit") {
+    const Event event(unique_name("during_unreg"));
     Mapping memory(1);
     Word& word = *memory.at<Word>();
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
     const Enabled enabled{event};
     REQUIRE(word == 1);
-    Userfault fault(memory, Userfault::Of::writing);
+    Userfault fault(memory, Userfault::Kind::write_protect);
     Outcome unregistered = fails(EAGAIN);
     std::jthread unregistering([&] { unregistered = file.unregister(&word, 0); });
-    REQUIRE(eventually([&] { return fault.is_waited_for(); }));
+    REQUIRE(eventually([&] { return fault.has_waiter(); }));
     Forked child(word, file);
     CHECK(child.word() == 1);
     CHECK(child.unregister() == 0);
     CHECK(child.word() == 0);
     CHECK(child.end() == 0);
-    CHECK(fault.is_waited_for());
+    CHECK(fault.has_waiter());
     fault.answer();
     unregistering.join();
     CHECK(unregistered == succeeds());
     CHECK(word == 0);
 }
 
-TEST_CASE("A registration that fails leaves nothing in a child made meanwhile") {
+TEST_CASE("A child forked during a REG that fails inherits no registration") {
     const Event event(unique_name("fails"));
     Mapping memory(1);
     Word first{0}, &word = *memory.at<Word>();
@@ -563,7 +558,7 @@ TEST_CASE("A registration that fails leaves nothing in a child made meanwhile") 
     Userfault fault(memory);
     Outcome registered = fails(EAGAIN);
     std::jthread registering([&] { registered = file.register_event(&word, 0, event.name()); });
-    REQUIRE(eventually([&] { return fault.is_waited_for(); }));
+    REQUIRE(eventually([&] { return fault.has_waiter(); }));
     Forked child(word, file);
     REQUIRE(child.word() == 0);
     memory.unmap();
@@ -574,35 +569,35 @@ TEST_CASE("A registration that fails leaves nothing in a child made meanwhile") 
     CHECK(child.end() == 0);
 }
 
-TEST_CASE("A child has the registrations and bits of when its memory was copied") {
+TEST_CASE("A child inherits registrations and bits as they were when its memory was copied") {
     Word word{0}, late{0};
     DataFile file;
     const Event event(unique_name("moment"));
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
     const Enabled enabled{event};
     StoppedFork fork(word, file);
-    SECTION("unregistered since") {
+    SECTION("the parent unregisters after the copy") {
         CHECK(file.unregister(&word, 0) == succeeds());
         CHECK(word == 0);
     }
-    SECTION("registered since") {
+    SECTION("the parent registers another bit after the copy") {
         CHECK(file.register_event(&late, 0, event.name()) == succeeds());
         CHECK(late == 1);
     }
-    SECTION("both, and again") {
+    SECTION("the parent unregisters and registers again after the copy") {
         CHECK(file.unregister(&word, 0) == succeeds());
         CHECK(file.register_event(&word, 0, event.name()) == succeeds());
     }
-    const auto& seen = fork.go_on();
+    const auto& seen = fork.finish();
     CHECK(seen.forked == succeeds());
     CHECK(seen.word == 1);
     CHECK(seen.unregistered == succeeds());
     CHECK(seen.unregistered_again == fails(ENOENT));
-    CHECK(seen.word_at_last == 0);
+    CHECK(seen.word_at_exit == 0);
 }
 
-TEST_CASE("A child has nothing of when nothing was registered as its memory was copied") {
-    const auto registered_since = [] {
+TEST_CASE("A child inherits no registration made after its memory was copied") {
+    const auto register_during_fork = [] {
         Word word{0};
         DataFile file;
         const Event event(unique_name("nothing"));
@@ -610,23 +605,23 @@ TEST_CASE("A child has nothing of when nothing was registered as its memory was 
         int wrong = file.register_event(&word, 0, event.name()) != succeeds();
         const Enabled enabled{event};
         wrong += word != 1;
-        const auto& seen = fork.go_on();
+        const auto& seen = fork.finish();
         return wrong + (seen.word != 0) + (seen.unregistered != fails(ENOENT));
     };
-    SECTION("by a process that has never registered any") {
-        CHECK(in_child(registered_since) == 0);
+    SECTION("the parent had never registered before") {
+        CHECK(in_child(register_during_fork) == 0);
     }
-    SECTION("by one that has") {
+    SECTION("the parent had registered and unregistered before") {
         Word word{0};
         DataFile file;
         REQUIRE(file.register_event(&word, 0, unique_name("before")) == succeeds());
         REQUIRE(file.unregister(&word, 0) == succeeds());
-        CHECK(registered_since() == 0);
+        CHECK(register_during_fork() == 0);
     }
 }
 
-TEST_CASE("A child without its parent's stack has the registrations all the same") {
-    // By that page the kernel tells of forks.
+TEST_CASE("A child that does not get its parent's stack page inherits registrations") {
+    // The module uses this page to detect that fork copies the memory.
     const int advice = GENERATE(MADV_WIPEONFORK, MADV_DONTFORK);
     CAPTURE(advice);
     const Event event(unique_name("stack"));
@@ -638,15 +633,15 @@ TEST_CASE("A child without its parent's stack has the registrations all the same
               wrong += event.enable() != succeeds(1);
               wrong += madvise(stack_page(), page_size, advice) != 0;
               StoppedFork fork(word, file);
-              own_page(word);
+              unshare_page(word);
               wrong += event.disable() != succeeds(1) || word != 0;
-              const auto& seen = fork.go_on();
+              const auto& seen = fork.finish();
               return wrong + (seen.word != 0) + (seen.unregistered != succeeds()) +
                      (seen.unregistered_again != fails(ENOENT));
           }) == 0);
 }
 
-TEST_CASE("A child follows what changes between the copying of its memory and its beginning") {
+TEST_CASE("A child's bit reflects a change made between the copy of its memory and its start") {
     const bool unregistered = GENERATE(false, true);
     CAPTURE(unregistered);
     Word word{0};
@@ -654,45 +649,75 @@ TEST_CASE("A child follows what changes between the copying of its memory and it
     const Event event(unique_name("change"));
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
     StoppedFork fork(word, file);
-    own_page(word);
+    unshare_page(word);
     if (unregistered)
         CHECK(file.unregister(&word, 0) == succeeds());
     const Enabled enabled{event};
-    const auto& seen = fork.go_on();
+    const auto& seen = fork.finish();
     CHECK(seen.word == 1);
     CHECK(seen.unregistered == succeeds());
     CHECK(word == !unregistered);
 }
 
-TEST_CASE("A fork that fails when the memory has been copied holds no event") {
+TEST_CASE("A fork that fails after the memory was copied does not keep the event in use") {
     Word word{0};
     DataFile file, other;
     const Event event(unique_name("fails_late"));
     REQUIRE(file.register_event(&word, 0, event.name(), 4, USER_EVENT_REG_PERSIST) == succeeds());
     file.close();
-    const auto fails_late = [&] {
-        // With a number that is taken.
+    const auto failing_fork = [&] {
+        // The requested pid is in use.
         return std::make_unique<StoppedFork>(word, other, getpid());
     };
-    SECTION("unregistered meanwhile") {
-        const auto fork = fails_late();
+    SECTION("the parent unregisters during the fork") {
+        const auto fork = failing_fork();
         CHECK(other.unregister(&word, 0) == succeeds());
-        CHECK(fork->go_on().forked == fails(EEXIST));
+        CHECK(fork->finish().forked == fails(EEXIST));
     }
-    SECTION("unregistered when its thread has ended") {
-        CHECK(fails_late()->go_on().forked == fails(EEXIST));
+    SECTION("the parent unregisters after the fork has failed") {
+        CHECK(failing_fork()->finish().forked == fails(EEXIST));
         CHECK(other.unregister(&word, 0) == succeeds());
     }
-    SECTION("after many of them") {
+    SECTION("20 forks fail before the parent unregisters") {
         for (int i = 0; i < 20; i++)
-            CHECK(fails_late()->go_on().forked == fails(EEXIST));
-        CHECK(StoppedFork(word, other).go_on().unregistered == succeeds());
+            CHECK(failing_fork()->finish().forked == fails(EEXIST));
+        CHECK(StoppedFork(word, other).finish().unregistered == succeeds());
         CHECK(other.unregister(&word, 0) == succeeds());
     }
     CHECK(eventually([&] { return other.delete_event(event.name()).ok(); }));
 }
 
-TEST_CASE("What is registered after the fork is not the other's") {
+TEST_CASE("A child inherits no registration that ended after an earlier fork had failed") {
+    Word word{0};
+    DataFile file;
+    REQUIRE(file.register_event(&word, 0, unique_name("stale")) == succeeds());
+    const Mapping memory(1);
+    Userfault fault(memory);
+    Outcome failed = succeeds();
+    int status = 0;
+    std::thread forking([&] {
+        user_unreg unreg = unregistration(&word, 0);
+        pid_t in_use = getpid();
+        clone_args arguments{};
+        arguments.set_tid = address_of(&in_use);
+        arguments.set_tid_size = 1;
+        failed = Outcome::of(syscall(SYS_clone3, &arguments, sizeof(arguments)));
+        // The system call waits for the page with its arguments, which are then all zero.
+        const auto pid = static_cast<pid_t>(syscall(SYS_clone3, memory.at(), sizeof(arguments)));
+        if (pid == 0)
+            _exit(file.control(DIAG_IOCSUNREG, &unreg).error());
+        waitpid(pid, &status, __WALL);
+    });
+    CHECK(eventually([&] { return fault.has_waiter(); }));
+    CHECK(file.unregister(&word, 0) == succeeds());
+    fault.answer();
+    forking.join();
+    CHECK(failed == fails(EEXIST));
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == ENOENT);
+}
+
+TEST_CASE("A registration that the parent makes after a fork does not affect the child") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("after"));
@@ -706,7 +731,7 @@ TEST_CASE("What is registered after the fork is not the other's") {
     CHECK(child.end() == 0);
 }
 
-TEST_CASE("A registration that a child has inherited holds the event") {
+TEST_CASE("An inherited registration keeps the event in use") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("held"));
@@ -721,7 +746,7 @@ TEST_CASE("A registration that a child has inherited holds the event") {
     CHECK(eventually([&] { return other.delete_event(event.name()).ok(); }));
 }
 
-TEST_CASE("Generations follow") {
+TEST_CASE("The bits of a child and of a grandchild follow the event") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("generations"));
@@ -745,7 +770,7 @@ TEST_CASE("Generations follow") {
     CHECK(child.wait() == 0);
 }
 
-TEST_CASE("A process that shares its parent's memory has the one set of registrations") {
+TEST_CASE("A CLONE_VM child shares its parent's registrations") {
     Mapping stack(16);
     struct Shared {
         Word words[2] = {0, 0};

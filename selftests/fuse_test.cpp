@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Programs whose memory is a file that never answers, or comes from a device that takes its time,
-// and programs that hold their mmap_lock for as long as that: they delay their own bits, nobody
-// else's.
+// Programs that block updates for long, because a page comes from a FUSE server that does not reply
+// or from a slow device, or because they hold their mmap_lock. They delay only their own bits.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "fuse.hpp"
 #include "loop_device.hpp"
 #include "mapping.hpp"
 #include "setting.hpp"
-#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -27,23 +26,22 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A thread's state in /proc: S, D and so on.
+/// The state of a thread in /proc, for example S or D.
 char state_of(pid_t process, pid_t thread) {
     const std::string stat =
         read_text("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/stat");
     return stat.at(stat.rfind(')') + 2);
 }
 
-/// Ends the waiting for a file before whoever waits is waited for, also when a test fails.
+/// Ends all waits for a file before the test waits for its threads and children, even if it fails.
 struct EndsFirst {
-    SilentFile& file;
+    UnresponsiveFile& file;
     ~EndsFirst() { file.end(); }
 };
 
-/// Writes a mapping back to its file, until the object goes.
+/// Writes a mapping back to its file in a thread, which the destructor waits for.
 class WriteBack {
 public:
-    /// Whether it succeeds is the device's affair.
     explicit WriteBack(const Mapping& memory)
         : thread_([this, &memory] {
               number_ = gettid();
@@ -57,7 +55,7 @@ private:
     std::jthread thread_;
 };
 
-/// Has the kernel look every two seconds for tasks that hang, and count those it finds.
+/// Lets the kernel look for hung tasks every two seconds, and counts those that it reports.
 class HungTasks {
 public:
     HungTasks() { timeout_.set("2"); }
@@ -73,18 +71,19 @@ private:
 
 } // namespace
 
-TEST_CASE("A program whose page is in a file that never answers delays nobody but itself") {
+TEST_CASE("A bit in a file of a FUSE server that never replies delays no other program's bits",
+          "[waits]") {
     const Event event(unique_name("silent"));
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    constexpr unsigned often = 60;
-    const auto unhindered = median_change(event, often);
-    SilentFile silent;
-    Child hinderer([&](Channel& channel) -> int {
+    constexpr unsigned changes = 60;
+    const auto baseline = median_change_time(event, changes);
+    UnresponsiveFile silent;
+    Child blocker([&](Channel& channel) -> int {
         Mapping memory(1);
         DataFile own;
-        own.index_of(memory.at(), 0, event.name());
+        own.must_register(memory.at(), 0, event.name());
         const Descriptor backing = Descriptor::open(silent.path(), O_RDWR);
         if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
                  backing.number(), 0) != memory.at())
@@ -94,15 +93,15 @@ TEST_CASE("A program whose page is in a file that never answers delays nobody bu
         _exit(0);
     });
     const EndsFirst ends_first{silent};
-    REQUIRE(hinderer.channel().receive<char>() == 'r');
-    CHECK_FALSE(silent.is_waited_for());
-    own_page(word);
+    REQUIRE(blocker.channel().receive<char>() == 'r');
+    CHECK_FALSE(silent.has_waiter());
+    unshare_page(word);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
-    CHECK(eventually([&] { return silent.is_waited_for(); }));
+    CHECK(eventually([&] { return silent.has_waiter(); }));
     REQUIRE(event.disable() == succeeds(1));
-    // Were it waited for each time, a change would take 200 milliseconds more.
-    CHECK(median_change(event, often) < unhindered + 100ms);
+    // If each change waited for the program, it would take 200 ms longer.
+    CHECK(median_change_time(event, changes) < baseline + 100ms);
     {
         const Enabled enabled{event};
         CHECK(word == 1);
@@ -112,35 +111,33 @@ TEST_CASE("A program whose page is in a file that never answers delays nobody bu
     CHECK(word == 0);
     REQUIRE(file.unregister(&word, 0) == succeeds());
     file.close();
-    // Killed, its memory is still waited for; the server's end is that of the waiting.
-    hinderer.kill();
+    blocker.kill();
+    // The worker still waits for the page of the killed program until the server ends.
     silent.end();
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself") {
-    // Whether the kernel is bringing in the bit's page when that begins; else it has still to
-    // begin.
+TEST_CASE("A program whose mmap_lock is held for long delays no other program's bits") {
+    // Whether a worker already waits in a page fault of the bit when the lock is taken.
     const bool in_fault = GENERATE(false, true);
     CAPTURE(in_fault);
     const Event event(unique_name("locked"));
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    constexpr unsigned often = 60;
-    const auto unhindered = median_change(event, often);
-    SilentFile silent;
+    constexpr unsigned changes = 60;
+    const auto baseline = median_change_time(event, changes);
+    UnresponsiveFile silent;
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     struct Threads {
         std::atomic<pid_t> waiter;
-        /// The lock is held.
-        std::atomic<bool> held;
+        std::atomic<bool> lock_held;
     };
     auto& threads = *shared.at<Threads>();
     Mapping memory(1);
-    Child hinderer([&](Channel& channel) -> int {
+    Child blocker([&](Channel& channel) -> int {
         DataFile own;
-        own.index_of(memory.at(), 0, event.name());
+        own.must_register(memory.at(), 0, event.name());
         std::optional<Userfault> fault;
         if (in_fault) {
             fault.emplace(memory);
@@ -151,15 +148,15 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
         Mapping absent(1, PROT_READ | PROT_WRITE, MAP_PRIVATE, backing.number());
         std::thread waiter([&] {
             threads.waiter = gettid();
-            eventually([&] { return threads.held.load(); });
-            // Waits for that, and whoever comes later waits for this.
+            eventually([&] { return threads.lock_held.load(); });
+            // This writer waits for the holder, and all later lockers wait for this writer.
             memory.protect(PROT_READ | PROT_WRITE);
         });
         std::thread holder([&] {
             Word here{0};
-            // A thread that begins would wait for the lock.
+            // Take the lock after the waiter has started, since starting a thread needs it.
             eventually([&] { return threads.waiter != 0; });
-            // A futex operation brings in the page that it is to change with the lock held.
+            // A futex operation faults its page in while it holds the lock.
             syscall(SYS_futex, &here, FUTEX_WAKE_OP_PRIVATE, 1, 1, absent.at(),
                     FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_EQ, 0));
         });
@@ -171,18 +168,18 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
         _exit(0);
     });
     const EndsFirst ends_first{silent};
-    own_page(word);
+    unshare_page(word);
     const HungTasks hung;
     Descriptor fault;
     if (in_fault) {
-        fault = hinderer.channel().receive_descriptor();
+        fault = blocker.channel().receive_descriptor();
         REQUIRE(event.enable() == succeeds(1));
-        REQUIRE(eventually([&] { return Userfault::is_waited_for(fault); }));
-        hinderer.channel().send('g');
+        REQUIRE(eventually([&] { return Userfault::has_waiter(fault); }));
+        blocker.channel().send('g');
     }
-    REQUIRE(eventually([&] { return silent.is_waited_for(); }));
-    threads.held = true;
-    const auto waits = [&] { return state_of(hinderer.pid(), threads.waiter) == 'D'; };
+    REQUIRE(eventually([&] { return silent.has_waiter(); }));
+    threads.lock_held = true;
+    const auto waits = [&] { return state_of(blocker.pid(), threads.waiter) == 'D'; };
     REQUIRE(eventually([&] { return threads.waiter != 0 && waits(); }));
     if (in_fault)
         Userfault::wake(fault, memory);
@@ -190,42 +187,42 @@ TEST_CASE("A program whose mmap_lock is held for long delays nobody but itself")
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
     REQUIRE(event.disable() == succeeds(1));
-    // Were it waited for each time, a change would take 200 milliseconds more.
-    CHECK(median_change(event, often) < unhindered + 100ms);
-    // A task hangs that does nothing from one look to the next.
+    // If each change waited for the program, it would take 200 ms longer.
+    CHECK(median_change_time(event, changes) < baseline + 100ms);
+    // The kernel reports a task that has not run between two checks.
     for (Rounds rounds(1, ~0u, 6s); rounds.next();)
-        median_change(event, 2);
+        median_change_time(event, 2);
     CHECK(hung.found() == 0);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
-    // All that while it was hindered.
+    // The program was blocked until here.
     CHECK(waits());
     silent.end();
-    CHECK(hinderer.channel().receive<bool>());
-    CHECK(hinderer.wait() == 0);
+    CHECK(blocker.channel().receive<bool>());
+    CHECK(blocker.wait() == 0);
     REQUIRE(event.disable() == succeeds(1));
     CHECK(word == 0);
 }
 
-TEST_CASE("A bit in a page that waits for its device is written once that answers") {
+TEST_CASE("A bit in a page under writeback is written as soon as the device answers") {
     const Event event(unique_name("slow_device"));
-    SilentFile file(SilentFile::To::writes);
+    UnresponsiveFile file(UnresponsiveFile::Kind::writes);
     const LoopDevice device(Descriptor::open(file.path(), O_RDWR));
     const Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED, device.descriptor());
     std::optional<WriteBack> first, second;
     const EndsFirst ends_first{file};
-    DataFile own;
-    own.index_of(memory.at(), 0, event.name());
+    DataFile data;
+    data.must_register(memory.at(), 0, event.name());
     first.emplace(memory);
-    REQUIRE(eventually([&] { return file.is_waited_for(); }));
-    // Written to again meanwhile, it is to be written back again, and locked until it can be.
+    REQUIRE(eventually([&] { return file.has_waiter(); }));
+    // The page is dirty again. The second writeback locks it while it waits for the first.
     memory.at<Word>()[1] = 1;
     second.emplace(memory);
     REQUIRE(eventually([&] { return second->waits(); }));
     REQUIRE(event.enable() == succeeds(1));
     CHECK(*memory.at<Word>() == 0);
     CHECK(second->waits());
-    file.speak();
+    file.respond();
     CHECK(eventually([&] { return *memory.at<Word>() == 1; }));
     REQUIRE(event.disable() == succeeds(1));
     CHECK(eventually([&] { return *memory.at<Word>() == 0; }));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Programs that do what they can to hinder the kernel: they delay their own bits, nobody else's.
+// Programs that block the kernel on purpose delay only their own bits.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "mapping.hpp"
 #include "median.hpp"
 #include "module.hpp"
-#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -26,51 +26,52 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A process with a registration in memory whose faults nobody answers until told to: whoever would
-/// write its bit waits.
-class Hinderer {
+/// A process with a registration in memory whose page faults it answers only on request. Until
+/// then, each write of its bit waits.
+class Blocker {
 public:
-    explicit Hinderer(const Event& event, Userfault::Of kind = Userfault::Of::missing)
+    explicit Blocker(const Event& event, Userfault::Kind kind = Userfault::Kind::missing)
         : child_([=](Channel& channel) { return serve(channel, event, kind); }) {
         child_.channel().receive<char>();
     }
 
     /// Whether the kernel waits for its page.
-    bool hinders() { return ask<bool>(Request::hinders); }
-    void answer() { ask<bool>(Request::answer); }
-    /// Hinders anew: answered before, the page is taken away again.
-    void hinder_again() { ask<bool>(Request::hinder_again); }
-    std::uint32_t word() { return ask<std::uint32_t>(Request::read); }
-    /// Puts other memory in the page's place, so that it can end its registration, and closes its
-    /// file. Returns whether it could.
-    bool unregisters_in_other_memory() { return ask<bool>(Request::unregister); }
+    bool blocks() { return child_.channel().ask<bool>(Request::blocks); }
+    void answer() { child_.channel().ask<bool>(Request::answer); }
+    /// After answer(): discards the page, so that the next write of the bit waits again.
+    void block_again() { child_.channel().ask<bool>(Request::block_again); }
+    std::uint32_t word() { return child_.channel().ask<std::uint32_t>(Request::read); }
+    /// Maps other memory over the page, so that UNREG does not wait, unregisters and closes the
+    /// file. Returns whether that succeeded.
+    bool remap_and_unregister() { return child_.channel().ask<bool>(Request::unregister); }
     void kill() { child_.kill(); }
-    /// Passes on the file that answers.
+    /// Returns the userfaultfd of the program.
     Descriptor userfault() {
         child_.channel().send(Request::pass);
         return child_.channel().receive_descriptor();
     }
 
 private:
-    enum class Request : char { hinders, answer, hinder_again, read, pass, unregister };
+    enum class Request : char { blocks, answer, block_again, read, pass, unregister };
 
-    static int serve(Channel& channel, const Event& event, Userfault::Of kind) {
+    static int serve(Channel& channel, const Event& event, Userfault::Kind kind) {
         Mapping memory(1);
         DataFile file;
-        file.index_of(memory.at(), 0, event.name());
+        file.must_register(memory.at(), 0, event.name());
         auto fault = std::make_unique<Userfault>(memory, kind);
         channel.send('r');
-        // Until it is killed: among hundreds it may not be asked for long.
+        // Runs until killed. Not with receive(): with hundreds of programs, a request may come
+        // after its deadline.
         for (Request request; read(channel.descriptor(), &request, 1) == 1;)
             switch (request) {
-            case Request::hinders:
-                channel.send(fault->is_waited_for());
+            case Request::blocks:
+                channel.send(fault->has_waiter());
                 break;
             case Request::answer:
                 fault->answer();
                 channel.send(true);
                 break;
-            case Request::hinder_again:
+            case Request::block_again:
                 fault.reset();
                 fault = std::make_unique<Userfault>(memory, kind);
                 channel.send(true);
@@ -91,21 +92,17 @@ private:
         return 1;
     }
 
-    template <typename T>
-    T ask(Request request) {
-        child_.channel().send(request);
-        return child_.channel().receive<T>();
-    }
-
     Child child_;
 };
 
-/// A registered word in a page that is absent whenever it is asked to be.
-class Absent {
+/// A registered word in a page that can be discarded.
+class DiscardableWord {
 public:
-    explicit Absent(const Event& event) { file_.index_of(memory_.at(), 0, event.name()); }
+    explicit DiscardableWord(const Event& event) {
+        file_.must_register(memory_.at(), 0, event.name());
+    }
 
-    void take_away() {
+    void discard_page() {
         if (madvise(memory_.at(), page_size, MADV_DONTNEED) != 0)
             throw_errno("MADV_DONTNEED");
     }
@@ -116,137 +113,138 @@ private:
     DataFile file_;
 };
 
-constexpr auto kinds = {Userfault::Of::missing, Userfault::Of::writing};
+constexpr auto kinds = {Userfault::Kind::missing, Userfault::Kind::write_protect};
 
 } // namespace
 
-TEST_CASE("A program that hangs delays enabling its event once, and nobody's bits but its own") {
-    const Userfault::Of kind = GENERATE(values(kinds));
-    CAPTURE(kind == Userfault::Of::missing);
+TEST_CASE("A blocking program delays one change of its event and no other program's bits",
+          "[waits][race]") {
+    const Userfault::Kind kind = GENERATE(values(kinds));
+    CAPTURE(kind == Userfault::Kind::missing);
     const Event event(unique_name("hangs"));
     Word word{0};
-    Absent absent(event);
+    DiscardableWord discardable(event);
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    constexpr unsigned often = 60;
-    const auto unhindered = median_change(event, often);
-    Hinderer hinderer(event, kind);
-    CHECK_FALSE(hinderer.hinders());
+    constexpr unsigned changes = 60;
+    const auto baseline = median_change_time(event, changes);
+    Blocker blocker(event, kind);
+    CHECK_FALSE(blocker.blocks());
 
-    absent.take_away();
-    own_page(word);
+    discardable.discard_page();
+    unshare_page(word);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
-    CHECK(at_once([&] { return absent.word() == 1; }));
-    CHECK(at_once([&] { return hinderer.hinders(); }));
+    CHECK(holds_after_change([&] { return discardable.word() == 1; }));
+    CHECK(holds_after_change([&] { return blocker.blocks(); }));
 
-    // Were it waited for each time, a change would take 200 milliseconds more.
+    // If each change waited for the program, it would take 200 ms longer.
     REQUIRE(event.disable() == succeeds(1));
-    CHECK(median_change(event, often) < unhindered + 100ms);
+    CHECK(median_change_time(event, changes) < baseline + 100ms);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
-    CHECK(absent.word() == 1);
-    CHECK(hinderer.hinders());
+    CHECK(discardable.word() == 1);
+    CHECK(blocker.blocks());
 
-    hinderer.answer();
-    CHECK(eventually([&] { return hinderer.word() == 1; }));
+    blocker.answer();
+    CHECK(eventually([&] { return blocker.word() == 1; }));
     REQUIRE(event.disable() == succeeds(1));
-    CHECK(at_once([&] { return hinderer.word() == 0; }));
+    CHECK(holds_after_change([&] { return blocker.word() == 0; }));
     CHECK(word == 0);
 }
 
-TEST_CASE("A program that answers a moment too late each time delays few changes") {
+TEST_CASE("A program that answers each page fault a little too late delays few changes") {
     constexpr unsigned rounds = 30;
     const Event event(unique_name("late"));
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    const auto unhindered = median_change(event, rounds);
-    Hinderer hinderer(event);
-    own_page(word);
-    // Were it waited for each time, enabling would take 200 milliseconds more.
+    const auto baseline = median_change_time(event, rounds);
+    Blocker blocker(event);
+    unshare_page(word);
+    // If each enabling waited for the program, it would take 200 ms longer.
     std::vector<Clock::duration> taken;
     for (unsigned round = 0; round < rounds; round++) {
         const auto start = Clock::now();
         REQUIRE(event.enable() == succeeds(1));
         taken.push_back(Clock::now() - start);
         CHECK(word == 1);
-        REQUIRE(eventually([&] { return hinderer.hinders(); }));
-        hinderer.answer();
-        REQUIRE(eventually([&] { return hinderer.word() == 1; }));
+        REQUIRE(eventually([&] { return blocker.blocks(); }));
+        blocker.answer();
+        REQUIRE(eventually([&] { return blocker.word() == 1; }));
         REQUIRE(event.disable() == succeeds(1));
         CHECK(word == 0);
-        REQUIRE(eventually([&] { return hinderer.word() == 0; }));
-        hinderer.hinder_again();
+        REQUIRE(eventually([&] { return blocker.word() == 0; }));
+        blocker.block_again();
     }
-    CHECK(median(taken) < unhindered + 100ms);
+    CHECK(median(taken) < baseline + 100ms);
 }
 
-TEST_CASE("Three hundred programs that hang do not keep the bits from others") {
-    const unsigned count = fewer(300);
-    const Event hindered(unique_name("hindered")), free(unique_name("free"));
-    Absent absent(free);
-    std::vector<std::unique_ptr<Hinderer>> hinderers;
+TEST_CASE("300 blocking programs do not delay the bits of other programs") {
+    const unsigned count = fewer_if_debug(300);
+    const Event blocked(unique_name("blocked")), other(unique_name("other"));
+    DiscardableWord discardable(other);
+    std::vector<std::unique_ptr<Blocker>> blockers;
     for (unsigned i = 0; i < count; i++)
-        hinderers.push_back(std::make_unique<Hinderer>(hindered));
+        blockers.push_back(std::make_unique<Blocker>(blocked));
 
-    const Enabled hinders{hindered};
+    const Enabled blocked_enabled{blocked};
     CHECK(eventually([&] {
-        return std::ranges::all_of(hinderers, [](auto& hinderer) { return hinderer->hinders(); });
+        return std::ranges::all_of(blockers, [](auto& blocker) { return blocker->blocks(); });
     }));
-    absent.take_away();
-    const Enabled enabled{free};
-    CHECK(at_once([&] { return absent.word() == 1; }));
+    discardable.discard_page();
+    const Enabled other_enabled{other};
+    CHECK(holds_after_change([&] { return discardable.word() == 1; }));
 }
 
-TEST_CASE("Nobody else waits while a change of state waits for a program") {
-    const unsigned rounds = fewer(10, 4);
-    const auto end = Clock::now() + patience;
-    const Event event(unique_name("waited_for")), other(unique_name("other"));
-    Absent absent(other);
+TEST_CASE("REG, UNREG and changes of other events proceed while a change waits for a program") {
+    const unsigned rounds = fewer_if_debug(10, 4);
+    const auto end = Clock::now() + wait_limit;
+    const Event event(unique_name("blocked")), other(unique_name("other"));
+    DiscardableWord discardable(other);
     Word word{0};
     DataFile file;
-    unsigned meanwhile = 0;
-    // Two by two, as the event is disabled in every second.
-    const auto go_on = [&](unsigned round) {
-        return round < rounds || round % 2 || (meanwhile == 0 && Clock::now() < end);
+    unsigned overlapped = 0;
+    // An even number, because every second round disables the event.
+    const auto needs_round = [&](unsigned round) {
+        return round < rounds || round % 2 || (overlapped == 0 && Clock::now() < end);
     };
-    for (unsigned round = 0; go_on(round); round++) {
+    for (unsigned round = 0; needs_round(round); round++) {
         CAPTURE(round);
-        // One that nobody has waited for in vain yet.
-        Hinderer hinderer(event);
+        // A new program: once a change has timed out for one, later changes do not wait for it.
+        Blocker blocker(event);
         std::atomic<bool> returned{false};
         std::jthread change([&] {
             expect(round % 2 ? event.disable() : event.enable(), "change");
             returned = true;
         });
-        REQUIRE(eventually([&] { return hinderer.hinders(); }));
+        REQUIRE(eventually([&] { return blocker.blocks(); }));
         // Each of these takes event_mutex.
         CHECK(file.register_event(&word, 0, event.name()) == succeeds());
         CHECK(file.unregister(&word, 0) == succeeds());
-        meanwhile += !returned;
+        overlapped += !returned;
         {
             const Instance instance;
             CHECK(exists(instance.path("trace")));
         }
-        // Whoever changes something else meanwhile is not done until his own bits are written.
-        absent.take_away();
+        // A change of another event returns only after that event's bits are written.
+        discardable.discard_page();
         REQUIRE(other.enable() == succeeds(1));
-        CHECK(at_once([&] { return absent.word() == 1; }));
+        CHECK(holds_after_change([&] { return discardable.word() == 1; }));
         REQUIRE(other.disable() == succeeds(1));
-        CHECK(at_once([&] { return absent.word() == 0; }));
-        CHECK(hinderer.hinders());
+        CHECK(holds_after_change([&] { return discardable.word() == 0; }));
+        CHECK(blocker.blocks());
         change.join();
-        CHECK(hinderer.hinders());
-        hinderer.answer();
-        CHECK(eventually([&] { return hinderer.word() == (round % 2 ? 0 : 1); }));
+        CHECK(blocker.blocks());
+        blocker.answer();
+        CHECK(eventually([&] { return blocker.word() == (round % 2 ? 0 : 1); }));
     }
-    CHECK(meanwhile > 0);
+    CHECK(overlapped > 0);
 }
 
-TEST_CASE("A program that hangs has one worker, however many of its bits change") {
+TEST_CASE("A blocking program occupies one worker, however many of its bits change") {
     const Event event(unique_name("one")), other(unique_name("another"));
-    // Both in one address space, with a page each.
+    // Both bits are in this address space, each in its own page.
     Mapping first(1), second(1);
     DataFile file;
     REQUIRE(file.register_event(first.at(), 0, event.name()) == succeeds());
@@ -256,71 +254,71 @@ TEST_CASE("A program that hangs has one worker, however many of its bits change"
         for (int round = 0; round < 10; round++) {
             REQUIRE(event.enable() == succeeds(1));
             REQUIRE(other.enable() == succeeds(1));
-            CHECK(at_once([&] { return one.is_waited_for() + two.is_waited_for() == 1; }));
+            CHECK(holds_after_change([&] { return one.has_waiter() + two.has_waiter() == 1; }));
             REQUIRE(event.disable() == succeeds(1));
             REQUIRE(other.disable() == succeeds(1));
         }
         REQUIRE(other.enable() == succeeds(1));
-        // Whichever it waits for, the other one comes next.
-        const bool waits_for_one = one.is_waited_for();
+        // Once this page is present, the worker waits for the other page.
+        const bool waits_for_one = one.has_waiter();
         (waits_for_one ? one : two).answer();
-        CHECK(eventually([&] { return (waits_for_one ? two : one).is_waited_for(); }));
+        CHECK(eventually([&] { return (waits_for_one ? two : one).has_waiter(); }));
     }
     CHECK(eventually([&] { return *second.at<Word>() == 1; }));
     CHECK(*first.at<Word>() == 0);
     REQUIRE(other.disable() == succeeds(1));
 }
 
-TEST_CASE("A program that hangs can be killed, and leaves nothing behind") {
+TEST_CASE("A blocking program can be killed and leaves nothing behind") {
     const Event event(unique_name("killed"));
-    Hinderer hinderer(event);
+    Blocker blocker(event);
     REQUIRE(event.enable() == succeeds(1));
-    REQUIRE(at_once([&] { return hinderer.hinders(); }));
+    REQUIRE(holds_after_change([&] { return blocker.blocks(); }));
     {
-        // Whoever else has the file keeps the kernel waiting for memory that nobody has any more.
-        const bool passed_on = GENERATE(false, true);
-        CAPTURE(passed_on);
-        const Descriptor userfault = passed_on ? hinderer.userfault() : Descriptor();
-        hinderer.kill();
+        // An open userfaultfd keeps the worker waiting for a page of the killed program.
+        const bool kept_open = GENERATE(false, true);
+        CAPTURE(kept_open);
+        const Descriptor userfault = kept_open ? blocker.userfault() : Descriptor();
+        blocker.kill();
         CHECK(event.exists());
     }
     REQUIRE(event.disable() == succeeds(1));
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("The module stays as long as the kernel waits for a program, even one that was killed") {
+TEST_CASE("The module cannot be unloaded while a worker waits for a page of a killed program") {
     module::Loaded loaded;
     const Event event(unique_name("stays"));
     {
-        Hinderer hinderer(event);
+        Blocker blocker(event);
         REQUIRE(event.enable() == succeeds(1));
-        REQUIRE(at_once([&] { return hinderer.hinders(); }));
+        REQUIRE(holds_after_change([&] { return blocker.blocks(); }));
         REQUIRE(event.disable() == succeeds(1));
-        const Descriptor userfault = hinderer.userfault();
-        hinderer.kill();
+        const Descriptor userfault = blocker.userfault();
+        blocker.kill();
         for (int round = 0; round < 100; round++)
             if (module::unload().ok())
                 FAIL("unloaded while a worker waits, in round " << round);
-        CHECK(Userfault::is_waited_for(userfault));
+        CHECK(Userfault::has_waiter(userfault));
     }
     CHECK(eventually([] { return module::unload().ok(); }));
     CHECK(module::load() == succeeds());
 }
 
-TEST_CASE("The module stays as long as the kernel waits for a program without registrations") {
+TEST_CASE("The module cannot be unloaded while a worker waits for a program that unregistered") {
     module::Loaded loaded;
     const Event event(unique_name("without"));
     {
-        Hinderer hinderer(event);
+        Blocker blocker(event);
         REQUIRE(event.enable() == succeeds(1));
-        REQUIRE(at_once([&] { return hinderer.hinders(); }));
-        REQUIRE(hinderer.unregisters_in_other_memory());
+        REQUIRE(holds_after_change([&] { return blocker.blocks(); }));
+        REQUIRE(blocker.remap_and_unregister());
         REQUIRE(event.disable() == succeeds(1));
-        CHECK(event.goes());
+        CHECK(event.wait_removed());
         for (int round = 0; round < 100; round++)
             if (module::unload().ok())
                 FAIL("unloaded while a worker waits, in round " << round);
-        CHECK(hinderer.hinders());
+        CHECK(blocker.blocks());
     }
     CHECK(eventually([] { return module::unload().ok(); }));
     CHECK(module::load() == succeeds());
@@ -328,20 +326,20 @@ TEST_CASE("The module stays as long as the kernel waits for a program without re
 
 namespace {
 
-/// A child with two words in this order: whoever would write the first one waits, and the second
-/// one it shares with the test. A second event tells when the kernel has nothing of it any more.
+/// A child with bits in two pages, updated in this order: writing the first one waits, and the
+/// second page is shared with the test. The event `last` exists as long as the registrations do.
 class Sharer {
 public:
     Sharer(const Event& event, const Event& last)
         : child_([&](Channel& channel) { return serve(channel, event, last); }),
           userfault_(child_.channel().receive_descriptor()) {}
 
-    bool hinders() const { return Userfault::is_waited_for(userfault_); }
+    bool blocks() const { return Userfault::has_waiter(userfault_); }
     void answer() { userfault_.close(); }
     Word& shared() { return *second().at<Word>(); }
 
     void kill() { child_.kill(); }
-    /// Has it begin another program, which stays. Returns whether it has.
+    /// Makes it execute a program that keeps running. Returns whether it did.
     bool execute() {
         child_.channel().send('e');
         const std::string name = "/proc/" + std::to_string(child_.pid()) + "/comm";
@@ -354,9 +352,9 @@ private:
 
     int serve(Channel& channel, const Event& event, const Event& last) {
         DataFile file;
-        file.index_of(first().at(), 0, event.name());
-        file.index_of(second().at(), 0, event.name());
-        file.index_of(second().at(), 1, last.name());
+        file.must_register(first().at(), 0, event.name());
+        file.must_register(second().at(), 0, event.name());
+        file.must_register(second().at(), 1, last.name());
         file.close();
         const Userfault fault(first());
         channel.send_descriptor(fault.descriptor());
@@ -366,7 +364,7 @@ private:
         return errno;
     }
 
-    /// Makes a page the same for the test and its child.
+    /// Replaces a page by memory that the test and its child share.
     struct Shared {
         explicit Shared(const Mapping& page) {
             if (mmap(page.at(), page.size(), PROT_READ | PROT_WRITE,
@@ -383,36 +381,35 @@ private:
 
 } // namespace
 
-TEST_CASE(
-    "What a program has shared stays as others leave it, once it has ended or begun another") {
+TEST_CASE("After exit or exec, the kernel writes no bit in memory that the program had shared") {
     const Event event(unique_name("shared")), last(unique_name("last"));
     Sharer program(event, last);
     const bool execs = GENERATE(false, true), disables = GENERATE(false, true);
     CAPTURE(execs, disables);
     REQUIRE(event.enable() == succeeds(1));
-    REQUIRE(eventually([&] { return program.hinders(); }));
+    REQUIRE(eventually([&] { return program.blocks(); }));
     CHECK(program.shared() == 1);
     if (execs)
         REQUIRE(program.execute());
     else
         program.kill();
 
-    // Neither who changes the state nor who has waited all the while writes to it.
-    const std::uint32_t ours = disables ? 1 : 0;
-    program.shared() = ours;
+    // Neither the change of state nor the waiting worker writes the bit.
+    const std::uint32_t expected = disables ? 1 : 0;
+    program.shared() = expected;
     if (disables)
         REQUIRE(event.disable() == succeeds(1));
-    CHECK(program.shared() == ours);
-    CHECK(program.hinders());
+    CHECK(program.shared() == expected);
+    CHECK(program.blocks());
     program.answer();
-    CHECK(last.goes());
-    CHECK(program.shared() == ours);
+    CHECK(last.wait_removed());
+    CHECK(program.shared() == expected);
     if (!disables)
         REQUIRE(event.disable() == succeeds(1));
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("REG and UNREG of a page that nobody brings can be killed") {
+TEST_CASE("A program can be killed while REG or UNREG waits in a page fault") {
     const Event event(unique_name("in_ioctl"));
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     const bool registers = GENERATE(false, true);
@@ -422,7 +419,7 @@ TEST_CASE("REG and UNREG of a page that nobody brings can be killed") {
         Mapping memory(1);
         DataFile file;
         if (!registers)
-            file.index_of(memory.at(), 0, event.name());
+            file.must_register(memory.at(), 0, event.name());
         Userfault fault(memory);
         channel.send_descriptor(fault.descriptor());
         stage = 1;
@@ -433,16 +430,16 @@ TEST_CASE("REG and UNREG of a page that nobody brings can be killed") {
         stage = 2;
         return 0;
     });
-    // Kept open, so that nothing but the signal ends the waiting.
+    // Kept open, so that only the signal ends the wait.
     const Descriptor fault = child.channel().receive_descriptor();
-    REQUIRE(eventually([&] { return Userfault::is_waited_for(fault); }));
+    REQUIRE(eventually([&] { return Userfault::has_waiter(fault); }));
     CHECK(event.exists());
     child.kill();
     CHECK(stage == 1);
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("Registering and unregistering in a loop does not hinder whoever enables the event") {
+TEST_CASE("Bits follow an event at once while other programs register and unregister it") {
     constexpr unsigned count = 2;
     const Event event(unique_name("loop")), other(unique_name("enabled"));
     Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
@@ -455,8 +452,8 @@ TEST_CASE("Registering and unregistering in a loop does not hinder whoever enabl
     DataFile file;
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
     REQUIRE(file.register_event(&word, 1, other.name()) == succeeds());
-    // The first event that is enabled and the last one make tracing patch the kernel's code, which
-    // takes an emulator with busy processors very long.
+    // Enabling the first event and disabling the last one patch kernel code, which is very slow in
+    // an emulator with busy CPUs. So one event stays enabled.
     const Enabled enabled{other};
     std::vector<std::unique_ptr<Child>> children;
     for (unsigned i = 0; i < count; i++)
@@ -472,9 +469,9 @@ TEST_CASE("Registering and unregistering in a loop does not hinder whoever enabl
             return 0;
         }));
     REQUIRE(eventually([&] { return counts.rounds > count; }));
-    own_page(word);
+    unshare_page(word);
     unsigned wrong = 0;
-    for (unsigned round = 0; round < fewer(200); round++) {
+    for (unsigned round = 0; round < fewer_if_debug(200); round++) {
         REQUIRE(event.enable() == succeeds(1));
         wrong += word != 3;
         REQUIRE(event.disable() == succeeds(1));
@@ -485,17 +482,17 @@ TEST_CASE("Registering and unregistering in a loop does not hinder whoever enabl
         CHECK(child->wait() == 0);
     CHECK(wrong == 0);
     CHECK(counts.refused == 0);
-    // Registrations met both states.
+    // REG saw the event enabled and disabled.
     CHECK(counts.set > 0);
     CHECK(counts.cleared > 0);
 }
 
-TEST_CASE("A program is waited for, however long others have been waited for by then") {
+TEST_CASE("A change waits the full time for a program although another change waits already") {
     const Event event(unique_name("first")), other(unique_name("second"));
-    Hinderer first(event), second(other);
+    Blocker first(event), second(other);
     std::jthread change([&] { expect(event.enable(), "enable"); });
-    REQUIRE(eventually([&] { return first.hinders(); }));
-    // Half of the time after which the first one is given up.
+    REQUIRE(eventually([&] { return first.blocks(); }));
+    // Half of the time that a change waits for a program.
     std::this_thread::sleep_for(100ms);
     const auto start = Clock::now();
     REQUIRE(other.enable() == succeeds(1));

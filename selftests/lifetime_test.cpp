@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// How long an event and a registration last: what holds them, and that nothing else does.
+// The lifetime of events and registrations: what keeps an event in use, and when it is removed.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "mapping.hpp"
-#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -25,22 +25,22 @@ using namespace selftest;
 
 namespace {
 
-/// Whether an event is there and stays: nothing takes it away while other events, made later, go.
+/// Whether an event still exists after an event that was created later has been removed.
 bool stays(const Event& event) {
     const Event later(unique_name("later"));
     {
         Word word{0};
         DataFile file;
-        file.index_of(&word, 0, later.name());
+        file.must_register(&word, 0, later.name());
     }
-    return later.goes() && event.exists() && !status_line(event.name()).empty();
+    return later.wait_removed() && event.exists() && !status_line(event.name()).empty();
 }
 
-/// Becomes a shell that lives until the channel's other end is gone, or returns the errno.
+/// Executes a shell that runs until the other end of the channel is closed, or returns the errno.
 int execute_shell(Channel& channel) {
     if (dup2(channel.descriptor(), STDIN_FILENO) < 0)
         return errno;
-    // The channel passes packets, which cat reads until there is no more to come.
+    // The channel is a packet socket, which cat reads until the other end is closed.
     execl("/bin/sh", "sh", "-c", "exec cat >/dev/null", nullptr);
     return errno;
 }
@@ -64,31 +64,31 @@ int run_and_wait(const char* program) {
 
 } // namespace
 
-TEST_CASE("An event goes with its last reference") {
+TEST_CASE("An event is removed with its last user", "[race][slow]") {
     Word word{0};
     DataFile file, other;
     const Event event(unique_name("last"));
-    file.index_of(&word, 0, event.name() + " u32 a");
+    file.must_register(&word, 0, event.name() + " u32 a");
 
-    SECTION("which is a file") {
+    SECTION("an open file") {
         REQUIRE(file.unregister(&word, 0) == succeeds());
         CHECK(stays(event));
         file.close();
     }
-    SECTION("which is another file") {
-        other.index_of(&word, 1, event.name() + " u32 a");
+    SECTION("the second of two open files") {
+        other.must_register(&word, 1, event.name() + " u32 a");
         REQUIRE(file.unregister(&word, 0) == succeeds());
         REQUIRE(file.unregister(&word, 1) == succeeds());
         file.close();
         CHECK(stays(event));
         other.close();
     }
-    SECTION("which is a registration") {
+    SECTION("a registration") {
         file.close();
         CHECK(stays(event));
         REQUIRE(other.unregister(&word, 0) == succeeds());
     }
-    SECTION("which is another registration") {
+    SECTION("the second of two registrations") {
         REQUIRE(other.register_event(&word, 1, event.name() + " u32 a") == succeeds());
         file.close();
         other.close();
@@ -97,31 +97,31 @@ TEST_CASE("An event goes with its last reference") {
         CHECK(stays(event));
         REQUIRE(third.unregister(&word, 1) == succeeds());
     }
-    SECTION("which is the top-level instance") {
+    SECTION("the top-level instance") {
         REQUIRE(event.enable() == succeeds(1));
         REQUIRE(file.unregister(&word, 0) == succeeds());
         file.close();
         CHECK(stays(event));
         CHECK(event.disable() == succeeds(1));
     }
-    SECTION("which is an instance, also one that is removed") {
+    SECTION("an instance that is removed") {
         Instance instance;
         REQUIRE(instance.enable(event) == succeeds());
         REQUIRE(file.unregister(&word, 0) == succeeds());
         file.close();
         CHECK(stays(event));
     }
-    SECTION("which is a trigger") {
+    SECTION("a trigger") {
         REQUIRE(write_text(event.path("trigger"), "traceon") == succeeds(7));
         REQUIRE(file.unregister(&word, 0) == succeeds());
         file.close();
         CHECK(stays(event));
         REQUIRE(write_text(event.path("trigger"), "!traceon") == succeeds(8));
     }
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("What a name was is forgotten with its event") {
+TEST_CASE("After an event is removed, its name can be registered with other fields") {
     Word word{0};
     const Event event(unique_name("again"));
     for (const char* fields : {" u32 a", " char[8] b", "", " u32 a; u64 b"}) {
@@ -130,25 +130,24 @@ TEST_CASE("What a name was is forgotten with its event") {
         CHECK(file.register_event(&word, 0, event.name() + fields) == succeeds());
         CHECK(file.unregister(&word, 0) == succeeds());
         file.close();
-        CHECK(event.goes());
+        CHECK(event.wait_removed());
     }
 }
 
-TEST_CASE("The files of an event that were open when it went are files of nothing") {
-    // On kernels before 6.6 some of them lead to what is freed.
+TEST_CASE("Open tracefs files of a removed event fail with ENODEV or have no effect") {
+    // On kernels before 6.6, some of these files refer to freed memory.
     const Instance instance;
     const bool in_instance = GENERATE(false, true);
     CAPTURE(in_instance);
     const Event event(unique_name("open_files"));
     const auto path = [&](const char* file) {
-        return in_instance ? instance.path("events/user_events/" + event.name() + "/" + file)
-                           : event.path(file);
+        return in_instance ? instance.path(event, file) : event.path(file);
     };
     struct Use {
         const char* file;
-        /// What is written; nothing is read.
+        /// The text to write, or null to read.
         const char* text;
-        /// On those kernels it is no error, and comes to nothing.
+        /// On those kernels, the call can succeed without any effect.
         bool may_pass;
     };
     const Use use = GENERATE(Use{"format", nullptr, false}, Use{"trigger", nullptr, false},
@@ -161,15 +160,15 @@ TEST_CASE("The files of an event that were open when it went are files of nothin
     {
         Word word{0};
         DataFile data;
-        data.index_of(&word, 0, event.name() + " u32 a");
+        data.must_register(&word, 0, event.name() + " u32 a");
         file = Descriptor::open(path(use.file), use.text ? O_WRONLY : O_RDONLY);
     }
-    REQUIRE(event.goes());
-    // What it was made of is somebody else's by now.
+    REQUIRE(event.wait_removed());
+    // Make the kernel reuse the memory of the removed event.
     std::array<Word, 50> words{};
-    DataFile others;
+    DataFile other_events;
     for (Word& word : words)
-        others.index_of(&word, 0, unique_name("other") + " u64 b");
+        other_events.must_register(&word, 0, unique_name("other") + " u64 b");
     char text[256] = "";
     const Outcome outcome =
         Outcome::of(use.text ? write(file.number(), use.text, std::strlen(use.text))
@@ -179,7 +178,7 @@ TEST_CASE("The files of an event that were open when it went are files of nothin
     CHECK(status_count("Busy: ") == 0);
 }
 
-TEST_CASE("A probe that stands in our system under an event's name keeps its files") {
+TEST_CASE("REG of a name used by a kprobe in the system user_events keeps the kprobe's files") {
     const Event probe(unique_name("probe"));
     const std::string probes = tracing_file("kprobe_events");
     const std::string line = ":" + probe.system() + "/" + probe.name();
@@ -189,7 +188,7 @@ TEST_CASE("A probe that stands in our system under an event's name keeps its fil
         CAPTURE(fields);
         Word word{0};
         DataFile file;
-        // Whatever it answers: before 6.6 there is no directory for the event.
+        // The result depends on the kernel: before 6.6, the event gets no directory.
         file.register_event(&word, 0, probe.name() + fields);
     }
     CHECK(eventually([&] { return status_line(probe.name()).empty(); }));
@@ -200,13 +199,13 @@ TEST_CASE("A probe that stands in our system under an event's name keeps its fil
     CHECK(write_text(probes, "-" + line, O_APPEND).ok());
 }
 
-TEST_CASE("An event that persists stays") {
+TEST_CASE("A persistent event remains without users") {
     Word word{0};
     const Event event(unique_name("persists"));
     {
         DataFile file;
         const std::uint32_t index =
-            file.index_of(&word, 0, event.name() + " u32 a", 4, USER_EVENT_REG_PERSIST);
+            file.must_register(&word, 0, event.name() + " u32 a", 4, USER_EVENT_REG_PERSIST);
         Enabled enabled{event};
         CHECK(file.record(index, Payload().add(1u)) == succeeds(8));
     }
@@ -218,32 +217,32 @@ TEST_CASE("An event that persists stays") {
     file.close();
     CHECK(stays(event));
     CHECK(eventually([&] { return DataFile().delete_event(event.name()).ok(); }));
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("A file keeps an index and its event after UNREG") {
+TEST_CASE("An open file keeps an index and its event after UNREG") {
     Word word{0};
     Instance instance;
     DataFile file;
     const Event event(unique_name("keeps"));
-    const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+    const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
     REQUIRE(file.unregister(&word, 0) == succeeds());
     CHECK(file.record(index, Payload().add(1u)) == fails(EBADF));
     REQUIRE(instance.enable(event) == succeeds());
     CHECK(file.record(index, Payload().add(2u)) == succeeds(8));
     CHECK(word == 0);
-    CHECK(file.index_of(&word, 0, event.name() + " u32 a") == index);
+    CHECK(file.must_register(&word, 0, event.name() + " u32 a") == index);
     CHECK(word == 1);
     const auto records = instance.records();
     REQUIRE(records.size() == 1);
     CHECK(records[0].number("a") == 2);
 }
 
-TEST_CASE("A file is open until its last descriptor is closed") {
+TEST_CASE("A file keeps its event until its last descriptor is closed") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("descriptors"));
-    const std::uint32_t index = file.index_of(&word, 0, event.name());
+    const std::uint32_t index = file.must_register(&word, 0, event.name());
     REQUIRE(file.unregister(&word, 0) == succeeds());
     DataFile copy{Descriptor(fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0))};
     file.close();
@@ -253,16 +252,16 @@ TEST_CASE("A file is open until its last descriptor is closed") {
         CHECK(copy.record(index) == succeeds(4));
     }
     copy.close();
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("A file that was passed on keeps its indexes and events") {
+TEST_CASE("A file passed to another process keeps its indexes and events") {
     Instance instance;
     const Event event(unique_name("passed"));
     Word word{0};
     auto sender = std::make_unique<Child>([&](Channel& channel) {
         DataFile file;
-        const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+        const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
         channel.send(index);
         channel.send_descriptor(file.descriptor());
         channel.receive<char>();
@@ -273,14 +272,14 @@ TEST_CASE("A file that was passed on keeps its indexes and events") {
     REQUIRE(instance.enable(event) == succeeds());
 
     CHECK(file.record(index, Payload().add(1u)) == succeeds(8));
-    // The registration stays with the memory that it was made for.
+    // The registration belongs to the address space of the sender.
     CHECK(file.unregister(&word, 0) == fails(ENOENT));
     CHECK(word == 0);
     sender->channel().send('e');
     REQUIRE(sender->wait() == 0);
     CHECK(stays(event));
     CHECK(file.record(index, Payload().add(2u)) == succeeds(8));
-    CHECK(file.index_of(&word, 0, event.name() + " u32 a") == index);
+    CHECK(file.must_register(&word, 0, event.name() + " u32 a") == index);
     CHECK(word == 1);
 
     const auto records = instance.records();
@@ -290,7 +289,7 @@ TEST_CASE("A file that was passed on keeps its indexes and events") {
     CHECK(records[1].pid() == gettid());
 }
 
-TEST_CASE("A process that ends leaves nothing behind") {
+TEST_CASE("An event is removed when its only process exits or is killed") {
     const Event event(unique_name("ends"));
     Word word{0};
     const bool closes = GENERATE(false, true);
@@ -298,12 +297,12 @@ TEST_CASE("A process that ends leaves nothing behind") {
     CAPTURE(closes, killed);
     Child child([&](Channel& channel) -> int {
         DataFile file;
-        file.index_of(&word, 0, event.name());
+        file.must_register(&word, 0, event.name());
         if (closes)
             file.close();
         channel.send('r');
         channel.receive<char>();
-        // No destructors: what is left is the kernel's to clean up.
+        // Run no destructors: the kernel has to clean up.
         _exit(0);
     });
     REQUIRE(child.channel().receive<char>() == 'r');
@@ -314,17 +313,17 @@ TEST_CASE("A process that ends leaves nothing behind") {
         child.channel().send('e');
         CHECK(child.wait() == 0);
     }
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("The name of an event is free as soon as its only process was waited for") {
+TEST_CASE("The name of an event is free as soon as its only process has been reaped") {
     Rounds rounds(2, 40, std::chrono::seconds(5));
     const std::string name = unique_name("free");
     const std::string directory = tracing_file("instances/" + name);
     const bool with_instances = GENERATE(false, true);
     CAPTURE(with_instances);
     std::atomic<unsigned> instances{0};
-    std::jthread making([&](const std::stop_token& stop) {
+    std::jthread creating_instances([&](const std::stop_token& stop) {
         while (with_instances && !stop.stop_requested())
             instances += mkdir(directory.c_str(), 0755) == 0 && rmdir(directory.c_str()) == 0;
     });
@@ -336,11 +335,11 @@ TEST_CASE("The name of an event is free as soon as its only process was waited f
             DataFile file;
             channel.send(file.register_event(&word, 0, name + " u32 a").error());
             channel.receive<char>();
-            // No destructors: what is left is the kernel's to clean up.
+            // Run no destructors: the kernel has to clean up.
             _exit(0);
         });
         refused_to_child += child.channel().receive<int>() != 0;
-        if (rounds.begun() % 2 == 0)
+        if (rounds.started() % 2 == 0)
             child.channel().send('e');
         else
             kill(child.pid(), SIGKILL);
@@ -353,18 +352,18 @@ TEST_CASE("The name of an event is free as soon as its only process was waited f
     CHECK(refused == 0);
     if (with_instances)
         CHECK(eventually([&] { return instances > 0; }));
-    making.request_stop();
-    making.join();
-    CHECK(Event(name).goes());
+    creating_instances.request_stop();
+    creating_instances.join();
+    CHECK(Event(name).wait_removed());
 }
 
-TEST_CASE("A process that ends leaves an event to those who record it") {
+TEST_CASE("A recorder keeps the event and its records after the only process has exited") {
     Instance instance;
     const Event event(unique_name("recorded"));
     Word word{0};
     REQUIRE(in_child([&] {
                 DataFile file;
-                const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+                const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
                 expect(instance.enable(event), "enable");
                 return file.record(index, Payload().add(77u)).error();
             }) == 0);
@@ -373,19 +372,18 @@ TEST_CASE("A process that ends leaves an event to those who record it") {
     REQUIRE(records.size() == 1);
     CHECK(records[0].number("a") == 77);
     CHECK(instance.disable(event) == succeeds());
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("exec drops the registrations") {
+TEST_CASE("exec removes the registrations and thereby the event") {
     const Event event(unique_name("exec"));
     Word word{0};
-    // Either way the registration is all that would hold the event: the file goes at exec, or did
-    // so before.
+    // The file is closed before or during exec. Only the registration could keep the event.
     const bool closes = GENERATE(false, true);
     CAPTURE(closes);
     Child child([&](Channel& channel) {
         DataFile file;
-        file.index_of(&word, 0, event.name());
+        file.must_register(&word, 0, event.name());
         if (closes)
             file.close();
         channel.send('r');
@@ -395,11 +393,11 @@ TEST_CASE("exec drops the registrations") {
     REQUIRE(child.channel().receive<char>() == 'r');
     CHECK(stays(event));
     child.channel().send('e');
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
     CHECK(runs_cat(child));
 }
 
-TEST_CASE("exec of what cannot be executed changes nothing") {
+TEST_CASE("An exec that fails keeps the registrations") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("no_exec"));
@@ -410,21 +408,21 @@ TEST_CASE("exec of what cannot be executed changes nothing") {
     CHECK(file.unregister(&word, 0) == succeeds());
 }
 
-TEST_CASE("A child that ends or execs leaves its parent's registrations alone") {
+TEST_CASE("Exit or exec of a child does not affect its parent's registrations") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("parent"));
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    SECTION("forked") {
+    SECTION("the child exits") {
         CHECK(in_child([] { return 0; }) == 0);
     }
-    SECTION("forked, and closing the file") {
+    SECTION("the child closes the file and exits") {
         CHECK(in_child([&] {
                   file.close();
                   return 0;
               }) == 0);
     }
-    SECTION("spawned, with the memory shared until its exec") {
+    SECTION("the child of posix_spawn shares the memory until exec") {
         CHECK(run_and_wait("/bin/true") == 0);
     }
     {
@@ -435,18 +433,18 @@ TEST_CASE("A child that ends or execs leaves its parent's registrations alone") 
     CHECK(file.register_event(&word, 0, event.name()) == fails(EADDRINUSE));
     CHECK(file.unregister(&word, 0) == succeeds());
     file.close();
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }
 
-TEST_CASE("Many processes that come and go leave nothing behind") {
+TEST_CASE("Many short-lived processes leave no event behind") {
     const std::string topic = unique_name("many");
     Word words[2] = {};
     unsigned failures = 0;
-    for (unsigned i = 0; i < fewer(100); i++)
+    for (unsigned i = 0; i < fewer_if_debug(100); i++)
         failures += in_child([&]() -> int {
                         DataFile file;
-                        file.index_of(&words[0], 0, topic + "_shared");
-                        file.index_of(&words[1], 0, topic + "_own_" + std::to_string(i));
+                        file.must_register(&words[0], 0, topic + "_shared");
+                        file.must_register(&words[1], 0, topic + "_own_" + std::to_string(i));
                         _exit(0);
                     }) != 0;
     CHECK(failures == 0);

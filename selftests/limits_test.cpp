@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// How many events there may be at a time: as many as the limit says, which can be changed.
+// The limit of events, user_events_max: reaching it and changing it.
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "mapping.hpp"
-#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -16,7 +16,7 @@ using namespace selftest;
 
 namespace {
 
-/// The most events at a time, which is what it was again after the object.
+/// Access to the limit, which the destructor restores.
 class Limit {
 public:
     Limit() : before_(read()) {}
@@ -39,20 +39,19 @@ private:
     const unsigned long before_;
 };
 
-/// How many lines each event of a topic has, by the event's name.
+/// The number of lines per event name.
 using Listing = std::map<std::string, unsigned>;
 
-/// Those of a file where the name follows `before` and ends with the line or at a space.
-Listing listing(const std::string& file, const std::string& before, const std::string& topic) {
+/// Counts the lines of a file that start with `prefix` and `topic`, by the name after the prefix.
+Listing listing(const std::string& file, const std::string& prefix, const std::string& topic) {
     Listing listed;
     for (const std::string& line : lines_of(read_text(tracing_file(file))))
-        if (line.starts_with(before + topic))
-            listed[line.substr(before.size(), line.find(' ') - before.size())]++;
+        if (line.starts_with(prefix + topic))
+            listed[line.substr(prefix.size(), line.find(' ') - prefix.size())]++;
     return listed;
 }
 
-/// Events of a topic, with numbers. Those whose number is a multiple of four persist; they are
-/// deleted with the object, if that is still to be done.
+/// Numbered events of a topic. Every fourth one is persistent; the destructor deletes it.
 class Numbered {
 public:
     explicit Numbered(std::string topic) : topic_(std::move(topic)) {}
@@ -60,24 +59,24 @@ public:
         file_.reset();
         DataFile deleting;
         for (std::size_t number = 0; number < count_; number++)
-            if (persists(number))
+            if (is_persistent(number))
                 deleting.delete_event(name(number));
     }
 
-    static bool persists(std::size_t number) { return number % 4 == 0; }
+    static bool is_persistent(std::size_t number) { return number % 4 == 0; }
     std::string name(std::size_t number) const { return topic_ + "_" + std::to_string(number); }
     std::size_t count() const { return count_; }
 
-    /// Registers the next one.
+    /// Registers the next event.
     Outcome add() {
-        const unsigned flags = persists(count_) ? USER_EVENT_REG_PERSIST : 0;
+        const unsigned flags = is_persistent(count_) ? USER_EVENT_REG_PERSIST : 0;
         const Outcome outcome =
             file_->register_event(memory_.at(count_ / 32 * 4), count_ % 32, name(count_), 4, flags);
         count_ += outcome.ok();
         return outcome;
     }
 
-    /// Unregisters them all.
+    /// Unregisters all events and closes the file.
     void release() { file_.reset(); }
 
 private:
@@ -89,53 +88,53 @@ private:
 
 } // namespace
 
-TEST_CASE("32768 events can be registered, are listed, and go or can be deleted") {
-    const std::string topic = unique_name("most");
-    const unsigned long active = settled_count("Active: ");
+TEST_CASE("Up to the limit of 32768, events can be registered, listed, removed and deleted") {
+    const std::string topic = unique_name("maximum");
+    const unsigned long active = stable_status_count("Active: ");
     const Limit limit;
     REQUIRE(limit.before() == 32768);
-    const std::size_t most = fewer(32768);
-    REQUIRE(Limit::set(most) == succeeds());
+    const std::size_t maximum = fewer_if_debug(32768);
+    REQUIRE(Limit::set(maximum) == succeeds());
     Numbered events(topic);
     Outcome outcome = succeeds();
-    while (outcome.ok() && events.count() <= most)
+    while (outcome.ok() && events.count() <= maximum)
         outcome = events.add();
-    // As many as there may be beside those of others.
+    // Events that existed before the test count towards the limit.
     CHECK(outcome == fails(EMFILE));
-    CHECK(events.count() == most - active);
-    CHECK(status_count("Active: ") == most);
+    CHECK(events.count() == maximum - active);
+    CHECK(status_count("Active: ") == maximum);
 
-    Listing once, persisting;
+    Listing all, persistent;
     for (std::size_t number = 0; number < events.count(); number++) {
-        once[events.name(number)] = 1;
-        if (Numbered::persists(number))
-            persisting[events.name(number)] = 1;
+        all[events.name(number)] = 1;
+        if (Numbered::is_persistent(number))
+            persistent[events.name(number)] = 1;
     }
-    CHECK((listing("user_events_status", "", topic) == once));
-    CHECK((listing("dynamic_events", "u:", topic) == once));
+    CHECK((listing("user_events_status", "", topic) == all));
+    CHECK((listing("dynamic_events", "u:", topic) == all));
     {
-        const Event some(events.name(most / 2));
+        const Event some(events.name(maximum / 2));
         const Enabled enabled{some};
         CHECK(status_line(some.name()) == some.name() + " # Used by ftrace");
         CHECK(status_count("Busy: ") == 1);
     }
 
     events.release();
-    CHECK(eventually([&] { return status_count("Active: ") == active + persisting.size(); }));
-    CHECK((listing("user_events_status", "", topic) == persisting));
-    CHECK((listing("dynamic_events", "u:", topic) == persisting));
+    CHECK(eventually([&] { return status_count("Active: ") == active + persistent.size(); }));
+    CHECK((listing("user_events_status", "", topic) == persistent));
+    CHECK((listing("dynamic_events", "u:", topic) == persistent));
 
     DataFile deleting;
     std::size_t deleted = 0;
-    for (const auto& [name, lines] : persisting)
+    for (const auto& [name, lines] : persistent)
         deleted += deleting.delete_event(name).ok();
-    CHECK(deleted == persisting.size());
+    CHECK(deleted == persistent.size());
     CHECK(listing("user_events_status", "", topic).empty());
     CHECK(listing("dynamic_events", "u:", topic).empty());
     CHECK(status_count("Active: ") == active);
 }
 
-TEST_CASE("The limit can be changed at any time") {
+TEST_CASE("The limit can be lowered below the number of events and raised again") {
     Word word{0};
     DataFile file, other;
     const Limit limit;
@@ -156,11 +155,11 @@ TEST_CASE("The limit can be changed at any time") {
     CHECK(status_line(name + "_dynamic").empty());
     CHECK(file.unregister(&word, 3) == fails(ENOENT));
 
-    // Those that are there are no more for being registered once more, and work.
+    // Existing events can still be registered and recorded.
     CHECK(other.register_event(&word, 3, name + "_a u32 a") == succeeds());
     CHECK(other.register_event(&word, 4, name + "_c u32 a", 4, USER_EVENT_REG_MULTI_FORMAT) ==
           succeeds());
-    const std::uint32_t index = other.index_of(&word, 5, name + "_b");
+    const std::uint32_t index = other.must_register(&word, 5, name + "_b");
     {
         const Enabled enabled{Event(name + "_b")};
         CHECK(word == (1u << 1 | 1u << 5));
@@ -173,11 +172,11 @@ TEST_CASE("The limit can be changed at any time") {
     CHECK(file.register_event(&word, 7, name + "_c", 4, USER_EVENT_REG_MULTI_FORMAT) == succeeds());
 }
 
-TEST_CASE("An event that goes makes room for another one") {
+TEST_CASE("When the limit is reached, each removed event allows a new one") {
     Word word{0};
     const Limit limit;
-    const std::string name = unique_name("room");
-    REQUIRE(Limit::set(settled_count("Active: ") + 1) == succeeds());
+    const std::string name = unique_name("next");
+    REQUIRE(Limit::set(stable_status_count("Active: ") + 1) == succeeds());
     for (int round = 0; round < 5; round++) {
         CAPTURE(round);
         const Event event(name + "_" + std::to_string(round));
@@ -186,6 +185,6 @@ TEST_CASE("An event that goes makes room for another one") {
         CHECK(file.register_event(&word, 1, name) == fails(EMFILE));
         CHECK(file.unregister(&word, 0) == succeeds());
         file.close();
-        CHECK(event.goes());
+        CHECK(event.wait_removed());
     }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The enable bits in memory of every kind, and whatever a program does to it: right as soon as it
-// can be written, never written when it is not the registrant's any more, nothing beside them.
+// Enable bits in memory of every kind: a bit follows the state of its event as soon as the memory
+// can be written, the kernel does not write to memory moved from the registered address, and no
+// other bit changes.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "loop_device.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
 #include "setting.hpp"
-#include "slow_kernel.hpp"
 #include "swap.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -37,7 +38,7 @@ void must_advise(const Mapping& memory, int advice) {
     expect(advise(memory, advice), "madvise " + std::to_string(advice));
 }
 
-/// A file of memory.
+/// A memfd.
 class MemoryFile {
 public:
     explicit MemoryFile(std::size_t pages, unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING)
@@ -68,14 +69,14 @@ private:
     Descriptor file_;
 };
 
-/// Part of a mapping that is a huge page's size, and on a boundary of that.
-std::byte* huge_part(const Mapping& memory) {
+/// The first address in a mapping at which a huge page can start.
+std::byte* huge_page_start(const Mapping& memory) {
     const auto start = reinterpret_cast<std::uintptr_t>(memory.at());
     return memory.at((huge_size - start % huge_size) % huge_size);
 }
 
-/// The figure, in kilobytes, of /proc/self/smaps for the area that an address is in. Areas that
-/// adjoin may be one.
+/// A value of /proc/self/smaps, in kilobytes, for the mapping that contains an address. The kernel
+/// may merge adjacent mappings.
 unsigned long smaps(const void* address, const std::string& label) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
     bool inside = false;
@@ -89,7 +90,7 @@ unsigned long smaps(const void* address, const std::string& label) {
     throw std::runtime_error("smaps has no " + label);
 }
 
-/// What the kernel tells of the page of an address.
+/// The entry of /proc/self/pagemap for the page of an address.
 std::uint64_t page_entry(const void* address) {
     const Descriptor file = Descriptor::open("/proc/self/pagemap", O_RDONLY);
     std::uint64_t entry = 0;
@@ -100,22 +101,20 @@ std::uint64_t page_entry(const void* address) {
     return entry;
 }
 
-/// Whether the page of an address is there.
 bool is_present(const void* address) {
     return page_entry(address) >> 63 & 1;
 }
 
-/// Whether it is in swap space.
 bool is_swapped(const void* address) {
     return page_entry(address) >> 62 & 1;
 }
 
-/// Has the kernel make room in one piece for pages that are larger than others.
+/// Makes free memory contiguous, so that huge pages can be allocated.
 void compact_memory() {
     expect(write_text("/proc/sys/vm/compact_memory", "1"), "compact_memory");
 }
 
-/// Pages of hugetlbfs, as many as are asked for, as long as the object lives.
+/// Reserves pages for hugetlbfs as long as the object lives.
 class HugePages {
 public:
     explicit HugePages(unsigned number) {
@@ -132,44 +131,43 @@ private:
     Setting number_{path};
 };
 
-/// Has the kernel put aside what is used least, which it may refuse to. It looks at no page that
-/// another CPU has taken up and not entered in its lists; to compact memory, all CPUs do that
-/// first.
+/// Asks the kernel to reclaim the memory, which may fail. Reclaim skips pages that are still in a
+/// CPU's batch of pages to add to the LRU lists; compaction drains these batches first.
 void page_out(const Mapping& memory) {
     compact_memory();
     must_advise(memory, MADV_PAGEOUT);
 }
 
-/// Three words at the end of a page. One bit of that in the middle is registered; all else is the
-/// program's.
+/// Three words at the end of a page. One bit of the middle word is registered; the other bits
+/// belong to the program.
 class Guarded {
 public:
     static constexpr unsigned bit = 3;
 
     Guarded(std::byte* page, const Event& event)
         : words_(reinterpret_cast<Word*>(page + page_size - 3 * sizeof(Word))), event_(event) {
-        file_.index_of(&words_[1], bit, event.name());
+        file_.must_register(&words_[1], bit, event.name());
     }
     Guarded(const Guarded&) = delete;
     Guarded& operator=(const Guarded&) = delete;
-    /// An event that is enabled would outlive a test that fails, and keep the module from
-    /// unloading.
+    /// After a failed test, an enabled event would stay and keep the module from unloading.
     ~Guarded() { event_.disable(); }
 
-    /// Gives the words beside the bit values that anybody's writing would change.
+    /// Fills the program's bits with a pattern. neighbours_are_kept() checks it.
     void fill() {
         for (unsigned i = 0; i < 3; i++)
             words_[i] = pattern_of(i) | (i == 1 ? words_[i] & 1u << bit : 0);
         filled_ = true;
     }
-    /// The memory has been given back, and is zero now.
-    void forget() { filled_ = false; }
+    /// Expects zeros in the program's bits from now on: the memory has lost its contents.
+    void expect_zeros() { filled_ = false; }
 
     const Word& word() const { return words_[1]; }
     bool is_set() const { return words_[1] & 1u << bit; }
-    /// Whether it is as soon as a change of state returns that has to bring in the page.
+    /// Whether the bit has this value right after a state change that may have to fault the page
+    /// in.
     bool follows(bool set) const {
-        return at_once([=, this] { return is_set() == set; });
+        return holds_after_change([=, this] { return is_set() == set; });
     }
     bool neighbours_are_kept() const {
         for (unsigned i = 0; i < 3; i++)
@@ -190,18 +188,18 @@ private:
     bool filled_ = false;
 };
 
-/// Whether a bit whose memory was not there at a change of state is clear, now that it is. One that
-/// is late may be set.
+/// Whether a bit is clear that could not be written at the last state change. A late update may
+/// have set it since its memory was mapped again.
 bool stays_clear(const Guarded& word) {
     return !word.is_set() || bits_may_be_late();
 }
 
-/// What is done to the memory before each change of state.
+/// What the test does to the memory before each state change.
 struct Treatment {
     const char* name;
     std::function<void(const Mapping&)> treat;
     /// Whether the memory reads as zero afterwards.
-    bool drops = false;
+    bool zeroes = false;
 };
 
 std::vector<Treatment> treatments() {
@@ -211,8 +209,8 @@ std::vector<Treatment> treatments() {
     };
     return {
         {"nothing", [](const Mapping&) {}},
-        {"given back", advice(MADV_DONTNEED), true},
-        {"given back, and read",
+        {"MADV_DONTNEED", advice(MADV_DONTNEED), true},
+        {"MADV_DONTNEED, then read",
          [](const Mapping& memory) {
              must_advise(memory, MADV_DONTNEED);
              (void)memory.at<Word>(memory.size() - sizeof(Word))->load();
@@ -227,21 +225,21 @@ std::vector<Treatment> treatments() {
              });
              holder->channel().receive<char>();
          }},
-        {"that was shared with a child", [](const Mapping&) { holder.reset(); }},
+        {"shared with a child that has exited", [](const Mapping&) { holder.reset(); }},
         {"read-only and writable again",
          [](const Mapping& memory) {
              if (mprotect(memory.at(), memory.size(), PROT_READ) != 0 ||
                  mprotect(memory.at(), memory.size(), PROT_READ | PROT_WRITE) != 0)
                  throw_errno("mprotect");
          }},
-        {"not accessible and writable again",
+        {"inaccessible and writable again",
          [](const Mapping& memory) {
              if (mprotect(memory.at(), memory.size(), PROT_NONE) != 0 ||
                  mprotect(memory.at(), memory.size(), PROT_READ | PROT_WRITE) != 0)
                  throw_errno("mprotect");
          }},
-        {"cold", advice(MADV_COLD)},
-        {"locked",
+        {"MADV_COLD", advice(MADV_COLD)},
+        {"locked and unlocked",
          [](const Mapping& memory) {
              if (mlock(memory.at(), memory.size()) != 0 || munlock(memory.at(), memory.size()) != 0)
                  throw_errno("mlock");
@@ -249,22 +247,22 @@ std::vector<Treatment> treatments() {
     };
 }
 
-/// Enables and disables an event, with memory treated before each, and looks at its bit.
-void check_that_it_follows(const Event& event, const Mapping& memory, Guarded& word,
-                           const Treatment& treatment) {
+/// Enables and disables an event after treating the memory, and checks its bit.
+void check_bit_follows(const Event& event, const Mapping& memory, Guarded& word,
+                       const Treatment& treatment) {
     CAPTURE(treatment.name);
     for (int round = 0; round < 2; round++) {
         word.fill();
         treatment.treat(memory);
-        if (treatment.drops)
-            word.forget();
+        if (treatment.zeroes)
+            word.expect_zeros();
         REQUIRE(event.enable() == succeeds(1));
         CHECK(word.follows(true));
         CHECK(word.neighbours_are_kept());
         word.fill();
         treatment.treat(memory);
-        if (treatment.drops)
-            word.forget();
+        if (treatment.zeroes)
+            word.expect_zeros();
         REQUIRE(event.disable() == succeeds(1));
         CHECK(word.follows(false));
         CHECK(word.neighbours_are_kept());
@@ -273,16 +271,17 @@ void check_that_it_follows(const Event& event, const Mapping& memory, Guarded& w
 
 } // namespace
 
-TEST_CASE("The bit is right at once in private memory, whatever is done to it") {
+TEST_CASE("A bit in private memory follows the event after madvise, fork, mprotect and mlock",
+          "[waits]") {
     const Event event(unique_name("private"));
     Mapping memory(1);
     Guarded word(memory.at(), event);
     for (const Treatment& treatment : treatments())
-        check_that_it_follows(event, memory, word, treatment);
+        check_bit_follows(event, memory, word, treatment);
     CHECK(word.unregister() == succeeds());
 }
 
-TEST_CASE("The bit is right at once in shared memory, whatever is done to it") {
+TEST_CASE("A bit in shared memory follows the event after madvise, fork, mprotect and mlock") {
     const Event event(unique_name("shared"));
     const MemoryFile file(1);
     const bool of_a_file = GENERATE(false, true);
@@ -291,17 +290,17 @@ TEST_CASE("The bit is right at once in shared memory, whatever is done to it") {
                    of_a_file ? file.descriptor() : -1);
     Guarded word(memory.at(), event);
     for (Treatment treatment : treatments()) {
-        // What is given back is still in the file.
-        treatment.drops = false;
-        check_that_it_follows(event, memory, word, treatment);
+        // MADV_DONTNEED does not change the contents of shared memory.
+        treatment.zeroes = false;
+        check_bit_follows(event, memory, word, treatment);
     }
-    check_that_it_follows(event, memory, word,
-                          {"a hole in the file",
-                           [](const Mapping& shared) { must_advise(shared, MADV_REMOVE); }, true});
+    check_bit_follows(
+        event, memory, word,
+        {"MADV_REMOVE", [](const Mapping& shared) { must_advise(shared, MADV_REMOVE); }, true});
     CHECK(word.unregister() == succeeds());
 }
 
-TEST_CASE("The bit is right at once in what is written back to a device, and comes to be there") {
+TEST_CASE("A bit in a mapped block device follows the event, and writeback stores it") {
     const Event event(unique_name("written_back"));
     const Descriptor stored(memfd_create("stored", MFD_CLOEXEC));
     REQUIRE(ftruncate(stored.number(), static_cast<off_t>(page_size)) == 0);
@@ -313,36 +312,36 @@ TEST_CASE("The bit is right at once in what is written back to a device, and com
             throw_errno("msync");
     };
     for (Treatment treatment : treatments()) {
-        treatment.drops = false;
-        check_that_it_follows(event, memory, word, treatment);
+        treatment.zeroes = false;
+        check_bit_follows(event, memory, word, treatment);
     }
-    check_that_it_follows(event, memory, word, {"written back", write_back});
+    check_bit_follows(event, memory, word, {"written back", write_back});
 
-    // Each change makes the page one that is to be written back once more.
-    const Mapping there(1, PROT_READ, MAP_SHARED, stored.number());
-    const auto is_there = [&] { return memcmp(there.at(), memory.at(), page_size) == 0; };
+    // Each update of the bit makes the page dirty again.
+    const Mapping on_device(1, PROT_READ, MAP_SHARED, stored.number());
+    const auto is_stored = [&] { return memcmp(on_device.at(), memory.at(), page_size) == 0; };
     for (int round = 0; round < 3; round++) {
         write_back(memory);
-        REQUIRE(is_there());
+        REQUIRE(is_stored());
         REQUIRE(event.enable() == succeeds(1));
         CHECK(word.follows(true));
-        CHECK_FALSE(is_there());
+        CHECK_FALSE(is_stored());
         write_back(memory);
-        CHECK(is_there());
+        CHECK(is_stored());
         REQUIRE(event.disable() == succeeds(1));
         CHECK(word.follows(false));
         write_back(memory);
-        CHECK(is_there());
+        CHECK(is_stored());
     }
 
-    // It is right as well where both happen at the same time.
+    // State changes in parallel with writeback.
     std::atomic<bool> stop{false};
     std::jthread writing_back([&] {
         while (!stop)
             write_back(memory);
     });
     unsigned wrong = 0;
-    for (unsigned round = 0; round < fewer(40, 10); round++) {
+    for (unsigned round = 0; round < fewer_if_debug(40, 10); round++) {
         expect(event.enable(), "enable");
         wrong += !eventually([&] { return word.is_set(); });
         expect(event.disable(), "disable");
@@ -355,14 +354,14 @@ TEST_CASE("The bit is right at once in what is written back to a device, and com
     CHECK(word.unregister() == succeeds());
 }
 
-TEST_CASE("The bit is right at once in a private mapping of a file, which stays as it is") {
+TEST_CASE("A bit in a private file mapping follows the event, and the file does not change") {
     const Event event(unique_name("private_file"));
     const MemoryFile file(1);
     {
         Mapping memory = file.map(1, MAP_PRIVATE);
         Guarded word(memory.at(), event);
         for (const Treatment& treatment : treatments())
-            check_that_it_follows(event, memory, word, treatment);
+            check_bit_follows(event, memory, word, treatment);
     }
     for (std::size_t offset = 0; offset < page_size; offset += sizeof(Word))
         if (file.word(offset) != 0)
@@ -370,34 +369,34 @@ TEST_CASE("The bit is right at once in a private mapping of a file, which stays 
     SUCCEED();
 }
 
-TEST_CASE("Memory that is given back lazily keeps the bit, or is zero but for it") {
+TEST_CASE("A bit follows the event after MADV_FREE, whether or not the page was reclaimed") {
     const Event event(unique_name("lazily"));
-    // What another CPU has taken up is not put aside.
+    // Reclaim skips a page that is still in another CPU's LRU batch.
     const OnCpu cpu(0);
     Mapping memory(1);
     Guarded word(memory.at(), event);
     word.fill();
     must_advise(memory, MADV_FREE);
-    // Takes away what is free.
+    // Reclaims the page without keeping its contents.
     REQUIRE(eventually([&] {
         must_advise(memory, MADV_PAGEOUT);
         return !is_present(memory.at());
     }));
-    word.forget();
+    word.expect_zeros();
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word.follows(true));
     CHECK(word.neighbours_are_kept());
 
     word.fill();
     must_advise(memory, MADV_FREE);
-    // Written to, by the kernel, it is not free any more.
+    // The kernel's write to the page cancels MADV_FREE.
     REQUIRE(event.disable() == succeeds(1));
     must_advise(memory, MADV_PAGEOUT);
     CHECK(word.follows(false));
     CHECK(word.neighbours_are_kept());
 }
 
-TEST_CASE("Memory that the kernel looks through for what to reclaim can be registered") {
+TEST_CASE("REG succeeds in a page that the kernel tries to reclaim at the same time") {
     const Event event(unique_name("reclaim"));
     Word other{0};
     DataFile file;
@@ -405,17 +404,17 @@ TEST_CASE("Memory that the kernel looks through for what to reclaim can be regis
     const Enabled enabled{event};
     Mapping memory(1);
     Word& word = *memory.at<Word>();
-    std::atomic<unsigned> looks{0};
-    // On one CPU, where whoever looks is interrupted, also with the page locked.
+    std::atomic<unsigned> attempts{0};
+    // On one CPU the reclaiming thread can be preempted while it holds the page lock.
     const OnCpu cpu(0);
     std::jthread reclaiming([&](const std::stop_token& stop) {
         // Without swap space the page stays.
-        for (; !stop.stop_requested(); looks++)
+        for (; !stop.stop_requested(); attempts++)
             must_advise(memory, MADV_PAGEOUT);
     });
     unsigned wrong = 0;
     for (Rounds rounds(500, 20000, std::chrono::seconds(2)); rounds.next();) {
-        // A new page, which is not dirty yet.
+        // A new page, which is still clean.
         must_advise(memory, MADV_DONTNEED);
         word = 0;
         std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -424,17 +423,17 @@ TEST_CASE("Memory that the kernel looks through for what to reclaim can be regis
         file.unregister(&word, 0);
     }
     CHECK(wrong == 0);
-    CHECK(looks > 0);
+    CHECK(attempts > 0);
 }
 
-TEST_CASE("The bit is right at once in memory that has been swapped out") {
+TEST_CASE("A bit in a page that was swapped out follows the event") {
     const SwapSpace swap(64);
     const Event event(unique_name("swapped"));
     const int kind = GENERATE(MAP_PRIVATE, MAP_SHARED);
     CAPTURE(kind == MAP_SHARED);
     Mapping memory(1, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS);
     Guarded word(memory.at(), event);
-    // Shared memory has no entry of its own for what is in swap space.
+    // pagemap does not show the swap entries of shared memory.
     const auto swap_out = [&] {
         page_out(memory);
         return kind == MAP_SHARED ? !is_present(memory.at()) : is_swapped(memory.at());
@@ -458,10 +457,10 @@ TEST_CASE("The bit is right at once in memory that has been swapped out") {
     REQUIRE(event.disable() == succeeds(1));
 }
 
-TEST_CASE("The bit is right at once in a transparent huge page") {
+TEST_CASE("A bit in a transparent huge page follows the event") {
     const Event event(unique_name("huge"));
     Mapping memory(2 * huge_size / page_size);
-    std::byte* const huge = huge_part(memory);
+    std::byte* const huge = huge_page_start(memory);
     must_advise(memory, MADV_HUGEPAGE);
     const unsigned long before = smaps(huge, "AnonHugePages");
     REQUIRE(eventually([&] {
@@ -472,13 +471,13 @@ TEST_CASE("The bit is right at once in a transparent huge page") {
     }));
     Guarded word(huge + huge_size / 2, event);
     for (const Treatment& treatment : treatments()) {
-        check_that_it_follows(event, memory, word, treatment);
+        check_bit_follows(event, memory, word, treatment);
         *huge = std::byte{1};
     }
     CHECK(word.unregister() == succeeds());
 }
 
-TEST_CASE("The bit is right at once in memory of hugetlbfs") {
+TEST_CASE("A bit in a hugetlbfs page follows the event") {
     const HugePages huge_pages(6);
     const Event event(unique_name("hugetlb"));
     const int kind = GENERATE(MAP_PRIVATE, MAP_SHARED);
@@ -487,16 +486,16 @@ TEST_CASE("The bit is right at once in memory of hugetlbfs") {
                    kind | MAP_ANONYMOUS | MAP_HUGETLB);
     Guarded word(memory.at() + huge_size / 2, event);
     for (Treatment treatment : treatments()) {
-        // That is not for them.
-        if (treatment.name == std::string_view("cold"))
+        // hugetlbfs does not support MADV_COLD.
+        if (treatment.name == std::string_view("MADV_COLD"))
             continue;
-        treatment.drops = treatment.drops && kind == MAP_PRIVATE;
-        check_that_it_follows(event, memory, word, treatment);
+        treatment.zeroes = treatment.zeroes && kind == MAP_PRIVATE;
+        check_bit_follows(event, memory, word, treatment);
     }
     CHECK(word.unregister() == succeeds());
 }
 
-TEST_CASE("The bit is right at once in a page merged with others, which stay as they are") {
+TEST_CASE("A bit in a page merged by KSM follows the event; the other merged pages do not change") {
     const std::string ksm = "/sys/kernel/mm/ksm/";
     const auto shared = [&] { return std::stoul(read_text(ksm + "pages_sharing")); };
     const Event event(unique_name("merged"));
@@ -505,7 +504,7 @@ TEST_CASE("The bit is right at once in a page merged with others, which stay as 
     std::fill_n(memory.at(), memory.size(), std::byte{0x81});
     Guarded word(memory.at(), event);
     word.fill();
-    // Alike in all pages.
+    // KSM merges pages with the same contents.
     for (std::size_t page = 1; page < pages; page++)
         std::copy_n(memory.at(), page_size, memory.at(page * page_size));
     must_advise(memory, MADV_MERGEABLE);
@@ -531,42 +530,42 @@ TEST_CASE("The bit is right at once in a page merged with others, which stay as 
     REQUIRE(merge());
     CHECK(word.follows(false));
     CHECK(word.neighbours_are_kept());
-    // Taken apart again.
+    // Unmerges all pages.
     run.set("2");
 }
 
-TEST_CASE("A file that is cut short and grown again has the bit from the next change on") {
+TEST_CASE("A bit in a truncated and re-extended file follows the event from the next change") {
     const Event event(unique_name("cut"));
     const int kind = GENERATE(MAP_PRIVATE, MAP_SHARED);
     CAPTURE(kind == MAP_SHARED);
     MemoryFile file(2);
     Mapping memory = file.map(2, kind);
-    Guarded kept(memory.at(), event), cut(memory.at(page_size), event);
+    Guarded kept(memory.at(), event), truncated(memory.at(page_size), event);
     kept.fill();
     file.resize(1);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(kept.follows(true));
     file.resize(2);
-    CHECK(stays_clear(cut));
-    CHECK(cut.neighbours_are_kept());
+    CHECK(stays_clear(truncated));
+    CHECK(truncated.neighbours_are_kept());
     REQUIRE(event.disable() == succeeds(1));
     REQUIRE(event.enable() == succeeds(1));
-    CHECK(cut.follows(true));
+    CHECK(truncated.follows(true));
     CHECK(kept.follows(true));
     CHECK(kept.neighbours_are_kept());
 
     file.resize(1);
-    CHECK(cut.unregister() == fails(EFAULT));
+    CHECK(truncated.unregister() == fails(EFAULT));
     file.resize(2);
-    // The file has grown by zeros; the registration is gone.
+    // UNREG ended the registration although it could not clear the bit.
     REQUIRE(event.disable() == succeeds(1));
     REQUIRE(event.enable() == succeeds(1));
-    CHECK_FALSE(cut.is_set());
-    CHECK(cut.unregister() == fails(ENOENT));
+    CHECK_FALSE(truncated.is_set());
+    CHECK(truncated.unregister() == fails(ENOENT));
     REQUIRE(event.disable() == succeeds(1));
 }
 
-TEST_CASE("Memory that is unmapped is passed over, and what is mapped anew there follows") {
+TEST_CASE("A state change skips unmapped memory; the next one updates a new mapping there") {
     const Event event(unique_name("anew"));
     Mapping memory(1);
     Guarded word(memory.at(), event);
@@ -590,7 +589,7 @@ TEST_CASE("Memory that is unmapped is passed over, and what is mapped anew there
     CHECK(word.unregister() == fails(ENOENT));
     REQUIRE(mmap(memory.at(), page_size, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == memory.at());
-    word.forget();
+    word.expect_zeros();
     REQUIRE(event.disable() == succeeds(1));
     REQUIRE(event.enable() == succeeds(1));
     CHECK_FALSE(word.is_set());
@@ -598,7 +597,7 @@ TEST_CASE("Memory that is unmapped is passed over, and what is mapped anew there
     REQUIRE(event.disable() == succeeds(1));
 }
 
-TEST_CASE("Memory that is moved away is not written any more") {
+TEST_CASE("The kernel does not write to registered memory that mremap() has moved") {
     const Event event(unique_name("moved"));
     Mapping memory(1), target(1);
     Guarded word(memory.at(), event);
@@ -614,27 +613,27 @@ TEST_CASE("Memory that is moved away is not written any more") {
         REQUIRE((set == (round == 0) ? event.disable() : event.enable()) == succeeds(1));
         CHECK(std::equal(before.begin(), before.end(), target.at()));
     }
-    // Its place is registered as ever.
+    // The old address is still registered.
     CHECK(word.unregister() == fails(EFAULT));
     CHECK(std::equal(before.begin(), before.end(), target.at()));
     event.disable();
 }
 
-TEST_CASE("Memory that is moved and left behind follows where it was registered") {
+TEST_CASE("The bit at a registered address follows the event after MREMAP_DONTUNMAP") {
     const Event event(unique_name("left"));
     Mapping memory(1), target(1);
     Guarded word(memory.at(), event);
     word.fill();
     REQUIRE(mremap(memory.at(), page_size, page_size,
                    MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, target.at()) == target.at());
-    word.forget();
+    word.expect_zeros();
     Enabled enabled{event};
     CHECK(word.follows(true));
     CHECK(word.neighbours_are_kept());
     CHECK((target.at<Word>(page_size - 2 * sizeof(Word))->load() & 1u << Guarded::bit) == 0);
 }
 
-TEST_CASE("A page of a file is not written once the program has unmapped it") {
+TEST_CASE("The kernel writes to no file page that the program unmapped, replaced or protected") {
     const Event event(unique_name("unmapped"));
     MemoryFile file(1);
     Mapping other = file.map(1, MAP_SHARED);
@@ -661,28 +660,28 @@ TEST_CASE("A page of a file is not written once the program has unmapped it") {
     CHECK(std::equal(before.begin(), before.end(), other.at()));
 }
 
-TEST_CASE("A file that is sealed against writing is not written") {
+TEST_CASE("The kernel does not write to a file sealed with F_SEAL_WRITE") {
     const Event event(unique_name("sealed"));
     MemoryFile file(1);
-    SECTION("not even by REG through a mapping that can't be written") {
+    SECTION("REG in a read-only shared mapping fails with EFAULT") {
         REQUIRE(file.seal(F_SEAL_WRITE) == succeeds());
         const Mapping memory = file.map(1, MAP_SHARED, PROT_READ);
         DataFile data;
         CHECK(data.register_event(memory.at(), 0, event.name()) == fails(EFAULT));
     }
-    SECTION("by a private copy") {
+    SECTION("a bit in a private mapping follows the event") {
         REQUIRE(file.seal(F_SEAL_WRITE) == succeeds());
         const Mapping memory = file.map(1, MAP_PRIVATE);
         Guarded word(memory.at(), event);
         const Enabled enabled{event};
         CHECK(word.follows(true));
     }
-    SECTION("after it was registered and unmapped") {
+    SECTION("the file is sealed after its registered mapping was unmapped") {
         Mapping memory = file.map(1, MAP_SHARED);
         Guarded word(memory.at(), event);
         CHECK(file.seal(F_SEAL_WRITE) == fails(EBUSY));
         memory.unmap();
-        // The kernel has let go of the page: nothing hinders the seal.
+        // The kernel keeps no reference to the page that would prevent the seal.
         CHECK(file.seal(F_SEAL_WRITE) == succeeds());
         REQUIRE(mmap(memory.at(), page_size, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE,
                      file.descriptor(), 0) == memory.at());
@@ -694,7 +693,7 @@ TEST_CASE("A file that is sealed against writing is not written") {
             FAIL("the file has changed at " << offset);
 }
 
-TEST_CASE("A file sealed against future writing is written by those who could before") {
+TEST_CASE("A bit in an F_SEAL_FUTURE_WRITE file is updated only in mappings older than the seal") {
     const Event event(unique_name("future"));
     MemoryFile file(1);
     const Mapping memory = file.map(1, MAP_SHARED);
@@ -711,8 +710,8 @@ TEST_CASE("A file sealed against future writing is written by those who could be
     CHECK(data.register_event(later.at(), 0, event.name()) == fails(EFAULT));
 }
 
-// Faults are for the worker of the address space: who changes the state holds what others wait for.
-TEST_CASE("A change of state takes no fault in huge pages") {
+// The task that changes the state holds event_mutex, so page faults are left to the worker.
+TEST_CASE("The task that changes an event's state takes no hugetlbfs page fault") {
     const bool absent = GENERATE(true, false);
     CAPTURE(absent);
     const HugePages huge_pages(2);
@@ -730,7 +729,7 @@ TEST_CASE("A change of state takes no fault in huge pages") {
     else
         child.emplace([](Channel& channel) -> int { return channel.receive<char>(); });
     REQUIRE(event.enable() == succeeds(1));
-    // Who looks at a page that is absent takes a fault himself.
+    // Reading an absent page would take a page fault in this task.
     CHECK(eventually([&] { return is_present(&word.word()) && word.is_set(); }));
     REQUIRE(instance.disable(fault) == succeeds());
 

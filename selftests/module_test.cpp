@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Loading and unloading the module: refused while anything is in use, complete otherwise.
-// USER_EVENTS_KO names the module, which may be loaded already. It is loaded at the end.
+// Loading and unloading the module. Unloading fails while anything is in use.
+// USER_EVENTS_KO names the module. It may be loaded at the start, and is loaded at the end.
+#include "basic_recording.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
-#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
-#include "works.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -33,7 +33,7 @@ bool refused_as_busy(const Outcome& outcome) {
     return outcome == fails(EWOULDBLOCK) || outcome == fails(EBUSY);
 }
 
-/// The errno with which a file opens for reading; 0 for none.
+/// The errno of opening a file for reading, or 0.
 int error_of_open(const std::string& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     return file.number() < 0 ? errno : 0;
@@ -46,7 +46,7 @@ bool dynamic_events_lists(const std::string& prefix) {
     return false;
 }
 
-/// A file that can be had at another path as well.
+/// A second path for a file.
 class BindMount {
 public:
     explicit BindMount(const std::string& file) : path_("/tmp/" + unique_name("mounted")) {
@@ -66,24 +66,24 @@ private:
     const std::string path_;
 };
 
-/// What stands there while the module is loaded, and not otherwise.
+/// Files that exist only while the module is loaded.
 const char* const tracing_files[] = {"user_events_data", "user_events_status"};
 const char* const limit_file = "/proc/sys/kernel/user_events_max";
 
 } // namespace
 
-TEST_CASE("The module loads once") {
+TEST_CASE("Loading the module a second time fails with EEXIST", "[waits]") {
     Loaded loaded;
     CHECK(load() == fails(EEXIST));
-    check_that_it_works();
+    check_basic_recording();
 }
 
-TEST_CASE("Unloading takes everything back, and loading brings it again") {
+TEST_CASE("Unloading removes all files and events, and the module can be loaded again") {
     Loaded loaded;
     for (const char* file : tracing_files)
         CHECK(exists(tracing_file(file)));
     CHECK(exists(limit_file));
-    check_that_it_works();
+    check_basic_recording();
 
     REQUIRE(eventually([] { return unload().ok(); }));
     for (const char* file : tracing_files) {
@@ -97,10 +97,10 @@ TEST_CASE("Unloading takes everything back, and loading brings it again") {
     CHECK_FALSE(is_loaded());
 
     REQUIRE(load() == succeeds());
-    check_that_it_works();
+    check_basic_recording();
 }
 
-TEST_CASE("Files that somebody has kept lead nowhere once the module is unloaded") {
+TEST_CASE("Opening a file through an O_PATH descriptor or bind mount after unload fails with EIO") {
     Loaded loaded;
     for (const char* file : tracing_files) {
         CAPTURE(file);
@@ -116,85 +116,86 @@ TEST_CASE("Files that somebody has kept lead nowhere once the module is unloaded
         REQUIRE(load() == succeeds());
         CHECK(error_of_open(handle) == EIO);
         CHECK(error_of_open(mounted.path()) == EIO);
-        check_that_it_works();
+        check_basic_recording();
     }
 }
 
-TEST_CASE("The module loads and unloads again and again") {
+TEST_CASE("The module works after many rounds of loading and unloading") {
     Loaded loaded;
     REQUIRE(eventually([] { return unload().ok(); }));
-    for (Rounds rounds(fewer(10, 3), 100, std::chrono::seconds(fewer(4, 3))); rounds.next();) {
-        INFO("round " << rounds.begun());
+    for (Rounds rounds(fewer_if_debug(10, 3), 100, std::chrono::seconds(fewer_if_debug(4, 3)));
+         rounds.next();) {
+        INFO("round " << rounds.started());
         REQUIRE(load() == succeeds());
-        if (rounds.begun() % 10 == 0)
-            check_that_it_works();
+        if (rounds.started() % 10 == 0)
+            check_basic_recording();
         REQUIRE(eventually([] { return unload().ok(); }));
     }
     REQUIRE(load() == succeeds());
-    check_that_it_works();
+    check_basic_recording();
 }
 
-TEST_CASE("The module comes and goes while others read and write dynamic_events") {
+TEST_CASE("The module can be unloaded and loaded while threads read and write dynamic_events") {
     Loaded loaded;
     const std::string path = tracing_file("dynamic_events");
     const std::string name = unique_name("dynamic");
     std::atomic<bool> stop{false};
-    std::atomic<unsigned> made{0}, unmade{0}, read{0};
-    std::vector<std::jthread> others;
-    others.reserve(2);
-    others.emplace_back([&] {
+    std::atomic<unsigned> created{0}, deleted{0}, read{0};
+    std::vector<std::jthread> threads;
+    threads.reserve(2);
+    threads.emplace_back([&] {
         while (!stop) {
-            made += write_text(path, "u:" + name + " u32 a", O_APPEND).ok();
-            unmade += write_text(path, "-:" + name, O_APPEND).ok();
+            created += write_text(path, "u:" + name + " u32 a", O_APPEND).ok();
+            deleted += write_text(path, "-:" + name, O_APPEND).ok();
         }
     });
-    others.emplace_back([&] {
+    threads.emplace_back([&] {
         while (!stop)
             read += !read_text(path).empty();
     });
 
-    for (Rounds rounds(fewer(5, 2), 30, std::chrono::seconds(fewer(4, 3))); rounds.next();) {
-        INFO("round " << rounds.begun());
-        const unsigned before = made;
-        // Both have been at work with the module there.
-        REQUIRE(eventually([&] { return made > before && read > 0; }));
+    for (Rounds rounds(fewer_if_debug(5, 2), 30, std::chrono::seconds(fewer_if_debug(4, 3)));
+         rounds.next();) {
+        INFO("round " << rounds.started());
+        const unsigned before = created;
+        REQUIRE(eventually([&] { return created > before && read > 0; }));
         REQUIRE(eventually([] { return unload().ok(); }));
         REQUIRE(load() == succeeds());
     }
     stop = true;
-    others.clear();
-    CHECK(made > 0);
-    CHECK(unmade > 0);
+    threads.clear();
+    CHECK(created > 0);
+    CHECK(deleted > 0);
     write_text(path, "-:" + name, O_APPEND);
     CHECK(status_line(name).empty());
-    check_that_it_works();
+    check_basic_recording();
 }
 
-TEST_CASE("Unloading is refused while something is in use") {
+TEST_CASE("Unloading fails while an open file, a registration or a recorder uses the module") {
     Loaded loaded;
     Word word{0};
     const Event event(unique_name("in_use"));
 
-    SECTION("user_events_data, open") {
+    SECTION("an open user_events_data") {
         DataFile file;
         CHECK(refused_as_busy(unload()));
     }
-    SECTION("user_events_status, open") {
+    SECTION("an open user_events_status") {
         const Descriptor file = Descriptor::open(tracing_file("user_events_status"), O_RDONLY);
         CHECK(refused_as_busy(unload()));
     }
-    SECTION("a registration, its file closed") {
+    SECTION("a registration whose file is closed") {
         DataFile file;
-        file.index_of(&word, 0, event.name());
+        file.must_register(&word, 0, event.name());
         file.close();
         CHECK(refused_as_busy(unload()));
         CHECK(event.exists());
         CHECK(DataFile().unregister(&word, 0) == succeeds());
     }
-    SECTION("the registration of another process") {
+    SECTION("a registration of another process") {
         Child child([&](Channel& channel) -> int {
             DataFile file;
-            file.index_of(&word, 0, event.name());
+            file.must_register(&word, 0, event.name());
             file.close();
             channel.send('r');
             channel.receive<char>();
@@ -204,89 +205,88 @@ TEST_CASE("Unloading is refused while something is in use") {
         CHECK(refused_as_busy(unload()));
         child.kill();
     }
-    SECTION("an event that is enabled, and nothing else") {
+    SECTION("an enabled event without other users") {
         {
             DataFile file;
-            file.index_of(&word, 0, event.name());
+            file.must_register(&word, 0, event.name());
             REQUIRE(event.enable() == succeeds(1));
         }
         CHECK(event.exists());
         CHECK(refused_as_busy(unload()));
         CHECK(event.disable() == succeeds(1));
     }
-    SECTION("an event that is enabled in an instance, and nothing else") {
+    SECTION("an event without other users that is enabled in an instance") {
         Instance instance;
         {
             DataFile file;
-            file.index_of(&word, 0, event.name());
+            file.must_register(&word, 0, event.name());
             REQUIRE(instance.enable(event) == succeeds());
         }
         CHECK(refused_as_busy(unload()));
         CHECK(instance.disable(event) == succeeds());
     }
-    SECTION("an event with a trigger, and nothing else") {
+    SECTION("an event with a trigger, without other users") {
         {
             DataFile file;
-            file.index_of(&word, 0, event.name());
+            file.must_register(&word, 0, event.name());
             REQUIRE(write_text(event.path("trigger"), "traceon") == succeeds(7));
         }
         CHECK(refused_as_busy(unload()));
         CHECK(write_text(event.path("trigger"), "!traceon") == succeeds(8));
     }
 
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
     CHECK(eventually([] { return unload().ok(); }));
 }
 
-TEST_CASE("Processes that had registrations outlive the module, and end while it is unloaded") {
+TEST_CASE("Processes that have unregistered can fork and exit during or after unloading") {
     constexpr unsigned processes = 8;
-    const unsigned rounds = fewer(10, 2);
+    const unsigned rounds = fewer_if_debug(10, 2);
     Loaded loaded;
-    const bool at_once = GENERATE(false, true);
-    CAPTURE(at_once);
+    const bool during_unload = GENERATE(false, true);
+    CAPTURE(during_unload);
     Word word{0};
     const Event event(unique_name("had"));
-    unsigned left = 0, failed = 0;
+    unsigned not_unloaded = 0, failed = 0;
     for (unsigned round = 0; round < rounds; round++) {
         std::vector<std::unique_ptr<Child>> children;
         for (unsigned i = 0; i < processes; i++) {
             children.push_back(std::make_unique<Child>([&](Channel& channel) -> int {
                 DataFile file;
-                file.index_of(&word, 0, event.name());
+                file.must_register(&word, 0, event.name());
                 const int error = file.unregister(&word, 0).error();
                 file.close();
                 channel.send('r');
                 channel.receive<char>();
-                // A fork, and an end, with the module or without it.
                 return error + in_child([] { return 0; });
             }));
             children.back()->channel().receive<char>();
         }
-        const auto end = [&] {
+        const auto end_children = [&] {
             for (const auto& child : children)
                 child->channel().send('e');
         };
-        if (at_once)
-            end();
-        left += !eventually([] { return unload().ok(); });
-        if (!at_once)
-            end();
+        if (during_unload)
+            end_children();
+        not_unloaded += !eventually([] { return unload().ok(); });
+        if (!during_unload)
+            end_children();
         for (const auto& child : children)
             failed += child->wait() != 0;
         REQUIRE(load() == succeeds());
     }
-    CHECK(left == 0);
+    CHECK(not_unloaded == 0);
     CHECK(failed == 0);
-    check_that_it_works();
+    check_basic_recording();
 }
 
-TEST_CASE("An event that persists and that nobody uses goes with the module") {
+TEST_CASE("Unloading removes a persistent event that has no users") {
     Loaded loaded;
     const Event event(unique_name("persists"));
     Word word{0};
     {
         DataFile file;
-        file.index_of(&word, 0, event.name() + " u32 a", 4, USER_EVENT_REG_PERSIST);
+        file.must_register(&word, 0, event.name() + " u32 a", 4, USER_EVENT_REG_PERSIST);
     }
     REQUIRE(event.exists());
     CHECK(eventually([] { return unload().ok(); }));
@@ -296,14 +296,14 @@ TEST_CASE("An event that persists and that nobody uses goes with the module") {
     CHECK(status_line(event.name()).empty());
 }
 
-TEST_CASE("Records go with the module, which alone can read them") {
+TEST_CASE("Unloading discards the records of user events in trace buffers") {
     Loaded loaded;
     Instance instance;
     const Event event(unique_name("outlived"));
     Word word{0};
     {
         DataFile file;
-        const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+        const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
         REQUIRE(instance.enable(event) == succeeds());
         REQUIRE(file.record(index, Payload().add(1u)) == succeeds(8));
         REQUIRE(instance.disable(event) == succeeds());
@@ -317,18 +317,18 @@ TEST_CASE("Records go with the module, which alone can read them") {
     CHECK(records() == 0);
     REQUIRE(load() == succeeds());
     CHECK(records() == 0);
-    check_that_it_works();
+    check_basic_recording();
 }
 
-// A probe has pointers to the fields of the event that it was made for, and looks that up by name.
-TEST_CASE("Event probes go with the module") {
+// An event probe keeps pointers to the fields of its event.
+TEST_CASE("Unloading removes event probes on user events") {
     Loaded loaded;
     const Event event(unique_name("probed")), probe(unique_name("probe"), "selftests");
     const std::string definition = "e:selftests/" + probe.name() + " user_events." + event.name();
     Word word{0};
     {
         DataFile file;
-        file.index_of(&word, 0, event.name() + " char[1000] a; u32 b");
+        file.must_register(&word, 0, event.name() + " char[1000] a; u32 b");
         REQUIRE(
             write_text(tracing_file("dynamic_events"), definition + " b=$b:u32", O_APPEND).ok());
     }
@@ -337,60 +337,60 @@ TEST_CASE("Event probes go with the module") {
     CHECK_FALSE(dynamic_events_lists("e:"));
     CHECK_FALSE(probe.exists());
     REQUIRE(load() == succeeds());
-    check_that_it_works();
+    check_basic_recording();
 }
 
-// Who lists the directory has it locked, and can be made to wait.
-TEST_CASE("Files are shut before they are taken out of their directory") {
+// getdents64() holds the directory's lock during a page fault. Removing a file needs that lock.
+TEST_CASE("The module's files cannot be opened while unloading waits to remove one of them") {
     Loaded loaded;
     Mapping memory(1);
     Userfault fault(memory);
     const Descriptor directory = Descriptor::open(tracing_file(""), O_RDONLY | O_DIRECTORY);
     std::jthread lister(
         [&] { syscall(SYS_getdents64, directory.number(), memory.at(), memory.size()); });
-    REQUIRE(eventually([&] { return fault.is_waited_for(); }));
+    REQUIRE(eventually([&] { return fault.has_waiter(); }));
     std::jthread unloader([] { CHECK(eventually([] { return unload().ok(); })); });
-    // The one that is being taken out has no name any more, on 6.1.
-    const auto is_shut = [](int error) { return error == EIO || error == ENOENT; };
+    // On 6.1, the file that is being removed has no name any more.
+    const auto is_inaccessible = [](int error) { return error == EIO || error == ENOENT; };
     for (const char* file : tracing_files) {
         CAPTURE(file);
         const std::string path = tracing_file(file);
         struct stat about;
-        CHECK(eventually([&] { return stat(path.c_str(), &about) != 0 && is_shut(errno); }));
-        CHECK(is_shut(error_of_open(path)));
+        CHECK(
+            eventually([&] { return stat(path.c_str(), &about) != 0 && is_inaccessible(errno); }));
+        CHECK(is_inaccessible(error_of_open(path)));
     }
     fault.answer();
     lister.join();
     unloader.join();
     REQUIRE(load() == succeeds());
-    check_that_it_works();
+    check_basic_recording();
 }
 
-TEST_CASE("Files of an event that has gone may be open when the module goes") {
+TEST_CASE("The module can be unloaded while files of a removed event are open") {
     Loaded loaded;
     const Instance instance;
     const Event event(unique_name("open"));
-    const std::string paths[] = {event.path(""),
-                                 instance.path("events/user_events/" + event.name() + "/")};
+    const std::string paths[] = {event.path(""), instance.path(event, "")};
     std::vector<Descriptor> triggers, filters;
     {
         Word word{0};
         DataFile file;
-        file.index_of(&word, 0, event.name() + " u32 a");
+        file.must_register(&word, 0, event.name() + " u32 a");
         for (const std::string& path : paths) {
             triggers.push_back(Descriptor::open(path + "trigger", O_WRONLY));
             filters.push_back(Descriptor::open(path + "filter", O_WRONLY));
         }
     }
-    REQUIRE(event.goes());
+    REQUIRE(event.wait_removed());
     REQUIRE(eventually([] { return unload().ok(); }));
     for (const Descriptor& file : triggers)
         CHECK(Outcome::of(write(file.number(), "stacktrace", 10)) == fails(ENODEV));
     for (const Descriptor& file : filters) {
         const Outcome outcome = Outcome::of(write(file.number(), "a > 5", 5));
-        // No error before 6.6.
+        // Before 6.6, writing the filter of a removed event succeeds.
         CHECK((outcome == fails(ENODEV) || outcome.ok()));
     }
     REQUIRE(load() == succeeds());
-    check_that_it_works();
+    check_basic_recording();
 }

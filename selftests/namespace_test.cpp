@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Programs in namespaces of their own: their bits follow like anybody's, records name them as the
-// first namespace knows them, and root in a user namespace is not root.
+// Programs in namespaces: bits follow the event as elsewhere, records hold the pid of the initial
+// pid namespace, and root in a user namespace has no extra rights.
 #include "child.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -24,8 +24,8 @@ constexpr Namespace namespaces[] = {
     {"pid", CLONE_NEWPID},
     {"mount", CLONE_NEWNS},
     {"user", CLONE_NEWUSER},
-    {"all of them", CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC |
-                        CLONE_NEWUTS | CLONE_NEWCGROUP},
+    {"all", CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC |
+                CLONE_NEWUTS | CLONE_NEWCGROUP},
 };
 
 void enter(int flags) {
@@ -33,9 +33,9 @@ void enter(int flags) {
         throw_errno("unshare");
 }
 
-/// Makes the user who made the user namespace root in there.
-void become_its_root(uid_t outside) {
-    // Who changed his ids does not own his files in /proc otherwise.
+/// Maps the creator of the user namespace to root in it.
+void map_to_root(uid_t outside) {
+    // After a change of ids, a task does not own its files in /proc unless it is dumpable.
     if (prctl(PR_SET_DUMPABLE, 1) != 0)
         throw_errno("prctl");
     const std::string map = "0 " + std::to_string(outside) + " 1";
@@ -44,28 +44,28 @@ void become_its_root(uid_t outside) {
     expect(write_text("/proc/self/gid_map", map), "gid_map");
 }
 
-/// What a program in the namespaces did, said over the channel.
-struct Answers {
+/// Results of a program in the namespaces.
+struct Results {
     int registered = -1, persists = -1, deleted = -1;
     pid_t pid = -1;
 };
 
-/// Registers through a file from outside, answers, and then records and tells its word for each
-/// 'w'.
-int serve(Channel& channel, DataFile& file, const Event& event, const Event& others) {
-    // Outlives the file, which unregisters it.
+/// Registers through an inherited file and sends the results. For each 'w' it then writes a record
+/// and sends its word.
+int serve(Channel& channel, DataFile& file, const Event& event, const Event& other) {
+    // The file's destructor unregisters it, so it must live longer.
     static Word word{0};
-    Answers answers;
+    Results results;
     user_reg reg = registration(&word, 0, event.name().c_str());
-    answers.registered = file.register_event(reg).error();
-    answers.persists =
+    results.registered = file.register_event(reg).error();
+    results.persists =
         file.register_event(&word, 1, event.name() + "_persists", 4, USER_EVENT_REG_PERSIST)
             .error();
-    if (answers.persists == 0)
+    if (results.persists == 0)
         file.unregister(&word, 1);
-    answers.deleted = file.delete_event(others.name()).error();
-    answers.pid = getpid();
-    channel.send(answers);
+    results.deleted = file.delete_event(other.name()).error();
+    results.pid = getpid();
+    channel.send(results);
     while (channel.receive<char>() == 'w') {
         file.record(reg.write_index);
         channel.send(word.load());
@@ -73,7 +73,7 @@ int serve(Channel& channel, DataFile& file, const Event& event, const Event& oth
     return 0;
 }
 
-/// Goes into the namespaces, and runs a body there. A pid namespace takes the children only.
+/// Enters new namespaces and runs a body there. Only children enter a new pid namespace.
 int inside(int flags, const std::function<int()>& body) {
     enter(flags);
     return flags & CLONE_NEWPID ? in_child(body) : body();
@@ -81,33 +81,34 @@ int inside(int flags, const std::function<int()>& body) {
 
 } // namespace
 
-TEST_CASE("A program in a namespace of its own has bits and records as any other") {
+TEST_CASE("A program in new namespaces registers, gets bit updates and writes records") {
     const Namespace& wanted = namespaces[GENERATE(range(0, 4))];
     const bool unprivileged = (wanted.flags & CLONE_NEWUSER) != 0;
     CAPTURE(wanted.name);
-    const Event event(unique_name("inside")), others(unique_name("others"));
+    const Event event(unique_name("inside")), other(unique_name("other"));
     Word word{0};
     DataFile file;
-    REQUIRE(file.register_event(&word, 5, others.name(), 4, USER_EVENT_REG_PERSIST) == succeeds());
+    REQUIRE(file.register_event(&word, 5, other.name(), 4, USER_EVENT_REG_PERSIST) == succeeds());
     REQUIRE(file.unregister(&word, 5) == succeeds());
     file.close();
     Instance instance;
-    // A user namespace is made by somebody who is nobody outside: the file is all he has.
+    // An unprivileged user creates the user namespace. It has access only through the inherited
+    // file.
     Child child([&](Channel& channel) {
         DataFile inherited;
         if (unprivileged)
-            become_user(nobody);
+            become_user(unprivileged_uid);
         return inside(wanted.flags, [&] {
             if (unprivileged)
-                become_its_root(nobody);
-            return serve(channel, inherited, event, others);
+                map_to_root(unprivileged_uid);
+            return serve(channel, inherited, event, other);
         });
     });
-    const auto answers = child.channel().receive<Answers>();
-    CHECK(answers.registered == 0);
-    CHECK(answers.persists == (unprivileged ? EPERM : 0));
-    CHECK(answers.deleted == (unprivileged ? EPERM : 0));
-    CHECK(Event(others.name()).exists() == unprivileged);
+    const auto results = child.channel().receive<Results>();
+    CHECK(results.registered == 0);
+    CHECK(results.persists == (unprivileged ? EPERM : 0));
+    CHECK(results.deleted == (unprivileged ? EPERM : 0));
+    CHECK(Event(other.name()).exists() == unprivileged);
     const auto ask = [&] {
         child.channel().send('w');
         return child.channel().receive<std::uint32_t>();
@@ -120,30 +121,30 @@ TEST_CASE("A program in a namespace of its own has bits and records as any other
     const auto records = instance.records();
     REQUIRE(records.size() == 1);
     if (wanted.flags & CLONE_NEWPID) {
-        CHECK(answers.pid == 1);
+        CHECK(results.pid == 1);
         CHECK(records[0].pid() > child.pid());
     } else {
         CHECK(records[0].pid() == child.pid());
     }
     child.channel().send('e');
     CHECK(child.wait() == 0);
-    CHECK(event.goes());
-    DataFile().delete_event(others.name());
+    CHECK(event.wait_removed());
+    DataFile().delete_event(other.name());
     DataFile().delete_event(event.name() + "_persists");
 }
 
-TEST_CASE("A file passed into a user namespace registers there, and the registration stays there") {
-    const Event event(unique_name("passed"));
+TEST_CASE(
+    "A program in a user namespace can register through a passed file, but not open the file") {
     DataFile file;
     Child child([](Channel& channel) {
-        become_user(nobody);
+        become_user(unprivileged_uid);
         enter(CLONE_NEWUSER | CLONE_NEWNS);
-        become_its_root(nobody);
+        map_to_root(unprivileged_uid);
         Word word{0};
         DataFile passed(channel.receive_descriptor());
         const std::string name = "passed_in_" + std::to_string(getpid());
         channel.send(passed.register_event(&word, 0, name).error());
-        // By its path it is as far away as ever.
+        // The program still may not open the path.
         channel.send(Outcome::of(open(tracing_file("user_events_data").c_str(), O_RDWR)).error());
         channel.receive<char>();
         channel.send(word.load());
@@ -162,10 +163,10 @@ TEST_CASE("A file passed into a user namespace registers there, and the registra
     REQUIRE(inside.disable() == succeeds(1));
     CHECK(inside.exists());
     file.close();
-    CHECK(inside.goes());
+    CHECK(inside.wait_removed());
 }
 
-TEST_CASE("A pid namespace that ends takes the registrations of all its processes along") {
+TEST_CASE("The end of a pid namespace removes the registrations of all its processes") {
     const Event event(unique_name("ends"));
     constexpr unsigned count = 20;
     Child child([&](Channel& channel) {
@@ -173,7 +174,7 @@ TEST_CASE("A pid namespace that ends takes the registrations of all its processe
         return in_child([&]() -> int {
             Word word{0};
             DataFile file;
-            file.index_of(&word, 0, event.name());
+            file.must_register(&word, 0, event.name());
             file.close();
             for (unsigned i = 0; i < count; i++) {
                 const pid_t pid = fork();
@@ -183,7 +184,7 @@ TEST_CASE("A pid namespace that ends takes the registrations of all its processe
                         pause();
                 }
             }
-            // The first process of the namespace: all the others are killed with it.
+            // When the first process of the namespace exits, the kernel kills the others.
             if (channel.receive<char>() == 'e')
                 _exit(3);
             return 1;
@@ -198,5 +199,5 @@ TEST_CASE("A pid namespace that ends takes the registrations of all its processe
     CHECK(event.exists());
     child.channel().send('e');
     CHECK(child.wait() == 3);
-    CHECK(event.goes());
+    CHECK(event.wait_removed());
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// perf's events on user events: counts, samples, filters, call chains, and what is too large for
-// it.
+// perf events on user events: counts, samples, filters, call chains, and payloads too large for it.
 #include "perf.hpp"
 #include "registered.hpp"
 
@@ -23,7 +22,7 @@ using namespace selftest;
 
 namespace {
 
-/// Whether a sample's payload is this one. perf pads it to a multiple of eight bytes, less four.
+/// Compares payloads. perf pads a sampled one with zeros to a multiple of eight bytes, less four.
 bool is_payload(const Bytes& sampled, const Bytes& written) {
     return sampled.size() >= written.size() && sampled.size() - written.size() < 8 &&
            std::equal(written.begin(), written.end(), sampled.begin()) &&
@@ -31,14 +30,14 @@ bool is_payload(const Bytes& sampled, const Bytes& written) {
                        [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-/// The object (the program or a library) that an address is in, or nullptr.
+/// The base of the program or library that contains an address, or nullptr.
 const void* object_of(const void* address) {
     Dl_info info;
     return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// The system call, made here and not in the C library. The frame's address is asked for so that
-/// there is one, which a call graph can follow.
+/// Calls write() without the C library. Reading the frame address forces a frame pointer, which
+/// call graphs need.
 [[gnu::noinline]] long write_here(int file, const Bytes& bytes) {
     asm volatile("" : : "r"(__builtin_frame_address(0)));
     long result;
@@ -52,12 +51,12 @@ const void* object_of(const void* address) {
 [[gnu::noinline]] long call_write_here(int file, const Bytes& bytes) {
     asm volatile("" : : "r"(__builtin_frame_address(0)));
     const long result = write_here(file, bytes);
-    // Not the last thing to do, so that it is no jump.
+    // Prevents a tail call.
     asm volatile("" : : : "memory");
     return result;
 }
 
-/// Whether an address is in the code of one of these two.
+/// Whether an address is in the code of one of the two functions above.
 bool is_in(std::uint64_t address, long (*function)(int, const Bytes&)) {
     const auto start = reinterpret_cast<std::uint64_t>(function);
     return address > start && address < start + 64;
@@ -65,7 +64,7 @@ bool is_in(std::uint64_t address, long (*function)(int, const Bytes&)) {
 
 } // namespace
 
-TEST_CASE("perf sets the bit and stands in the status file, until it is closed") {
+TEST_CASE("An open perf event sets the bit and is listed in user_events_status") {
     Registered registered(" u32 a");
     CHECK(registered.record(Payload().add(1u)) == fails(EBADF));
     for (int round = 0; round < 3; round++) {
@@ -80,7 +79,7 @@ TEST_CASE("perf sets the bit and stands in the status file, until it is closed")
     CHECK(registered.record(Payload().add(1u)) == fails(EBADF));
 }
 
-TEST_CASE("perf and ftrace are told apart in the status file") {
+TEST_CASE("user_events_status lists ftrace and perf separately") {
     Registered registered(" u32 a");
     PerfEvent perf(perf_attributes(registered.event));
     {
@@ -95,7 +94,7 @@ TEST_CASE("perf and ftrace are told apart in the status file") {
     CHECK(registered.word == 1);
 }
 
-TEST_CASE("perf counts the records of a task") {
+TEST_CASE("perf counts the records of one task, not of its child or other threads") {
     Registered registered(" u32 a");
     PerfEvent perf(perf_attributes(registered.event));
     const auto record = [&] { return registered.record(Payload().add(1u)) == succeeds(8); };
@@ -116,7 +115,7 @@ TEST_CASE("perf counts the records of a task") {
     CHECK(perf.count() == 101);
 }
 
-TEST_CASE("perf counts the records of children and threads where they inherit it") {
+TEST_CASE("A perf event with inherit counts the records of children and threads") {
     Registered registered(" u32 a");
     perf_event_attr attributes = perf_attributes(registered.event);
     attributes.inherit = 1;
@@ -132,7 +131,7 @@ TEST_CASE("perf counts the records of children and threads where they inherit it
     CHECK(perf.count() == 4);
 }
 
-TEST_CASE("perf counts the records of a CPU") {
+TEST_CASE("A perf event of a CPU counts the records of all tasks on that CPU") {
     if (std::thread::hardware_concurrency() < 2) {
         WARN("one CPU");
         return;
@@ -154,7 +153,7 @@ TEST_CASE("perf counts the records of a CPU") {
     CHECK(second.count() == 7);
 }
 
-TEST_CASE("A sample has the bytes that were written") {
+TEST_CASE("A perf sample holds the written payload, the event's type and the writer's ids") {
     Registered registered(" u32 a");
     PerfEvent perf(perf_sampling(registered.event, PERF_SAMPLE_TID));
     std::size_t wrong = 0;
@@ -175,7 +174,7 @@ TEST_CASE("A sample has the bytes that were written") {
     CHECK(wrong == 0);
 }
 
-TEST_CASE("Several perf events and ftrace get the same") {
+TEST_CASE("Several perf events and ftrace record the same payload") {
     Registered registered(" u32 a; __rel_loc char[] text");
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
@@ -183,7 +182,7 @@ TEST_CASE("Several perf events and ftrace get the same") {
     std::vector<Payload> payloads;
     for (std::uint32_t i = 0; i < 20; i++) {
         const std::string text(i, 'x');
-        payloads.push_back(Payload().add(i).add<std::uint32_t>(DYN_LOC(0, i + 1)).add_string(text));
+        payloads.push_back(Payload().add(i).add(location(0, i + 1)).add_string(text));
         CHECK(registered.record(payloads.back()).ok());
     }
     const auto records = instance.records();
@@ -201,7 +200,7 @@ TEST_CASE("Several perf events and ftrace get the same") {
         wrong += records[i].text("text") != std::string(i, 'x');
     CHECK(wrong == 0);
 
-    // One that goes leaves the other.
+    // Closing one perf event does not affect the other.
     first.close();
     CHECK(registered.record(payloads[3]).ok());
     CHECK(second.samples().size() == 1);
@@ -211,7 +210,7 @@ TEST_CASE("Several perf events and ftrace get the same") {
     CHECK(registered.word == 0);
 }
 
-TEST_CASE("perf's filters are each event's own") {
+TEST_CASE("Each perf event applies its own filter") {
     Registered registered(" s32 a; char[8] array; __rel_loc char[] near");
     PerfEvent all(perf_attributes(registered.event)), some(perf_attributes(registered.event)),
         named(perf_attributes(registered.event)), located(perf_attributes(registered.event));
@@ -224,14 +223,14 @@ TEST_CASE("perf's filters are each event's own") {
                   .record(Payload()
                               .add(a)
                               .add_characters((array + std::string(8, '\0')).substr(0, 8))
-                              .add<std::uint32_t>(DYN_LOC(0, size))
+                              .add(location(0, size))
                               .add_string(near))
                   .ok());
     };
     record(-5, "four", "near");
     record(-1, "five", "far");
     record(3, "four", "next");
-    record(4, "four", "nobody");
+    record(4, "four", "other");
     CHECK(all.count() == 4);
     CHECK(some.count() == 2);
     CHECK(named.count() == 3);
@@ -242,7 +241,7 @@ TEST_CASE("perf's filters are each event's own") {
     CHECK(all.set_filter("a == \"text\"") == fails(EINVAL));
 }
 
-TEST_CASE("A call chain begins in the program's code") {
+TEST_CASE("A perf call chain has only user frames and starts in the library that called write()") {
     Registered registered(" u32 a");
     perf_event_attr attributes = perf_sampling(registered.event, PERF_SAMPLE_CALLCHAIN);
     attributes.exclude_callchain_kernel = GENERATE(0, 1);
@@ -256,13 +255,13 @@ TEST_CASE("A call chain begins in the program's code") {
     CHECK(std::ranges::count(chain, static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL)) == 0);
     REQUIRE(user != chain.end());
     REQUIRE(user + 1 != chain.end());
-    // The system call is made by write(), so in the same object.
+    // write() makes the system call.
     const auto* first = reinterpret_cast<const void*>(*(user + 1));
     REQUIRE(object_of(first) != nullptr);
     CHECK(object_of(first) == object_of(reinterpret_cast<const void*>(&write)));
 }
 
-TEST_CASE("A call chain goes from the system call through the program's own frames") {
+TEST_CASE("A perf call chain lists the function with the system call, then its caller") {
     Registered registered(" u32 a");
     PerfEvent perf(perf_sampling(registered.event, PERF_SAMPLE_CALLCHAIN));
     const Bytes bytes = Payload().add(registered.index).add(1u).bytes();
@@ -276,7 +275,7 @@ TEST_CASE("A call chain goes from the system call through the program's own fram
     CHECK(is_in(chain[2], call_write_here));
 }
 
-TEST_CASE("perf samples a task, its children and its threads, on every CPU") {
+TEST_CASE("perf events with inherit, one per CPU, sample a task with its children and threads") {
     Registered registered(" u32 a");
     perf_event_attr attributes = perf_sampling(registered.event, PERF_SAMPLE_TID);
     attributes.inherit = 1;
@@ -310,13 +309,13 @@ TEST_CASE("perf samples a task, its children and its threads, on every CPU") {
     CHECK(tids.size() == 4);
 }
 
-TEST_CASE("A payload that is too large for perf alone is E2BIG") {
+TEST_CASE("Writing a payload that is too large for perf, the only recorder, fails with E2BIG") {
     Registered registered(" u32 a");
     PerfEvent perf(perf_sampling(registered.event));
     const auto record = [&](std::size_t size) {
         return registered.record(Payload().add(1u).add_characters(std::string(size - 4, 'x')));
     };
-    // 8 KiB less perf's four bytes and the common fields.
+    // 8 KiB less perf's 4 bytes and the 8 bytes of common fields.
     constexpr std::size_t largest = 8192 - 12;
     for (std::size_t size = largest - 8; size <= largest; size++) {
         CAPTURE(size);
@@ -332,7 +331,7 @@ TEST_CASE("A payload that is too large for perf alone is E2BIG") {
     CHECK(registered.status() == " # Used by perf");
 }
 
-TEST_CASE("What is too large for ftrace alone goes to perf and counts as lost") {
+TEST_CASE("A payload too large for ftrace but not for perf is sampled, and counted as lost") {
     Registered registered(" u32 a");
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
@@ -353,13 +352,13 @@ TEST_CASE("What is too large for ftrace alone goes to perf and counts as lost") 
     CHECK(is_payload(samples[0].payload,
                      Payload().add(1u).add_characters(std::string(5996, 'x')).bytes()));
 
-    // Neither can hold this one: it is refused, and so not lost.
+    // Neither can hold this one: the write fails, and nothing is lost.
     CHECK(record(9000) == fails(E2BIG));
     CHECK(registered.status() == " # Used by ftrace perf; lost 1");
     REQUIRE(instance.disable(registered.event) == succeeds());
 }
 
-TEST_CASE("A program that ends with its perf event open clears the bit") {
+TEST_CASE("Killing a task that has a perf event open clears the bit") {
     Registered registered(" u32 a");
     Child child([&](Channel& channel) {
         channel.receive<bool>();
@@ -367,8 +366,8 @@ TEST_CASE("A program that ends with its perf event open clears the bit") {
         channel.send(true);
         return channel.receive<bool>() ? 0 : 1;
     });
-    // Who is ending waits for nobody's memory.
-    own_page(registered.word);
+    // The killed task must clear the bit without waiting for a page to be copied.
+    unshare_page(registered.word);
     child.channel().send(true);
     CHECK(child.channel().receive<bool>());
     CHECK(registered.word == 1);

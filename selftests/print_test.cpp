@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// How a record reads in the `trace` file.
+// How records are printed in the `trace` file.
 #include "descriptor.hpp"
 #include "mapping.hpp"
 #include "text_file.hpp"
@@ -14,15 +14,15 @@ using namespace selftest;
 
 namespace {
 
-/// Records one payload of an event with these fields. Returns what the trace file says of it after
-/// the event's name, without the space between.
+/// Records one payload of an event with these fields. Returns the text that follows "NAME: " in the
+/// trace file.
 std::string printed(const std::string& fields, const Payload& payload) {
-    // To make one takes long.
+    // Creating an instance is slow.
     static Instance instance;
     Word word{0};
     DataFile file;
     const Event event(unique_name("printed"));
-    const std::uint32_t index = file.index_of(&word, 0, event.name() + fields);
+    const std::uint32_t index = file.must_register(&word, 0, event.name() + fields);
     expect(instance.enable(event), "enable " + event.name());
     expect(file.record(index, payload), "record " + event.name());
     const auto lines = instance.trace(event);
@@ -35,15 +35,10 @@ std::string printed(const std::string& fields, const Payload& payload) {
     return rest.starts_with(" ") ? rest.substr(1) : rest;
 }
 
-/// A location word.
-std::uint32_t location(std::uint32_t offset, std::uint32_t size) {
-    return DYN_LOC(offset, size);
-}
-
-/// The most characters of a line, from the event's name on; those that are cut end in "...".
+/// The longest line, from the event's name on. A longer one is truncated here, and "..." added.
 constexpr std::size_t line_max = 3072;
 
-/// What splice() takes out of an instance's trace_pipe until nothing is left, or nothing moves.
+/// What splice() reads from an instance's trace_pipe in ten attempts.
 std::string spliced(const Instance& instance) {
     const std::string path = instance.path("trace_pipe");
     const Descriptor from(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -61,8 +56,8 @@ std::string spliced(const Instance& instance) {
     return text;
 }
 
-/// Fields that all point at one text behind them, and a payload for them.
-std::pair<std::string, Payload> many_texts(const std::string& text) {
+/// Fields whose locations all point to the same text, and a payload for them.
+std::pair<std::string, Payload> fields_sharing_text(const std::string& text) {
     constexpr std::uint32_t count = 20;
     std::string fields;
     Payload payload;
@@ -75,7 +70,7 @@ std::pair<std::string, Payload> many_texts(const std::string& text) {
 
 } // namespace
 
-TEST_CASE("A record reads in the words of its print format") {
+TEST_CASE("A record is printed as field=value pairs") {
     CHECK(printed(" u32 count; __rel_loc char[] msg",
                   Payload().add(5u).add(location(0, 6)).add_string("hello")) ==
           "count=5 msg=hello");
@@ -85,7 +80,7 @@ TEST_CASE("A record reads in the words of its print format") {
     CHECK(printed("", {}) == "");
 }
 
-TEST_CASE("Numbers print as their types are") {
+TEST_CASE("Numbers are printed with the size and sign of their types") {
     struct Case {
         const char* type;
         Payload payload;
@@ -113,7 +108,7 @@ TEST_CASE("Numbers print as their types are") {
     }
 }
 
-TEST_CASE("Numbers print wherever they stand in the record") {
+TEST_CASE("Numbers at unaligned offsets are printed correctly") {
     CHECK(printed(" u8 a; s64 b; u8 c; u32 d; u16 e", Payload()
                                                           .add<std::uint8_t>(1)
                                                           .add<std::int64_t>(-2)
@@ -123,7 +118,7 @@ TEST_CASE("Numbers print wherever they stand in the record") {
           "a=1 b=-2 c=3 d=4 e=5");
 }
 
-TEST_CASE("Arrays of characters print up to their NUL or their end") {
+TEST_CASE("char arrays are printed up to a NUL or their end") {
     CHECK(printed(" char[8] a; u8 b",
                   Payload().add_characters({"abc\0def\0", 8}).add<std::uint8_t>(7)) == "a=abc b=7");
     CHECK(printed(" char[4] a; char[4] b", Payload().add_characters("abcdefgh")) ==
@@ -132,7 +127,7 @@ TEST_CASE("Arrays of characters print up to their NUL or their end") {
     CHECK(printed(" char[4] a", Payload().add(0u)) == "a=");
 }
 
-TEST_CASE("Bytes that are no characters print as hexadecimal") {
+TEST_CASE("unsigned char arrays, structs and integer arrays are printed as hexadecimal") {
     const auto all_bytes = [](int count) {
         std::string bytes;
         for (int i = 0; i < count; i++)
@@ -169,15 +164,15 @@ TEST_CASE("Bytes that are no characters print as hexadecimal") {
     CHECK(printed(" __rel_loc u8[] a", Payload().add(0u)) == "a=");
 }
 
-TEST_CASE("Strings print from wherever their locations point") {
-    SECTION("the very end of the record") {
+TEST_CASE("Strings are printed from where their locations point") {
+    SECTION("to the end of the record") {
         CHECK(printed(" __rel_loc char[] a",
                       Payload().add(location(5, 3)).add_characters("junk!").add_string("ab")) ==
               "a=ab");
         CHECK(printed(" __rel_loc char[] a", Payload().add(location(4, 1)).add(1).add('\0')) ==
               "a=");
     }
-    SECTION("several, in another order than their fields") {
+    SECTION("in an order that differs from the fields") {
         CHECK(printed(" __rel_loc char[] a; __rel_loc char[] b; __data_loc char[] c",
                       Payload()
                           .add(location(13, 3))
@@ -187,39 +182,39 @@ TEST_CASE("Strings print from wherever their locations point") {
                           .add_string("c")
                           .add_string("aa")) == "a=aa b=bb c=c");
     }
-    SECTION("up to a NUL inside") {
+    SECTION("to a string with a NUL inside") {
         CHECK(printed(" __rel_loc char[] a",
                       Payload().add(location(0, 6)).add_characters({"ab\0cd\0", 6})) == "a=ab");
     }
-    SECTION("a long one") {
+    SECTION("to a long string") {
         const std::string text(2000, 'x');
         CHECK(printed(" __rel_loc char[] a; u8 b",
                       Payload().add(location(1, 2001)).add<std::uint8_t>(9).add_string(text)) ==
               "a=" + text + " b=9");
     }
-    SECTION("none") {
+    SECTION("to an empty string") {
         CHECK(printed(" __rel_loc char[] a", Payload().add(0u)) == "a=");
     }
 }
 
-TEST_CASE("A payload longer than its fields prints as its fields alone") {
+TEST_CASE("Bytes of a payload after its fields are not printed") {
     CHECK(printed(" u32 a", Payload().add(5u).add(6u).add('x')) == "a=5");
     CHECK(printed("", Payload().add_string("extra")) == "");
 }
 
-TEST_CASE("A line that gets too long for a page is cut") {
+TEST_CASE("A line longer than 3072 characters is truncated and ends in '...'") {
     Instance instance;
     Word word{0};
     DataFile file;
     const Event event(unique_name("printed"));
     const std::uint32_t index =
-        file.index_of(&word, 0, event.name() + " __rel_loc char[] a; u32 b; u8 c");
+        file.must_register(&word, 0, event.name() + " __rel_loc char[] a; u32 b; u8 c");
     REQUIRE(instance.enable(event) == succeeds());
-    const std::string before = event.name() + ": a=", behind = " b=4000000000 c=9";
-    // What stands behind the end of the longest line: nothing, a part of a number, the text.
+    const std::string before = event.name() + ": a=", after = " b=4000000000 c=9";
+    // The truncation removes nothing, parts of numbers, or a part of the text.
     std::vector<std::string> expected;
-    for (std::size_t more : {0, 1, 4, 8, 17, 700}) {
-        const std::string text(line_max - before.size() - behind.size() + more, 'x');
+    for (std::size_t excess : {0, 1, 4, 8, 17, 700}) {
+        const std::string text(line_max - before.size() - after.size() + excess, 'x');
         const auto size = static_cast<std::uint32_t>(text.size() + 1);
         REQUIRE(file.record(index, Payload()
                                        .add(location(5, size))
@@ -229,8 +224,8 @@ TEST_CASE("A line that gets too long for a page is cut") {
                     .ok());
         std::string line = before;
         line += text;
-        line += behind;
-        if (more > 0)
+        line += after;
+        if (excess > 0)
             line.replace(line_max, line.size(), "...");
         expected.push_back(std::move(line));
     }
@@ -238,10 +233,10 @@ TEST_CASE("A line that gets too long for a page is cut") {
     REQUIRE(instance.disable(event) == succeeds());
 }
 
-// The kernel leaves a line alone that does not fit the page, and comes to it again.
-TEST_CASE("A record of much text does not stop who splices") {
+// The kernel retries a line that does not fit the page, without end if it never fits.
+TEST_CASE("splice() from trace_pipe gets past a record that prints a very long line") {
     const std::pair<std::string, Payload> cases[] = {
-        many_texts(std::string(3899, 'x')),
+        fields_sharing_text(std::string(3899, 'x')),
         {" struct x b 3000; u8 c", Payload().add_characters(std::string(3001, 'x'))},
     };
     for (const auto& [fields, payload] : cases) {
@@ -250,8 +245,8 @@ TEST_CASE("A record of much text does not stop who splices") {
         Word words[2] = {};
         DataFile file;
         const Event large(unique_name("large")), small(unique_name("small"));
-        const std::uint32_t large_index = file.index_of(&words[0], 0, large.name() + fields);
-        const std::uint32_t small_index = file.index_of(&words[1], 0, small.name() + " u32 a");
+        const std::uint32_t large_index = file.must_register(&words[0], 0, large.name() + fields);
+        const std::uint32_t small_index = file.must_register(&words[1], 0, small.name() + " u32 a");
         REQUIRE(instance.enable(large) == succeeds());
         REQUIRE(instance.enable(small) == succeeds());
         REQUIRE(file.record(large_index, payload).ok());
@@ -270,12 +265,12 @@ TEST_CASE("A record of much text does not stop who splices") {
     }
 }
 
-TEST_CASE("An event's name is printed as it is") {
+TEST_CASE("Names with '%' are printed literally") {
     Word word{0};
     Instance instance;
     DataFile file;
     const Event event(unique_name("printed") + "%s%n%d");
-    const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 100%s");
+    const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 100%s");
     REQUIRE(instance.enable(event) == succeeds());
     REQUIRE(file.record(index, Payload().add(5u)) == succeeds(8));
     const auto lines = instance.trace(event);
@@ -283,12 +278,12 @@ TEST_CASE("An event's name is printed as it is") {
     CHECK(lines[0] == event.name() + ": 100%s=5");
 }
 
-/// A record of an event that has gone since.
-struct Gone {
-    explicit Gone(Instance& instance) {
+/// An event that was removed after one of its records was written.
+struct RemovedEvent {
+    explicit RemovedEvent(Instance& instance) {
         Word word{0};
         DataFile file;
-        const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+        const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
         number = event.id();
         expect(instance.enable(event), "enable");
         expect(file.record(index, Payload().add(location(1000, 6))), "record");
@@ -298,39 +293,39 @@ struct Gone {
         return event.name() + ": a=" + std::to_string(location(1000, 6)) + "\n";
     }
 
-    const Event event{unique_name("gone")};
+    const Event event{unique_name("removed")};
     int number = 0;
 };
 
-// The kernel finds out by the number how to print a record, and gives a free one to the next.
-TEST_CASE("A record of an event that is gone prints as before, and as no other's") {
+// A record holds the type number of its event. The kernel reuses free type numbers.
+TEST_CASE("A record of a removed event is still printed, and its type number is not reused") {
     Instance instance;
-    const Gone gone(instance);
-    REQUIRE(gone.event.goes());
+    const RemovedEvent removed(instance);
+    REQUIRE(removed.event.wait_removed());
     const Event newer(unique_name("newer")), synthetic(unique_name("made"), "synthetic");
     const Definition definition("synthetic_events", synthetic.name() + " char text[]",
                                 "!" + synthetic.name());
     Word word{0};
     DataFile file;
-    file.index_of(&word, 0, newer.name() + " __rel_loc char[] a; u64 b");
-    CHECK(newer.id() != gone.number);
-    CHECK(synthetic.id() != gone.number);
+    file.must_register(&word, 0, newer.name() + " __rel_loc char[] a; u64 b");
+    CHECK(newer.id() != removed.number);
+    CHECK(synthetic.id() != removed.number);
     const std::string printed = read_text(instance.path("trace"));
     CAPTURE(printed);
-    CHECK(printed.find(gone.line()) != std::string::npos);
+    CHECK(printed.find(removed.line()) != std::string::npos);
 }
 
-TEST_CASE("Very many events that are gone give up their numbers, the oldest first") {
-    constexpr unsigned most = 1024, at_once = 128;
+TEST_CASE("Type numbers are kept for the 1024 events removed last, and released for older ones") {
+    constexpr unsigned most = 1024, batch = 128;
     Instance instance;
-    const Gone first(instance), second(instance);
+    const RemovedEvent first(instance), second(instance);
     const std::string enable = instance.path("events/user_events/enable");
     Mapping memory(1);
-    for (unsigned gone = 2; gone <= most; gone += at_once) {
-        const unsigned count = std::min(at_once, most + 1 - gone);
+    for (unsigned removed = 2; removed <= most; removed += batch) {
+        const unsigned count = std::min(batch, most + 1 - removed);
         DataFile file;
         for (unsigned i = 0; i < count; i++)
-            REQUIRE(file.register_event(memory.at<Word>() + i, 0, unique_name("gone")).ok());
+            REQUIRE(file.register_event(memory.at<Word>() + i, 0, unique_name("removed")).ok());
         REQUIRE(write_text(enable, "1").ok());
         REQUIRE(write_text(enable, "0").ok());
         for (unsigned i = 0; i < count; i++)

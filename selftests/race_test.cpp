@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Registering and deleting at the same time, on two CPUs: no event is lost, and none is left.
+// Registering, deleting and exiting in parallel.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
-#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -27,8 +27,8 @@ namespace {
 constexpr unsigned persist = USER_EVENT_REG_PERSIST;
 constexpr unsigned multi_format = USER_EVENT_REG_MULTI_FORMAT;
 
-/// Pauses of random length between two system calls, so that those of two CPUs meet in every order.
-/// An emulator that runs its CPUs in turns goes on to the next one at each pause.
+/// Random pauses between system calls, so that those of two CPUs interleave in every order. An
+/// emulator that runs one CPU at a time switches to the next one at a pause instruction.
 class Pauses {
 public:
     explicit Pauses(unsigned seed) : random_(seed) {}
@@ -42,7 +42,7 @@ private:
     std::minstd_rand random_;
 };
 
-/// How often each answer came.
+/// Counts the results of deletions.
 struct Deletions {
     unsigned long deleted = 0, absent = 0, busy = 0, other = 0;
     int other_error = 0;
@@ -61,7 +61,7 @@ struct Deletions {
     }
 };
 
-/// A process on the second CPU that deletes a name time and again, until it is told to stop.
+/// A process on the second CPU that deletes a name repeatedly until finish().
 class Deleter {
 public:
     explicit Deleter(const std::string& name)
@@ -93,7 +93,7 @@ private:
     Child child_;
 };
 
-/// The tracepoints of a name of many formats.
+/// The tracepoints of a multi-format event.
 std::set<std::string> tracepoints(const std::string& name) {
     std::set<std::string> found;
     for (const std::string& line : lines_of(status()))
@@ -102,7 +102,7 @@ std::set<std::string> tracepoints(const std::string& name) {
     return found;
 }
 
-/// The one that there is. Throws std::runtime_error where there is none, or more.
+/// Throws std::runtime_error unless the event has exactly one tracepoint.
 Event only_tracepoint(const std::string& name) {
     const std::set<std::string> found = tracepoints(name);
     if (found.size() != 1)
@@ -112,41 +112,41 @@ Event only_tracepoint(const std::string& name) {
 
 } // namespace
 
-TEST_CASE("A deletion takes no event from under a registration, in thousands of races of the two") {
-    Rounds rounds(fewer(1000), 50000, std::chrono::seconds(8));
+TEST_CASE("DEL in parallel with REG never removes a registered event", "[race]") {
+    Rounds rounds(fewer_if_debug(1000), 50000, std::chrono::seconds(8));
     const bool multi = GENERATE(false, true);
     const unsigned flags = multi ? persist | multi_format : persist;
     CAPTURE(multi);
-    const unsigned long active = settled_count("Active: ");
+    const unsigned long active = stable_status_count("Active: ");
     const std::string name = unique_name("race");
     const std::string command = name + " u32 a";
     const Event single(name);
     const std::string format = single.path("format");
 
     Word word{0};
-    unsigned refused = 0, lost = 0, without_files = 0, useless = 0, not_unregistered = 0;
-    int refused_error = 0;
+    unsigned not_registered = 0, lost = 0, without_files = 0, broken = 0, not_unregistered = 0;
+    int register_error = 0;
     Deletions deletions;
     {
         Deleter deleter(name);
         const OnCpu first(0);
         Pauses pauses(2);
         while (rounds.next()) {
-            const unsigned round = rounds.begun();
+            const unsigned round = rounds.started();
             DataFile file;
             user_reg reg = registration(&word, 0, command.c_str(), 4, flags);
             pauses.between(0, 2);
             if (const Outcome outcome = file.register_event(reg); !outcome.ok()) {
-                refused++;
-                refused_error = outcome.error();
+                not_registered++;
+                register_error = outcome.error();
                 continue;
             }
             pauses.between(0, 2);
-            // Registered, and enabled by nobody: not ENOENT.
+            // The event is registered but not enabled: not ENOENT.
             lost += file.record(reg.write_index, Payload().add(round)) != fails(EBADF);
             if (round % 1000 == 0) {
                 const Enabled enabled{multi ? only_tracepoint(name) : single};
-                useless += word != 1 || !file.record(reg.write_index, Payload().add(round)).ok();
+                broken += word != 1 || !file.record(reg.write_index, Payload().add(round)).ok();
             }
             if (!multi)
                 without_files += !exists(format);
@@ -155,18 +155,18 @@ TEST_CASE("A deletion takes no event from under a registration, in thousands of 
         }
         deletions = deleter.finish();
     }
-    CHECK(refused == 0);
-    CHECK(refused_error == 0);
+    CHECK(not_registered == 0);
+    CHECK(register_error == 0);
     CHECK(lost == 0);
     CHECK(without_files == 0);
-    CHECK(useless == 0);
+    CHECK(broken == 0);
     CHECK(not_unregistered == 0);
     CHECK(deletions.other == 0);
     CHECK(deletions.other_error == 0);
-    // The two did meet.
-    CHECK(deletions.deleted > rounds.begun() / 1000);
-    CHECK(deletions.absent > rounds.begun() / 1000);
-    CHECK(deletions.busy > rounds.begun() / 1000);
+    // REG and DEL did race.
+    CHECK(deletions.deleted > rounds.started() / 1000);
+    CHECK(deletions.absent > rounds.started() / 1000);
+    CHECK(deletions.busy > rounds.started() / 1000);
 
     DataFile file;
     const Outcome last = file.delete_event(name);
@@ -177,28 +177,28 @@ TEST_CASE("A deletion takes no event from under a registration, in thousands of 
     CHECK(status_count("Active: ") == active);
 }
 
-TEST_CASE("One format of a name goes with its process, the other one stays and works") {
-    const unsigned rounds = fewer(20, 5);
+TEST_CASE("Killing the only user of one format removes that format, and the other keeps working") {
+    const unsigned rounds = fewer_if_debug(20, 5);
     const std::string name = unique_name("formats");
     Word word{0};
     Instance instance;
     DataFile file;
-    const std::uint32_t index = file.index_of(&word, 0, name + " u32 a", 4, multi_format);
+    const std::uint32_t index = file.must_register(&word, 0, name + " u32 a", 4, multi_format);
     const Event stays = only_tracepoint(name);
     REQUIRE(instance.enable(stays) == succeeds());
     const std::string format = stays.format();
 
-    std::set<std::string> gone;
+    std::set<std::string> removed_names;
     for (unsigned round = 0; round < rounds; round++) {
         CAPTURE(round);
         Word other{0};
         Child dying([&](Channel& channel) {
             DataFile data;
-            data.index_of(&other, 0, name + " u64 b", 4, multi_format);
+            data.must_register(&other, 0, name + " u64 b", 4, multi_format);
             channel.send('r');
-            // Killed somewhere in here.
+            // The test kills the child in this loop.
             for (;;) {
-                data.index_of(&other, 1, name + " u64 b", 4, multi_format);
+                data.must_register(&other, 1, name + " u64 b", 4, multi_format);
                 data.unregister(&other, 1);
             }
             return 0;
@@ -207,21 +207,21 @@ TEST_CASE("One format of a name goes with its process, the other one stays and w
         std::set<std::string> both = tracepoints(name);
         REQUIRE(both.size() == 2);
         REQUIRE(both.erase(stays.name()) == 1);
-        const Event goes(*both.begin(), USER_EVENTS_MULTI_SYSTEM);
-        CHECK(goes.exists());
+        const Event removed(*both.begin(), USER_EVENTS_MULTI_SYSTEM);
+        CHECK(removed.exists());
         CHECK(file.delete_event(name) == fails(EBUSY));
 
         dying.kill();
-        CHECK(goes.goes());
-        gone.insert(goes.name());
+        CHECK(removed.wait_removed());
+        removed_names.insert(removed.name());
         CHECK(stays.format() == format);
         CHECK(word == 1);
         CHECK(file.record(index, Payload().add(round)) == succeeds(8));
     }
-    // No number is given out twice.
-    CHECK(gone.size() == rounds);
+    // Format numbers are not reused.
+    CHECK(removed_names.size() == rounds);
     CHECK(tracepoints(name) == std::set{stays.name()});
-    // libtraceevent takes no name with a dot in it.
+    // libtraceevent does not parse names with a dot.
     std::vector<std::string> expected;
     for (unsigned round = 0; round < rounds; round++)
         expected.push_back(stays.name() + ": a=" + std::to_string(round));
@@ -229,23 +229,23 @@ TEST_CASE("One format of a name goes with its process, the other one stays and w
     CHECK(instance.disable(stays) == succeeds());
     REQUIRE(file.unregister(&word, 0) == succeeds());
     file.close();
-    CHECK(stays.goes());
+    CHECK(stays.wait_removed());
 }
 
-TEST_CASE("Threads that are the first of their process to register do so at the same time") {
+TEST_CASE("Threads that make the first registrations of an address space in parallel all succeed") {
     constexpr unsigned threads = 4;
-    const unsigned rounds = fewer(30, 10);
+    const unsigned rounds = fewer_if_debug(30, 10);
     const Event event(unique_name("first"));
-    Word kept{0};
+    Word holder_word{0};
     unsigned failed = 0;
-    Child keeping([&](Channel& channel) {
+    Child holder([&](Channel& channel) {
         DataFile file;
-        file.index_of(&kept, 0, event.name());
+        file.must_register(&holder_word, 0, event.name());
         channel.send('r');
         channel.receive<char>();
         return 0;
     });
-    REQUIRE(keeping.channel().receive<char>() == 'r');
+    REQUIRE(holder.channel().receive<char>() == 'r');
     const Enabled enabled{event};
     for (unsigned round = 0; round < rounds; round++)
         failed += in_child([&]() -> int {
@@ -267,6 +267,6 @@ TEST_CASE("Threads that are the first of their process to register do so at the 
                       return static_cast<int>(wrong + word);
                   }) != 0;
     CHECK(failed == 0);
-    keeping.channel().send('e');
-    CHECK(keeping.wait() == 0);
+    holder.channel().send('e');
+    CHECK(holder.wait() == 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// One payload, many recorders: it is read from the program's memory once, whoever changes it
-// meanwhile, and recorders may come and go while the write is under way.
+// One payload, many recorders: the kernel reads the payload once, also if the program changes it at
+// the same time, and recorders may attach and detach during the write.
 #include "bpf.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
@@ -31,10 +31,10 @@ using namespace selftest;
 
 namespace {
 
-/// Two pages of memory. Who reads the second one waits until it is given.
-class HeldBack {
+/// Two pages of memory. Reads of the second one block until supply().
+class BlockingPage {
 public:
-    HeldBack() : faults_(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC))) {
+    BlockingPage() : faults_(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC))) {
         if (faults_.number() < 0)
             throw_errno("userfaultfd");
         uffdio_api api{};
@@ -49,16 +49,17 @@ public:
 
     std::byte* second() const { return memory_.at(page_size); }
 
-    /// Waits until somebody waits for the second page.
+    /// Waits until a read of the second page blocks.
     void await_reader() const {
         pollfd waiting{faults_.number(), POLLIN, 0};
         uffd_msg message;
-        if (poll(&waiting, 1, static_cast<int>(std::chrono::milliseconds(patience).count())) != 1 ||
+        if (poll(&waiting, 1, static_cast<int>(std::chrono::milliseconds(wait_limit).count())) !=
+                1 ||
             read(faults_.number(), &message, sizeof(message)) != sizeof(message))
-            throw std::runtime_error("nobody reads the second page");
+            throw std::runtime_error("the second page is not read");
     }
 
-    void give(const Bytes& start) const {
+    void supply(const Bytes& start) const {
         const Mapping page(1);
         std::ranges::copy(start, page.at());
         uffdio_copy copy{};
@@ -74,19 +75,19 @@ private:
     Descriptor faults_;
 };
 
-/// Writes a record whose last bytes the kernel has to wait for. Meanwhile `body` runs, in another
-/// thread, with the part of the payload that the kernel has read already. That part is to be of
-/// whole words: the kernel reads one that ends in the next page anew.
+/// Writes a record whose last `blocked` bytes the kernel has to wait for. During the wait, another
+/// thread calls `body` with the part of the payload that the kernel has already read. That part
+/// must consist of whole words: the kernel rereads a word that crosses into the next page.
 template <typename Body>
-Outcome write_around(Registered& registered, const Payload& payload, std::size_t held_back,
+Outcome write_around(Registered& registered, const Payload& payload, std::size_t blocked,
                      Body&& body) {
-    const HeldBack memory;
-    const auto middle = payload.bytes().end() - static_cast<std::ptrdiff_t>(held_back);
-    std::byte* start = memory.second() - (payload.size() - held_back);
+    const BlockingPage memory;
+    const auto middle = payload.bytes().end() - static_cast<std::ptrdiff_t>(blocked);
+    std::byte* start = memory.second() - (payload.size() - blocked);
     std::copy(payload.bytes().begin(), middle, start);
     std::byte* index = start - sizeof(registered.index);
     std::memcpy(index, &registered.index, sizeof(registered.index));
-    auto meanwhile = std::async(std::launch::async, [&] {
+    auto during_wait = std::async(std::launch::async, [&] {
         memory.await_reader();
         std::exception_ptr failed;
         try {
@@ -94,34 +95,29 @@ Outcome write_around(Registered& registered, const Payload& payload, std::size_t
         } catch (...) {
             failed = std::current_exception();
         }
-        memory.give(Bytes(middle, payload.bytes().end()));
+        memory.supply(Bytes(middle, payload.bytes().end()));
         if (failed)
             std::rethrow_exception(failed);
     });
     const Outcome outcome = registered.file.write(index, sizeof(registered.index) + payload.size());
-    meanwhile.get();
+    during_wait.get();
     return outcome;
 }
 
-/// Whether a recorder's bytes are those written, but for the padding behind them.
+/// Compares a recorded payload, without its padding, with the written one.
 bool begins_with(const Bytes& recorded, const Bytes& written) {
     return recorded.size() >= written.size() && recorded.size() - written.size() < 8 &&
            std::equal(written.begin(), written.end(), recorded.begin());
 }
 
-void set_filter(const Instance& instance, const Event& event, const std::string& filter) {
-    expect(write_text(instance.path("events/user_events/" + event.name() + "/filter"), filter),
-           "filter " + filter);
-}
-
-/// One way to record what the first thread writes, for as long as the object lives.
+/// Records what the first thread writes for as long as the object lives.
 class Recorder {
 public:
     Recorder() = default;
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
     virtual ~Recorder() = default;
-    /// How many records it has seen since it was last asked.
+    /// Returns how many records it has seen since the last call.
     virtual std::uint64_t take() = 0;
 };
 
@@ -138,7 +134,7 @@ private:
     Instance instance_;
 };
 
-/// An instance that is removed as it is, with the event enabled.
+/// An instance that is removed with the event still enabled.
 class RemovedRecorder : public Recorder {
 public:
     explicit RemovedRecorder(const Event& event) { expect(instance_.enable(event), "enable"); }
@@ -189,12 +185,12 @@ public:
         expect(perf_.attach_program(program_.descriptor()), "attach");
     }
     std::uint64_t take() override {
-        const std::uint64_t before = std::exchange(runs_, map_.seen().runs);
+        const std::uint64_t before = std::exchange(runs_, map_.totals().runs);
         return runs_ - before;
     }
 
 private:
-    SeenMap map_;
+    TotalsMap map_;
     Program program_;
     PerfEvent perf_;
     std::uint64_t runs_ = 0;
@@ -216,40 +212,40 @@ const Kind kinds[] = {
 
 } // namespace
 
-TEST_CASE("All recorders get what the kernel read, once, and not what is there later") {
+TEST_CASE("All recorders and filters see the bytes read first, even if the program changes them") {
     Registered registered(" u32 value; __rel_loc char[] text; u32 last");
     const Format format(registered.event);
-    // So large that it is copied to the heap, or so small that it is copied to the stack.
-    const std::size_t more = GENERATE(4, 2004), held_back = more / 2 + 2;
-    CAPTURE(more);
+    // The kernel copies small payloads to the stack and large ones to the heap.
+    const std::size_t tail = GENERATE(4, 2004), blocked = tail / 2 + 2;
+    CAPTURE(tail);
     const auto content = [&](std::uint32_t value, std::uint32_t offset, const char* text) {
         return Payload()
             .add(value)
-            .add<std::uint32_t>(DYN_LOC(offset, 4))
+            .add(location(offset, 4))
             .add(~value)
             .add_string(text)
-            .add_characters(std::string(more, text[0]));
+            .add_characters(std::string(tail, text[0]));
     };
-    // The location of the other is outside: alone, its write is EFAULT.
+    // The location in `changed` is out of bounds: writing it is EFAULT.
     const Payload payload = content(1, 4, "old"), changed = content(2, 40000, "new");
-    const std::size_t size = payload.size(), there = size - held_back;
+    const std::size_t size = payload.size(), read_first = size - blocked;
 
     Instance first, second, before, after;
     for (Instance* instance : {&first, &second, &before, &after})
         REQUIRE(instance->enable(registered.event) == succeeds());
-    set_filter(before, registered.event, "value == 1 && text == \"old\"");
-    set_filter(after, registered.event, "value == 2 || text == \"new\"");
+    expect(before.set_filter(registered.event, "value == 1 && text == \"old\""), "filter");
+    expect(after.set_filter(registered.event, "value == 2 || text == \"new\""), "filter");
     PerfEvent perf(perf_sampling(registered.event)), perf_before(perf_sampling(registered.event)),
         perf_after(perf_sampling(registered.event));
     REQUIRE(perf_before.set_filter("value == 1 && text == \"old\"") == succeeds());
     REQUIRE(perf_after.set_filter("value == 2 || text == \"new\"") == succeeds());
-    const SeenMap map;
+    const TotalsMap map;
     const Program program(map, load_field(format.field("value")));
     REQUIRE(perf.attach_program(program.descriptor()) == succeeds());
 
     CHECK(registered.record(changed) == fails(EFAULT));
-    const Outcome written = write_around(registered, payload, held_back, [&](std::byte* start) {
-        std::copy_n(changed.bytes().begin(), there, start);
+    const Outcome written = write_around(registered, payload, blocked, [&](std::byte* start) {
+        std::copy_n(changed.bytes().begin(), read_first, start);
     });
     CHECK(written == succeeds(static_cast<long>(size) + 4));
 
@@ -265,14 +261,14 @@ TEST_CASE("All recorders get what the kernel read, once, and not what is there l
         CHECK(begins_with(samples[0].payload, payload.bytes()));
     }
     CHECK(perf_after.samples().empty());
-    CHECK(map.seen() == Seen{1, 1});
+    CHECK(map.totals() == Totals{1, 1});
     for (Instance* instance : {&first, &second, &before, &after})
         REQUIRE(instance->disable(registered.event) == succeeds());
 }
 
-TEST_CASE("All recorders get the same of a payload that another thread keeps changing") {
+TEST_CASE("All recorders get the same bytes of a payload that another thread keeps changing") {
     constexpr std::size_t batches = 40, batch = 40, length = 375;
-    // A size that neither ftrace nor perf pads.
+    // Neither ftrace nor perf pads this size.
     struct Large {
         std::uint32_t index, first;
         std::atomic<std::uint64_t> words[length];
@@ -289,7 +285,7 @@ TEST_CASE("All recorders get the same of a payload that another thread keeps cha
     PerfEvent perf(perf_sampling(registered.event));
     std::jthread changer([&](const std::stop_token& stop) {
         const OnCpu other_cpu(1);
-        // An emulator that runs its CPUs in turns goes on to the next one at a pause.
+        // An emulator that runs one CPU at a time switches to the next one at a pause instruction.
         for (std::uint64_t value = 1; !stop.stop_requested(); value++)
             for (std::size_t i = 0; i < length; i++) {
                 large->words[i].store(value, std::memory_order_relaxed);
@@ -324,34 +320,34 @@ TEST_CASE("All recorders get the same of a payload that another thread keeps cha
     }
     CHECK(failures == 0);
     CHECK(different == 0);
-    // It did change between the writes, and some were caught in the middle of a change.
+    // The payload changed between the writes, and during some of them.
     CHECK(contents.size() > batches * batch / 2);
     CHECK(mixed > batches);
     for (Instance* instance : {&first, &second})
         REQUIRE(instance->disable(registered.event) == succeeds());
 }
 
-TEST_CASE("A recorder that goes while a write is under way gets nothing of it, the others all") {
-    const Kind& goes = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
-    CAPTURE(goes.name);
+TEST_CASE("A recorder that detaches during a write does not get the record; the others do") {
+    const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
+    CAPTURE(kind.name);
     Registered registered(" u32 first; u32 last");
     const Payload payload = Payload().add(1u).add(2u);
-    auto going = goes.make(registered.event);
+    auto detaching = kind.make(registered.event);
     CHECK(registered.word == 1);
 
-    SECTION("it was the only one") {
+    SECTION("it was the only recorder, so the write fails with EBADF") {
         const Outcome written = write_around(registered, payload, 4, [&](std::byte*) {
-            going.reset();
+            detaching.reset();
             CHECK(registered.word == 0);
         });
         CHECK(written == fails(EBADF));
     }
-    SECTION("there are others of all kinds") {
+    SECTION("there are other recorders of all kinds") {
         std::vector<std::unique_ptr<Recorder>> others;
-        for (const Kind& kind : kinds)
-            others.push_back(kind.make(registered.event));
+        for (const Kind& other : kinds)
+            others.push_back(other.make(registered.event));
         const Outcome written = write_around(registered, payload, 4, [&](std::byte*) {
-            going.reset();
+            detaching.reset();
             CHECK(registered.word == 1);
         });
         CHECK(written == succeeds(12));
@@ -363,22 +359,22 @@ TEST_CASE("A recorder that goes while a write is under way gets nothing of it, t
     CHECK(registered.record(payload) == fails(EBADF));
 }
 
-TEST_CASE("A recorder that comes while a write is under way gets it") {
-    const Kind& comes = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
-    CAPTURE(comes.name);
+TEST_CASE("A recorder that attaches during a write gets the record") {
+    const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
+    CAPTURE(kind.name);
     Registered registered(" u32 first; u32 last");
     const Payload payload = Payload().add(1u).add(2u);
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
-    std::unique_ptr<Recorder> coming;
+    std::unique_ptr<Recorder> attached;
     const Outcome written = write_around(registered, payload, 4, [&](std::byte*) {
-        coming = comes.make(registered.event);
+        attached = kind.make(registered.event);
         CHECK(instance.disable(registered.event) == succeeds());
         CHECK(registered.word == 1);
     });
     CHECK(written == succeeds(12));
-    CHECK(coming->take() == 1);
+    CHECK(attached->take() == 1);
     CHECK(instance.records().empty());
     CHECK(registered.record(payload) == succeeds(12));
-    CHECK(coming->take() == 1);
+    CHECK(attached->take() == 1);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// DIAG_IOCSREG: what it judges, in which order, and what it leaves behind when it refuses.
+// DIAG_IOCSREG: what it checks, in which order, and that it leaves nothing behind when it fails.
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
@@ -21,15 +21,15 @@ const volatile void* pointer_to(std::uint64_t address) {
     return reinterpret_cast<const volatile void*>(static_cast<std::uintptr_t>(address));
 }
 
-/// A command of so many bytes, the NUL not counted, for an event that is not there yet.
+/// A command of `length` bytes, without the NUL, for an event that does not exist yet.
 std::string command_of_length(std::size_t length) {
     std::string command = unique_name("long") + " u32 ";
     return command + std::string(length - command.size(), 'f');
 }
 
-/// Puts a command at the end of a mapping whose last page cannot be read, `missing` bytes of it
-/// (the NUL included) on that page.
-const char* at_the_end(Mapping& memory, const std::string& command, std::size_t missing) {
+/// Places a command in front of the last page of a mapping, which is made unreadable. The last
+/// `missing` bytes of the command, which ends with its NUL, are in that page.
+const char* before_unreadable(Mapping& memory, const std::string& command, std::size_t missing) {
     char* start = memory.at<char>(memory.size() - page_size - command.size() - 1 + missing);
     std::memcpy(start, command.c_str(), command.size() + 1);
     memory.protect(PROT_NONE, memory.size() / page_size - 1);
@@ -38,7 +38,7 @@ const char* at_the_end(Mapping& memory, const std::string& command, std::size_t 
 
 } // namespace
 
-TEST_CASE("REG judges the structure's size") {
+TEST_CASE("REG accepts sizes from 28 bytes to a page if the tail is zero") {
     struct Case {
         std::size_t size;
         std::size_t nonzero_at; // 0: the tail is zero
@@ -77,7 +77,7 @@ TEST_CASE("REG judges the structure's size") {
     }
 }
 
-TEST_CASE("REG answers EFAULT for a structure that cannot be read") {
+TEST_CASE("REG fails with EFAULT if the structure cannot be read") {
     Word word{0};
     DataFile file;
     const std::string name = unique_name("unreadable");
@@ -96,7 +96,7 @@ TEST_CASE("REG answers EFAULT for a structure that cannot be read") {
     CHECK_FALSE(Event(name).exists());
 }
 
-TEST_CASE("REG judges flags, enable_size, alignment and bit") {
+TEST_CASE("REG rejects invalid flags, enable_size, alignment and bit with EINVAL") {
     alignas(8) LongWord words[2] = {0, 0};
     struct Case {
         const char* what;
@@ -107,7 +107,7 @@ TEST_CASE("REG judges flags, enable_size, alignment and bit") {
         {"no flags", 0, 0, 4, 0, succeeds()},
         {"MULTI_FORMAT", 0, 0, 4, USER_EVENT_REG_MULTI_FORMAT, succeeds()},
         {"the first unknown flag", 0, 0, 4, USER_EVENT_REG_MAX, fails(EINVAL)},
-        {"an unknown flag beside a known one", 0, 0, 4, 6, fails(EINVAL)},
+        {"an unknown flag with a known one", 0, 0, 4, 6, fails(EINVAL)},
         {"the last flag", 0, 0, 4, 0x8000, fails(EINVAL)},
         {"all flags", 0, 0, 4, 0xffff, fails(EINVAL)},
         {"size 0", 0, 0, 0, 0, fails(EINVAL)},
@@ -131,20 +131,20 @@ TEST_CASE("REG judges flags, enable_size, alignment and bit") {
         {"a bit past 4 bytes", 0, 32, 4, 0, fails(EINVAL)},
         {"the last bit of 8 bytes", 0, 63, 8, 0, succeeds()},
         {"a bit past 8 bytes", 0, 64, 8, 0, fails(EINVAL)},
-        {"the highest number of a bit", 0, 255, 8, 0, fails(EINVAL)},
+        {"bit number 255", 0, 255, 8, 0, fails(EINVAL)},
     };
     for (const Case& test : cases) {
         CAPTURE(test.what);
         DataFile file;
         const auto* address = reinterpret_cast<const char*>(words) + test.offset;
-        CHECK(file.register_event(address, test.bit, unique_name("judged"), test.size,
+        CHECK(file.register_event(address, test.bit, unique_name("checked"), test.size,
                                   test.flags) == test.outcome);
         CHECK(file.unregister(address, test.bit) ==
               (test.outcome.ok() ? succeeds() : fails(ENOENT)));
     }
 }
 
-TEST_CASE("REG answers EFAULT for an address outside user space") {
+TEST_CASE("REG rejects an address outside user space with EFAULT") {
     const std::uint64_t addresses[] = {0x800000000000, 0x8000000000000000, 0xffff888000000000,
                                        0xffffffff81000000, 0xfffffffffffffff8};
     for (std::uint64_t address : addresses) {
@@ -157,58 +157,58 @@ TEST_CASE("REG answers EFAULT for an address outside user space") {
     }
 }
 
-TEST_CASE("REG refuses a pair of address and bit that is registered") {
+TEST_CASE("REG rejects a registered pair of address and bit with EADDRINUSE") {
     Word words[2] = {0, 0};
     DataFile file;
     const std::string first = unique_name("pair");
     REQUIRE(file.register_event(words, 3, first) == succeeds());
 
-    SECTION("for the same event, another one, and through another file") {
+    SECTION("for the same or another event, through the same or another file") {
         DataFile other;
         CHECK(file.register_event(words, 3, first) == fails(EADDRINUSE));
         CHECK(file.register_event(words, 3, unique_name("pair")) == fails(EADDRINUSE));
         CHECK(other.register_event(words, 3, first) == fails(EADDRINUSE));
         CHECK(other.register_event(words, 3, unique_name("pair")) == fails(EADDRINUSE));
     }
-    SECTION("by another thread") {
+    SECTION("from another thread") {
         Outcome outcome = succeeds();
         std::jthread([&] { outcome = DataFile().register_event(words, 3, first); }).join();
         CHECK(outcome == fails(EADDRINUSE));
     }
-    SECTION("but takes another bit or another word, for the same event and another one") {
+    SECTION("but accepts another bit or another word") {
         CHECK(file.register_event(words, 4, first) == succeeds());
         CHECK(file.register_event(words, 5, unique_name("pair")) == succeeds());
         CHECK(file.register_event(words + 1, 3, first) == succeeds());
     }
-    SECTION("but takes it again after UNREG") {
+    SECTION("but accepts it again after UNREG") {
         CHECK(file.unregister(words, 3) == succeeds());
         CHECK(file.register_event(words, 3, first) == succeeds());
         CHECK(file.register_event(words, 3, first) == fails(EADDRINUSE));
     }
-    SECTION("and keeps it after the file was closed") {
+    SECTION("even after the file was closed") {
         file.close();
         CHECK(DataFile().register_event(words, 3, first) == fails(EADDRINUSE));
     }
 }
 
-TEST_CASE("REG compares pairs as they are given") {
+TEST_CASE("REG compares address and bit number, not the bit of memory that they name") {
     alignas(8) Word words[2] = {0, 0};
     DataFile file;
     const std::string name = unique_name("as_given");
-    SECTION("the same bit of memory by two addresses is two registrations") {
+    SECTION("one bit of memory named by two addresses has two registrations") {
         CHECK(file.register_event(words, 40, name, 8) == succeeds());
         CHECK(file.register_event(words + 1, 8, name, 4) == succeeds());
         CHECK(file.unregister(words + 1, 8) == succeeds());
         CHECK(file.unregister(words + 1, 8) == fails(ENOENT));
         CHECK(file.unregister(words, 40) == succeeds());
     }
-    SECTION("the same address and bit is one, whatever the size") {
+    SECTION("enable_size is not compared") {
         CHECK(file.register_event(words, 8, name, 8) == succeeds());
         CHECK(file.register_event(words, 8, name, 4) == fails(EADDRINUSE));
     }
 }
 
-TEST_CASE("REG takes a command of at most 511 bytes") {
+TEST_CASE("REG accepts a command of at most 511 bytes") {
     Word word{0};
     DataFile file;
     for (std::size_t length : {100, 510, 511}) {
@@ -222,22 +222,22 @@ TEST_CASE("REG takes a command of at most 511 bytes") {
     }
 }
 
-TEST_CASE("REG reads the command up to its NUL") {
+TEST_CASE("REG reads the command up to its NUL and no further") {
     Word word{0};
     Mapping memory(2);
     DataFile file;
     const std::string name = unique_name("page_end");
-    SECTION("which may be the last byte before memory that cannot be read") {
-        user_reg reg = registration(&word, 0, at_the_end(memory, name, 0));
+    SECTION("the NUL is the last readable byte") {
+        user_reg reg = registration(&word, 0, before_unreadable(memory, name, 0));
         CHECK(file.register_event(reg) == succeeds());
         CHECK(Event(name).exists());
     }
-    SECTION("and answers EFAULT when that cannot be read") {
-        user_reg reg = registration(&word, 0, at_the_end(memory, name, 1));
+    SECTION("EFAULT for an unreadable NUL") {
+        user_reg reg = registration(&word, 0, before_unreadable(memory, name, 1));
         CHECK(file.register_event(reg) == fails(EFAULT));
     }
-    SECTION("and when nothing of it can be read") {
-        at_the_end(memory, name, 0);
+    SECTION("EFAULT for an unreadable command") {
+        before_unreadable(memory, name, 0);
         user_reg reg = registration(&word, 0, memory.at<char>(page_size));
         CHECK(file.register_event(reg) == fails(EFAULT));
         reg.name_args = 0;
@@ -247,7 +247,7 @@ TEST_CASE("REG reads the command up to its NUL") {
     }
 }
 
-TEST_CASE("REG refuses a text flag") {
+TEST_CASE("REG rejects a flag after the event's name with EINVAL") {
     Word word{0};
     DataFile file;
     for (const char* rest : {":flag", ":flag u32 a", ":1", ":BPF_ITER u32 a"}) {
@@ -258,47 +258,47 @@ TEST_CASE("REG refuses a text flag") {
     }
 }
 
-TEST_CASE("REG with PERSIST needs a capability") {
+TEST_CASE("REG with PERSIST requires a capability") {
     Word word{0};
     const std::string name = unique_name("persist");
     DataFile file;
-    SECTION("and is refused without") {
+    SECTION("without it, REG fails with EPERM") {
         CHECK(in_child([&] {
-                  become_user(nobody);
+                  become_user(unprivileged_uid);
                   return file.register_event(&word, 0, name, 4, USER_EVENT_REG_PERSIST).error();
               }) == EPERM);
         CHECK_FALSE(Event(name).exists());
     }
-    SECTION("also where the event is there and its fields are others") {
+    SECTION("without it, REG fails with EPERM even if an event has other fields") {
         REQUIRE(file.register_event(&word, 0, name) == succeeds());
         CHECK(in_child([&] {
-                  become_user(nobody);
+                  become_user(unprivileged_uid);
                   return file.register_event(&word, 1, name + " u32 a", 4, USER_EVENT_REG_PERSIST)
                       .error();
               }) == EPERM);
     }
-    SECTION("and makes an event that stays") {
+    SECTION("with it, the event stays after its last user") {
         CHECK(file.register_event(&word, 0, name, 4, USER_EVENT_REG_PERSIST) == succeeds());
         CHECK(file.unregister(&word, 0) == succeeds());
         file.close();
         CHECK(Event(name).exists());
         CHECK(eventually([&] { return DataFile().delete_event(name).ok(); }));
     }
-    SECTION("which no other registration does") {
+    SECTION("REG without PERSIST needs no capability") {
         CHECK(in_child([&] {
-                  become_user(nobody);
+                  become_user(unprivileged_uid);
                   return file.register_event(&word, 0, name).error();
               }) == 0);
     }
 }
 
-TEST_CASE("An event that a program without rights registered is there as any other") {
+TEST_CASE("An event registered by an unprivileged program can be shared and recorded") {
     Word word{0};
     DataFile file;
     const Event event(unique_name("unprivileged"));
     Child child([&](Channel& channel) {
-        become_user(nobody);
-        const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+        become_user(unprivileged_uid);
+        const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
         channel.send('r');
         channel.receive<char>();
         channel.send(word.load());
@@ -319,14 +319,14 @@ TEST_CASE("An event that a program without rights registered is there as any oth
     CHECK(instance.disable(event) == succeeds());
 }
 
-TEST_CASE("REG shares an event of the same name and fields") {
+TEST_CASE("REG shares an event with the same fields, and rejects other fields with EADDRINUSE") {
     Word word{0};
     DataFile file, other;
     const std::string name = unique_name("shared");
-    const std::uint32_t index = file.index_of(&word, 0, name + " u32 a; char b[4]");
+    const std::uint32_t index = file.must_register(&word, 0, name + " u32 a; char b[4]");
     const int id = Event(name).id();
 
-    CHECK(file.index_of(&word, 1, name + " u32 a; char b[4]") == index);
+    CHECK(file.must_register(&word, 1, name + " u32 a; char b[4]") == index);
     CHECK(other.register_event(&word, 2, name + " u32 a;char b[4]") == succeeds());
     CHECK(Event(name).id() == id);
 
@@ -340,28 +340,28 @@ TEST_CASE("REG shares an event of the same name and fields") {
     CHECK(Event(name).id() == id);
 }
 
-TEST_CASE("REG keeps single and multi-format events of one name apart") {
+TEST_CASE("REG keeps single-format and multi-format events of one name separate") {
     Word word{0};
     DataFile file;
     const std::string name = unique_name("kinds");
-    const std::uint32_t single = file.index_of(&word, 0, name + " u32 a");
+    const std::uint32_t single = file.must_register(&word, 0, name + " u32 a");
     const std::uint32_t multi =
-        file.index_of(&word, 1, name + " u32 a", 4, USER_EVENT_REG_MULTI_FORMAT);
+        file.must_register(&word, 1, name + " u32 a", 4, USER_EVENT_REG_MULTI_FORMAT);
     const std::uint32_t other =
-        file.index_of(&word, 2, name + " u64 b", 4, USER_EVENT_REG_MULTI_FORMAT);
+        file.must_register(&word, 2, name + " u64 b", 4, USER_EVENT_REG_MULTI_FORMAT);
     CHECK(single != multi);
     CHECK(multi != other);
     CHECK(single != other);
-    CHECK(file.index_of(&word, 3, name + " u64 b", 4, USER_EVENT_REG_MULTI_FORMAT) == other);
+    CHECK(file.must_register(&word, 3, name + " u64 b", 4, USER_EVENT_REG_MULTI_FORMAT) == other);
     CHECK(file.register_event(&word, 4, name + " u64 b") == fails(EADDRINUSE));
 }
 
-TEST_CASE("REG refuses a bad field and leaves no event behind") {
+TEST_CASE("REG rejects an unknown type with EINVAL and leaves no event behind") {
     Word word{0};
     DataFile file;
     const std::string name = unique_name("bad_field");
     CHECK(file.register_event(&word, 0, name + " nonsense a") == fails(EINVAL));
-    CHECK(Event(name).goes());
+    CHECK(Event(name).wait_removed());
     CHECK(file.unregister(&word, 0) == fails(ENOENT));
     CHECK(file.register_event(&word, 0, name + " u32 a") == succeeds());
 }
@@ -375,30 +375,30 @@ TEST_CASE("write_index counts up from 0 within an open file") {
     DataFile file;
     for (std::uint32_t i = 0; i < std::size(words); i++) {
         CAPTURE(i);
-        CHECK(file.index_of(&words[i], 0, names[i]) == i);
+        CHECK(file.must_register(&words[i], 0, names[i]) == i);
     }
-    SECTION("and another open file counts for itself") {
+    SECTION("separately in another open file") {
         DataFile other;
-        CHECK(other.index_of(&words[0], 1, names[7]) == 0);
-        CHECK(other.index_of(&words[0], 2, names[3]) == 1);
-        CHECK(other.index_of(&words[0], 3, names[7]) == 0);
+        CHECK(other.must_register(&words[0], 1, names[7]) == 0);
+        CHECK(other.must_register(&words[0], 2, names[3]) == 1);
+        CHECK(other.must_register(&words[0], 3, names[7]) == 0);
     }
-    SECTION("and an event has the index that it has already") {
-        CHECK(file.index_of(&words[0], 1, names[0]) == 0);
-        CHECK(file.index_of(&words[0], 2, names[39]) == 39);
-        CHECK(file.index_of(&words[0], 3, unique_name("index")) == 40);
+    SECTION("and stays the same for an event that has one") {
+        CHECK(file.must_register(&words[0], 1, names[0]) == 0);
+        CHECK(file.must_register(&words[0], 2, names[39]) == 39);
+        CHECK(file.must_register(&words[0], 3, unique_name("index")) == 40);
     }
-    SECTION("also after UNREG") {
+    SECTION("and stays the same after UNREG and REG") {
         REQUIRE(file.unregister(&words[5], 0) == succeeds());
-        CHECK(file.index_of(&words[5], 0, names[5]) == 5);
+        CHECK(file.must_register(&words[5], 0, names[5]) == 5);
     }
-    SECTION("and a REG that is refused uses none up") {
+    SECTION("and a failed REG uses no index") {
         CHECK(file.register_event(&words[0], 1, unique_name("index") + " bad a") == fails(EINVAL));
-        CHECK(file.index_of(&words[0], 1, unique_name("index")) == 40);
+        CHECK(file.must_register(&words[0], 1, unique_name("index")) == 40);
     }
 }
 
-TEST_CASE("REG answers EFAULT for memory that cannot be written, and leaves nothing behind") {
+TEST_CASE("REG fails with EFAULT if the bit cannot be written, and leaves nothing behind") {
     Mapping memory(1);
     DataFile file;
     const std::string name = unique_name("unwritable");
@@ -412,10 +412,10 @@ TEST_CASE("REG answers EFAULT for memory that cannot be written, and leaves noth
     CHECK(file.register_event(memory.at(), 0, name) == succeeds());
     CHECK(file.unregister(memory.at(), 0) == succeeds());
     file.close();
-    CHECK(Event(name).goes());
+    CHECK(Event(name).wait_removed());
 }
 
-TEST_CASE("REG answers EFAULT where it cannot write the index, and leaves nothing behind") {
+TEST_CASE("REG fails with EFAULT if it cannot write the index, and leaves nothing behind") {
     Word words[2] = {0, 0};
     Mapping memory(1);
     DataFile file, other;
@@ -425,14 +425,14 @@ TEST_CASE("REG answers EFAULT where it cannot write the index, and leaves nothin
     *reg = registration(&words[0], 7, command.c_str());
     memory.protect(PROT_READ);
 
-    SECTION("of a new event") {
+    SECTION("no new event") {
         CHECK(file.control(DIAG_IOCSREG, reg) == fails(EFAULT));
         CHECK(other.unregister(&words[0], 7) == fails(ENOENT));
         file.close();
-        CHECK(event.goes());
+        CHECK(event.wait_removed());
         CHECK(other.register_event(&words[0], 7, event.name() + " u64 b") == succeeds());
     }
-    SECTION("of one that is enabled, also not its bit") {
+    SECTION("no registration and no set bit for an enabled event") {
         REQUIRE(other.register_event(&words[1], 0, command) == succeeds());
         {
             Enabled enabled{event};
@@ -446,23 +446,23 @@ TEST_CASE("REG answers EFAULT where it cannot write the index, and leaves nothin
         REQUIRE(other.unregister(&words[1], 0) == succeeds());
         other.close();
         file.close();
-        CHECK(event.goes());
+        CHECK(event.wait_removed());
     }
     CHECK(words[0] == 0);
 }
 
-TEST_CASE("REG answers EFAULT where nothing is mapped") {
+TEST_CASE("REG rejects an unmapped address with EFAULT") {
     Mapping memory(1);
     DataFile file;
     memory.unmap();
     CHECK(file.register_event(memory.at(), 0, unique_name("unmapped")) == fails(EFAULT));
     CHECK(file.register_event(nullptr, 0, unique_name("unmapped")) == fails(EFAULT));
-    // Where user space ends with four levels of page tables: the last page is never mapped.
+    // The last page of user space with four levels of page tables: it is never mapped.
     CHECK(file.register_event(pointer_to(0x7ffffffff000), 0, unique_name("unmapped")) ==
           fails(EFAULT));
 }
 
-TEST_CASE("REG faults an untouched page in") {
+TEST_CASE("REG faults in an untouched page") {
     Mapping memory(1);
     const Word word{0};
     DataFile file;
@@ -473,7 +473,7 @@ TEST_CASE("REG faults an untouched page in") {
     CHECK(memory.at<Word>()->load() == 1u << 5);
 }
 
-TEST_CASE("REG judges in its order") {
+TEST_CASE("REG checks its arguments in the documented order") {
     Mapping memory(2);
     Word word{0};
     DataFile file;
@@ -489,43 +489,43 @@ TEST_CASE("REG judges in its order") {
         reg->size = static_cast<std::uint32_t>(page_size + 1);
         CHECK(file.register_event(*reg) == fails(E2BIG));
     }
-    SECTION("flags, enable_size, alignment and bit before the address") {
+    SECTION("flags, enable_size, alignment and bit before address") {
         const std::uint64_t kernel = 0xffff888000000000;
         CHECK(file.register_event(pointer_to(kernel), 0, name, 4, 4) == fails(EINVAL));
         CHECK(file.register_event(pointer_to(kernel), 0, name, 5) == fails(EINVAL));
         CHECK(file.register_event(pointer_to(kernel + 1), 0, name, 4) == fails(EINVAL));
         CHECK(file.register_event(pointer_to(kernel), 32, name, 4) == fails(EINVAL));
     }
-    SECTION("the address before the command and the event's fields") {
+    SECTION("address before command and fields") {
         const std::uint64_t kernel = 0xffff888000000000;
         CHECK(file.register_event(pointer_to(kernel), 0, name + ":flag") == fails(EFAULT));
         CHECK(file.register_event(pointer_to(kernel), 0, name + " u64 b") == fails(EFAULT));
         CHECK(file.register_event(pointer_to(kernel), 0, command_of_length(600)) == fails(EFAULT));
     }
-    SECTION("flags and enable_size before the pair") {
+    SECTION("flags and enable_size before a registered pair") {
         CHECK(file.register_event(&word, 0, name, 4, 4) == fails(EINVAL));
         CHECK(file.register_event(&word, 0, name, 5) == fails(EINVAL));
     }
-    SECTION("the pair before the command") {
+    SECTION("registered pair before command") {
         user_reg reg = registration(&word, 0, nullptr);
         CHECK(file.register_event(reg) == fails(EADDRINUSE));
         CHECK(file.register_event(&word, 0, command_of_length(600)) == fails(EADDRINUSE));
         CHECK(file.register_event(&word, 0, name + ":flag") == fails(EADDRINUSE));
     }
-    SECTION("the command before the capability") {
+    SECTION("command before capability") {
         CHECK(in_child([&] {
-                  become_user(nobody);
+                  become_user(unprivileged_uid);
                   return file.register_event(&word, 1, name + ":flag", 4, USER_EVENT_REG_PERSIST)
                       .error();
               }) == EINVAL);
         CHECK(in_child([&] {
-                  become_user(nobody);
+                  become_user(unprivileged_uid);
                   return file
                       .register_event(&word, 1, command_of_length(600), 4, USER_EVENT_REG_PERSIST)
                       .error();
               }) == EINVAL);
     }
-    SECTION("a name that is taken before the fields, unless they may be others") {
+    SECTION("name in use before syntax of the fields, except with MULTI_FORMAT") {
         CHECK(file.register_event(&word, 1, name + " bad a") == fails(EADDRINUSE));
         CHECK(file.register_event(&word, 1, name + " u32") == fails(EADDRINUSE));
         CHECK(file.register_event(&word, 1, name + " u32 a; bad b") == fails(EADDRINUSE));
@@ -535,12 +535,12 @@ TEST_CASE("REG judges in its order") {
                   fails(EINVAL));
         }
     }
-    SECTION("the event's fields before the memory") {
+    SECTION("fields before writing the bit") {
         CHECK(file.register_event(read_only, 0, name + " u64 b") == fails(EADDRINUSE));
         CHECK(file.register_event(read_only, 0, unique_name("order") + " bad a") == fails(EINVAL));
         CHECK(file.register_event(read_only, 0, name + " u32 a") == fails(EFAULT));
     }
-    SECTION("the pair before the memory") {
+    SECTION("registered pair before writing the bit") {
         REQUIRE(file.unregister(&word, 0) == succeeds());
         memory.protect(PROT_READ | PROT_WRITE);
         REQUIRE(file.register_event(read_only, 0, name + " u32 a") == succeeds());

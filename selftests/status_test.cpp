@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// user_events_status: a line an event, then the sums; also while events come and go.
+// user_events_status: one line per event, then the totals.
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "text_file.hpp"
@@ -16,47 +16,47 @@ using namespace selftest;
 
 namespace {
 
-/// user_events_status, taken apart.
+/// The parsed text of user_events_status.
 struct Status {
-    /// Throws std::runtime_error where the text has not the form it should.
+    /// Throws std::runtime_error if the text is malformed.
     explicit Status(const std::string& text);
 
-    std::vector<std::string> events; // names, as they are listed
-    std::size_t users = 0;           // lines with ` # Used by`
+    std::vector<std::string> events; // names in the order of the file
+    std::size_t used = 0;            // lines with ` # Used by`
     unsigned long active = 0, busy = 0;
 };
 
 unsigned long number_after(const std::string& line, const std::string& label) {
     if (!line.starts_with(label) || line.size() == label.size())
-        throw std::runtime_error("no " + label + "in: " + line);
+        throw std::runtime_error("no \"" + label + "\" in: " + line);
     std::size_t end;
     const unsigned long number = std::stoul(line.substr(label.size()), &end);
     if (label.size() + end != line.size())
-        throw std::runtime_error("more than a number in: " + line);
+        throw std::runtime_error("extra text after the number in: " + line);
     return number;
 }
 
 Status::Status(const std::string& text) {
     const auto lines = lines_of(text);
     if (lines.size() < 3 || !text.ends_with("\n") || !lines[lines.size() - 3].empty())
-        throw std::runtime_error("no empty line before the sums");
+        throw std::runtime_error("no empty line before the totals");
     active = number_after(lines[lines.size() - 2], "Active: ");
     busy = number_after(lines[lines.size() - 1], "Busy: ");
     for (auto line = lines.begin(); line != lines.end() - 3; ++line) {
         const std::size_t comment = line->find(" #");
         events.push_back(line->substr(0, comment));
         if (events.back().empty() || events.back().find(' ') != std::string::npos)
-            throw std::runtime_error("no name in: " + *line);
+            throw std::runtime_error("no valid name in: " + *line);
         if (comment == std::string::npos)
             continue;
-        users++;
-        const std::string used = line->substr(comment);
-        if (!used.starts_with(" # Used by ") || used.size() == 11)
+        used++;
+        const std::string users = line->substr(comment);
+        if (!users.starts_with(" # Used by ") || users.size() == 11)
             throw std::runtime_error("no user in: " + *line);
     }
 }
 
-/// Reads the file in pieces of so many bytes.
+/// Reads the file with read() calls of `size` bytes.
 std::string status_in_pieces(std::size_t size) {
     const Descriptor file = Descriptor::open(tracing_file("user_events_status"), O_RDONLY);
     std::string text, piece(size, '\0');
@@ -68,14 +68,14 @@ std::string status_in_pieces(std::size_t size) {
     return text;
 }
 
-/// Events that stay for as long as the object lives.
+/// Events that exist as long as the object lives.
 class Events {
 public:
     explicit Events(std::size_t count, const std::string& topic)
         : memory_(count / 1024 + 1), names_(count) {
         for (std::size_t i = 0; i < count; i++) {
             names_[i] = unique_name(topic);
-            file_.index_of(memory_.at(i / 32 * 4), i % 32, names_[i]);
+            file_.must_register(memory_.at(i / 32 * 4), i % 32, names_[i]);
         }
     }
     const std::vector<std::string>& names() const { return names_; }
@@ -88,7 +88,7 @@ private:
 
 } // namespace
 
-TEST_CASE("An event has a line, with its users while it has some") {
+TEST_CASE("An event's line in user_events_status shows whether ftrace uses the event") {
     Word word{0};
     Instance instance;
     DataFile file;
@@ -140,30 +140,30 @@ TEST_CASE("A multi-format event is listed by its tracepoint's name") {
     }
 }
 
-TEST_CASE("The sums are those of the lines") {
+TEST_CASE("Active counts the lines, Busy counts the lines with users") {
     Word word{0};
     DataFile file;
-    const Event first(unique_name("sums")), second(unique_name("sums"));
+    const Event first(unique_name("totals")), second(unique_name("totals"));
     REQUIRE(file.register_event(&word, 0, first.name()) == succeeds());
     REQUIRE(file.register_event(&word, 1, second.name()) == succeeds());
     Enabled enabled{first};
     const Status now{status()};
     CHECK(now.events.size() >= 2);
-    CHECK(now.users >= 1);
+    CHECK(now.used >= 1);
     CHECK(now.active == now.events.size());
-    CHECK(now.busy == now.users);
+    CHECK(now.busy == now.used);
     {
         Enabled also{second};
         CHECK(Status(status()).busy == now.busy + 1);
     }
 }
 
-TEST_CASE("The file reads the same in pieces of any size") {
+TEST_CASE("user_events_status has the same content for reads of any size") {
     const Events events(40, "pieces");
     const Enabled enabled{Event(events.names()[7])};
     const std::string whole = status();
     REQUIRE(Status(whole).events.size() >= 40);
-    // Events of earlier tests may be about to go: then compare anew.
+    // Events of earlier tests may be removed between the reads: then compare again.
     for (std::size_t size : {1, 2, 7, 64, 1000, 65536}) {
         CAPTURE(size);
         CHECK(eventually([&] {
@@ -173,7 +173,7 @@ TEST_CASE("The file reads the same in pieces of any size") {
     }
 }
 
-TEST_CASE("The file can be read while events come and go") {
+TEST_CASE("Reading user_events_status misses no event while threads create and remove others") {
     const Events before(30, "stays");
     std::atomic<bool> stop{false};
     std::atomic<unsigned> rounds{0}, failures{0};

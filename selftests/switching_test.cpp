@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Recorders come and go, are stopped and killed, while four threads write: no record is torn, none
-// comes twice or out of order, and none is missing where there was a recorder all the time.
+// Recorders attach and detach, are stopped and killed while four threads write. No record is torn,
+// duplicated or out of order, and a recorder that stays attached gets every record.
 #include "bpf.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
 
 #include "child.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "mapping.hpp"
-#include "slow_kernel.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -30,7 +30,7 @@ constexpr std::uint32_t threads = 4;
 constexpr const char* fields =
     " u32 thread; u32 number; s64 plus; s64 minus; __rel_loc char[] text";
 
-/// A record that tells of every byte whether it belongs to it.
+/// A record whose bytes are all determined by the thread and the number.
 Payload numbered(std::uint32_t thread, std::uint32_t number) {
     const auto value = static_cast<std::int64_t>((thread + 1) * 0x100000001ull * (number + 1));
     const std::string text(number % 50, static_cast<char>('a' + thread));
@@ -39,14 +39,14 @@ Payload numbered(std::uint32_t thread, std::uint32_t number) {
         .add(number)
         .add(value)
         .add(-value)
-        .add<std::uint32_t>(DYN_LOC(0, text.size() + 1))
+        .add(location(0, text.size() + 1))
         .add_string(text);
 }
 
-/// Looks at the records of one recorder, in the order in which it has them.
-class Judge {
+/// Checks the records of one recorder in the order in which it returns them.
+class Checker {
 public:
-    Judge() { last_.fill(-1); }
+    Checker() { last_.fill(-1); }
 
     void take(const Bytes& bytes) {
         std::uint32_t thread = 0, number = 0;
@@ -78,9 +78,9 @@ private:
     std::array<long long, threads> last_;
 };
 
-/// Threads that write numbered records until the object goes, or are told to stop; not
-/// many more than they are told to, so that a buffer has room for them however long it takes the
-/// kernel to switch. A number that could not be recorded is tried again.
+/// Threads that write numbered records until stop(), at most `ahead` more than let_write() asked
+/// for, so that the buffers do not overflow while a recorder attaches slowly. After EBADF, a thread
+/// writes the same record again.
 class Writers {
 public:
     explicit Writers(Registered& registered) : registered_(registered) {
@@ -96,12 +96,12 @@ public:
 
     void stop() { running_.clear(); }
 
-    /// Waits until so many more writes have been made, whatever their answer.
+    /// Waits for `count` more writes, recorded or refused.
     void let_write(unsigned long count) {
         const unsigned long enough = written + refused + count;
         limit_ = enough + ahead;
         if (!eventually([&] { return written + refused >= enough; }))
-            throw std::runtime_error("the writers are stuck");
+            throw std::runtime_error("the writers make no progress");
     }
 
     pid_t task(std::uint32_t thread) const { return tasks_[thread]; }
@@ -126,9 +126,9 @@ private:
             } else {
                 failures++;
             }
-            // In bursts, so that those who read have a chance.
+            // Bursts with pauses between them, so that readers get CPU time.
             const auto enough = [&] { return written + refused >= limit_; };
-            for (bool rest = i % 32 == 0; rest; rest = enough() && !stop.stop_requested())
+            for (bool pause = i % 32 == 0; pause; pause = enough() && !stop.stop_requested())
                 std::this_thread::sleep_for(std::chrono::milliseconds(4));
         }
     }
@@ -140,32 +140,32 @@ private:
     std::vector<std::jthread> running_;
 };
 
-/// An instance that records all the time, and drops rather than overwrites.
-class Keeper {
+/// An instance that records all the time, and loses new records rather than old ones.
+class Permanent {
 public:
-    explicit Keeper(const Event& event) : event_(event) {
+    explicit Permanent(const Event& event) : event_(event) {
         expect(write_text(instance_.path("buffer_size_kb"), "4096"), "buffer_size_kb");
         expect(write_text(instance_.path("options/overwrite"), "0"), "overwrite");
         expect(instance_.enable(event_), "enable");
     }
-    ~Keeper() { instance_.disable(event_); }
-    Keeper(const Keeper&) = delete;
-    Keeper& operator=(const Keeper&) = delete;
+    ~Permanent() { instance_.disable(event_); }
+    Permanent(const Permanent&) = delete;
+    Permanent& operator=(const Permanent&) = delete;
 
-    /// Takes out what there is. That is no moment of both CPUs, so that a thread's next record can
-    /// come before its last one.
+    /// Consumes the buffer. The CPUs' buffers are read one after the other, so a later call may
+    /// return earlier records of a thread.
     void collect() {
         for (const Record& record : instance_.records())
             records_.emplace_back(record.timestamp(), record.payload());
     }
 
-    Judge judge() {
+    Checker check() {
         collect();
         std::ranges::sort(records_);
-        Judge judge;
+        Checker checker;
         for (const auto& [timestamp, payload] : records_)
-            judge.take(payload);
-        return judge;
+            checker.take(payload);
+        return checker;
     }
 
 private:
@@ -174,19 +174,19 @@ private:
     std::vector<std::pair<unsigned long long, Bytes>> records_;
 };
 
-/// A recorder that comes, and goes again after a while.
+/// A recorder that attaches and, after some writes, detaches.
 class Switched {
 public:
     Switched() = default;
     Switched(const Switched&) = delete;
     Switched& operator=(const Switched&) = delete;
     virtual ~Switched() = default;
-    virtual void once(const Event& event, Writers& writers, unsigned round) = 0;
+    virtual void attach_and_detach(const Event& event, Writers& writers, unsigned round) = 0;
 
-    Judge judge;
+    Checker checker;
 
 protected:
-    static constexpr unsigned long a_while = 40;
+    static constexpr unsigned long writes = 40;
 };
 
 class SwitchedFile : public Switched {
@@ -195,11 +195,11 @@ public:
         expect(write_text(instance_.path("buffer_size_kb"), "4096"), "buffer_size_kb");
     }
 
-    void once(const Event& event, Writers& writers, unsigned) override {
+    void attach_and_detach(const Event& event, Writers& writers, unsigned) override {
         expect(instance_.enable(event), "enable");
-        writers.let_write(a_while);
+        writers.let_write(writes);
         expect(instance_.disable(event), "disable");
-        judge.take(instance_);
+        checker.take(instance_);
     }
 
 private:
@@ -210,12 +210,12 @@ class SwitchedInstance : public Switched {
 public:
     explicit SwitchedInstance(const Event&) {}
 
-    void once(const Event& event, Writers& writers, unsigned round) override {
+    void attach_and_detach(const Event& event, Writers& writers, unsigned round) override {
         Instance instance;
         expect(instance.enable(event), "enable");
-        writers.let_write(a_while);
+        writers.let_write(writes);
         if (round % 2 == 0)
-            judge.take(instance);
+            checker.take(instance);
     }
 };
 
@@ -223,33 +223,33 @@ class SwitchedPerf : public Switched {
 public:
     explicit SwitchedPerf(const Event&) {}
 
-    void once(const Event& event, Writers& writers, unsigned round) override {
+    void attach_and_detach(const Event& event, Writers& writers, unsigned round) override {
         PerfEvent perf(perf_sampling(event), writers.task(round % threads));
-        writers.let_write(a_while);
+        writers.let_write(writes);
         if (round % 2 == 0)
             perf.disable();
-        judge.take(perf);
+        checker.take(perf);
     }
 };
 
-/// The program finds that two fields of each record add up to 0.
-class SwitchedProgram : public Switched {
+/// The BPF program sums up two fields of each record, which add up to 0.
+class SwitchedBpf : public Switched {
 public:
-    explicit SwitchedProgram(const Event& event)
+    explicit SwitchedBpf(const Event& event)
         : format_(event), program_(map_, load_sum(format_.field("plus"), format_.field("minus"))) {}
 
-    void once(const Event& event, Writers& writers, unsigned) override {
+    void attach_and_detach(const Event& event, Writers& writers, unsigned) override {
         PerfEvent perf(perf_attributes(event), -1, 0);
         expect(perf.attach_program(program_.descriptor()), "attach");
-        writers.let_write(a_while);
+        writers.let_write(writes);
         perf.close();
-        judge.seen = map_.seen().runs;
-        judge.broken += map_.seen().sum != 0;
+        checker.seen = map_.totals().runs;
+        checker.broken += map_.totals().sum != 0;
     }
 
 private:
     Format format_;
-    SeenMap map_;
+    TotalsMap map_;
     Program program_;
 };
 
@@ -257,15 +257,15 @@ class SwitchedTrigger : public Switched {
 public:
     explicit SwitchedTrigger(const Event&) {}
 
-    void once(const Event& event, Writers& writers, unsigned) override {
-        const std::string path = instance_.path("events/user_events/" + event.name() + "/");
+    void attach_and_detach(const Event& event, Writers& writers, unsigned) override {
+        const std::string path = instance_.path(event, "");
         expect(write_text(path + "trigger", "hist:size=128:keys=thread"), "trigger");
-        writers.let_write(a_while);
+        writers.let_write(writes);
         const std::string histogram = read_text(path + "hist");
         expect(write_text(path + "trigger", "!hist:size=128:keys=thread"), "trigger");
         for (std::uint32_t thread = 0; thread < threads; thread++)
-            judge.seen += histogram.find("{ thread:          " + std::to_string(thread) + " }") !=
-                          std::string::npos;
+            checker.seen += histogram.find("{ thread:          " + std::to_string(thread) + " }") !=
+                            std::string::npos;
     }
 
 private:
@@ -283,23 +283,22 @@ Kind kind(const char* name, unsigned rounds = 30) {
     return {name, rounds, [](const Event& event) { return std::make_unique<T>(event); }};
 }
 
-// To make an instance takes long, and many records are written meanwhile.
+// Creating an instance is slow, so it gets fewer rounds.
 const Kind kinds[] = {kind<SwitchedFile>("an instance's enable file"),
                       kind<SwitchedInstance>("an instance", 10), kind<SwitchedPerf>("perf"),
-                      kind<SwitchedProgram>("BPF"), kind<SwitchedTrigger>("a trigger")};
+                      kind<SwitchedBpf>("BPF"), kind<SwitchedTrigger>("a trigger")};
 
-void judge_is_content(const Judge& judge) {
-    CHECK(judge.seen > 0);
-    CHECK(judge.broken == 0);
-    CHECK(judge.unordered == 0);
+void check_whole_and_ordered(const Checker& checker) {
+    CHECK(checker.seen > 0);
+    CHECK(checker.broken == 0);
+    CHECK(checker.unordered == 0);
 }
 
-/// Of one that has been there all the time.
-void keeper_is_content(Keeper& keeper, const Writers& writers, const Registered& registered) {
-    const Judge judge = keeper.judge();
-    judge_is_content(judge);
-    CHECK(judge.missing == 0);
-    CHECK(judge.seen == writers.written);
+void check_has_all(Permanent& permanent, const Writers& writers, const Registered& registered) {
+    const Checker checker = permanent.check();
+    check_whole_and_ordered(checker);
+    CHECK(checker.missing == 0);
+    CHECK(checker.seen == writers.written);
     CHECK(writers.refused == 0);
     CHECK(writers.failures == 0);
     CHECK(registered.status() == " # Used by ftrace");
@@ -307,40 +306,41 @@ void keeper_is_content(Keeper& keeper, const Writers& writers, const Registered&
 
 } // namespace
 
-TEST_CASE("A recorder that comes and goes gets whole records, and one that stays gets all") {
+TEST_CASE("A recorder that attaches and detaches gets whole records; a permanent one gets all",
+          "[slow]") {
     const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
     CAPTURE(kind.name);
-    const unsigned rounds = fewer(kind.rounds, 4);
+    const unsigned rounds = fewer_if_debug(kind.rounds, 4);
     Registered registered(fields);
     const auto switched = kind.make(registered.event);
-    Keeper keeper(registered.event);
+    Permanent permanent(registered.event);
     Writers writers(registered);
     for (unsigned round = 0; round < rounds; round++) {
-        switched->once(registered.event, writers, round);
+        switched->attach_and_detach(registered.event, writers, round);
         if (round % 8 == 0)
-            keeper.collect();
+            permanent.collect();
     }
     CHECK(registered.word == 1);
     writers.stop();
-    judge_is_content(switched->judge);
-    CHECK(switched->judge.seen >= rounds);
-    keeper_is_content(keeper, writers, registered);
+    check_whole_and_ordered(switched->checker);
+    CHECK(switched->checker.seen >= rounds);
+    check_has_all(permanent, writers, registered);
     CHECK(writers.written >= 40ul * rounds);
 }
 
-TEST_CASE("What was said to be recorded is recorded, by a recorder that comes and goes") {
+TEST_CASE("A single recorder that attaches and detaches gets every record whose write succeeded") {
     constexpr unsigned rounds = 30;
     Registered registered(fields);
     SwitchedFile switched(registered.event);
     Writers writers(registered);
     for (unsigned round = 0; round < rounds; round++) {
         writers.let_write(20);
-        switched.once(registered.event, writers, round);
+        switched.attach_and_detach(registered.event, writers, round);
     }
     writers.stop();
-    judge_is_content(switched.judge);
-    CHECK(switched.judge.missing == 0);
-    CHECK(switched.judge.seen == writers.written);
+    check_whole_and_ordered(switched.checker);
+    CHECK(switched.checker.missing == 0);
+    CHECK(switched.checker.seen == writers.written);
     CHECK(writers.written >= rounds);
     CHECK(writers.refused >= rounds);
     CHECK(writers.failures == 0);
@@ -349,13 +349,13 @@ TEST_CASE("What was said to be recorded is recorded, by a recorder that comes an
 
 namespace {
 
-/// What a child tells of its work, in memory that both have.
+/// The counters of a child, in shared memory.
 struct Progress {
     std::atomic<unsigned long> taken, broken, unordered, lost;
 };
 
-/// Is stopped for a while, goes on until it has seen enough, and is killed, all the time with
-/// records on their way to it.
+/// Stops a tracing process, continues it until it has seen enough, and kills it while the writers
+/// write records.
 template <typename Body, typename Condition>
 void stop_and_kill(Child& tracer, Writers& writers, const Progress& progress, Body&& while_stopped,
                    Condition&& seen_enough) {
@@ -365,15 +365,15 @@ void stop_and_kill(Child& tracer, Writers& writers, const Progress& progress, Bo
             return condition();
         });
     };
-    const auto takes = [&](unsigned long enough) {
-        return becomes([&] { return progress.taken > enough; });
+    const auto takes_more_than = [&](unsigned long count) {
+        return becomes([&] { return progress.taken > count; });
     };
-    REQUIRE(takes(100));
+    REQUIRE(takes_more_than(100));
     REQUIRE(kill(tracer.pid(), SIGSTOP) == 0);
     writers.let_write(200);
     while_stopped();
     REQUIRE(kill(tracer.pid(), SIGCONT) == 0);
-    REQUIRE(takes(progress.taken));
+    REQUIRE(takes_more_than(progress.taken));
     REQUIRE(becomes(seen_enough));
     writers.let_write(400);
     tracer.kill();
@@ -382,11 +382,11 @@ void stop_and_kill(Child& tracer, Writers& writers, const Progress& progress, Bo
 
 } // namespace
 
-TEST_CASE("Writes go on when a reader of raw records is stopped and killed") {
+TEST_CASE("Stopping and killing a reader of trace_pipe_raw does not affect writes") {
     Registered registered(fields);
     const Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     auto* progress = shared.at<Progress>();
-    Keeper keeper(registered.event);
+    Permanent permanent(registered.event);
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
     Child reader([&](Channel&) -> int {
@@ -405,55 +405,55 @@ TEST_CASE("Writes go on when a reader of raw records is stopped and killed") {
     stop_and_kill(
         reader, writers, *progress, [] {}, [] { return true; });
     writers.stop();
-    Judge rest;
+    Checker rest;
     rest.take(instance);
-    judge_is_content(rest);
-    keeper_is_content(keeper, writers, registered);
+    check_whole_and_ordered(rest);
+    check_has_all(permanent, writers, registered);
     CHECK(instance.disable(registered.event) == succeeds());
 }
 
-TEST_CASE("Writes go on when a program that samples is stopped and killed") {
+TEST_CASE("Stopping and killing a process that reads perf samples does not affect writes") {
     Registered registered(fields);
     const Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     auto* progress = shared.at<Progress>();
-    Keeper keeper(registered.event);
+    Permanent permanent(registered.event);
     Writers writers(registered);
     Child sampler([&](Channel&) -> int {
         PerfEvent perf(perf_sampling(registered.event), writers.task(0));
-        Judge judge;
+        Checker checker;
         std::uint64_t lost = 0;
         for (;;) {
-            judge.take(perf, &lost);
-            progress->broken = judge.broken;
-            progress->unordered = judge.unordered;
+            checker.take(perf, &lost);
+            progress->broken = checker.broken;
+            progress->unordered = checker.unordered;
             progress->lost = lost;
-            progress->taken = judge.seen;
+            progress->taken = checker.seen;
         }
     });
     stop_and_kill(
         sampler, writers, *progress,
         [&] {
             CHECK(registered.status() == " # Used by ftrace perf");
-            // Until its buffer is full: from then on perf counts what it loses.
+            // Fills the buffer of the stopped process, so that perf loses records.
             unsigned long written = writers.written;
             while (writers.written < written + 20000) {
                 writers.let_write(1000);
-                keeper.collect();
+                permanent.collect();
             }
         },
         [&] { return progress->lost > 0; });
     CHECK(progress->broken == 0);
     CHECK(progress->unordered == 0);
     writers.stop();
-    keeper_is_content(keeper, writers, registered);
+    check_has_all(permanent, writers, registered);
 }
 
-TEST_CASE("A BPF program goes with its program, be that stopped or not") {
+TEST_CASE("A BPF program runs while its owner is stopped, and detaches when the owner is killed") {
     Registered registered(fields);
     const Format format(registered.event);
     const Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
-    const SeenMap map;
-    Keeper keeper(registered.event);
+    const TotalsMap map;
+    Permanent permanent(registered.event);
     Child owner([&](Channel& channel) {
         const Program program(map, load_sum(format.field("plus"), format.field("minus")));
         PerfEvent perf(perf_attributes(registered.event), -1, 0);
@@ -465,37 +465,37 @@ TEST_CASE("A BPF program goes with its program, be that stopped or not") {
     Writers writers(registered);
     writers.let_write(200);
     REQUIRE(kill(owner.pid(), SIGSTOP) == 0);
-    const std::uint64_t before = map.seen().runs;
+    const std::uint64_t before = map.totals().runs;
     writers.let_write(200);
-    CHECK(map.seen().runs > before);
+    CHECK(map.totals().runs > before);
     CHECK(registered.status() == " # Used by ftrace perf");
     owner.kill();
     CHECK(registered.status() == " # Used by ftrace");
-    const Seen at_end = map.seen();
+    const Totals at_end = map.totals();
     CHECK(at_end.sum == 0);
     writers.let_write(200);
-    CHECK(map.seen() == at_end);
+    CHECK(map.totals() == at_end);
     writers.stop();
-    keeper_is_content(keeper, writers, registered);
+    check_has_all(permanent, writers, registered);
 }
 
-TEST_CASE("Tracing programs that are killed clear the bit, and the program sees it") {
+TEST_CASE("Killing the only perf tracer clears the bit, and writes fail with EBADF again") {
     Registered registered(fields);
-    const SeenMap map;
+    const TotalsMap map;
     const Program program(map, load_at(BPF_W, 8));
-    const bool with_program = GENERATE(false, true);
-    CAPTURE(with_program);
+    const bool with_bpf = GENERATE(false, true);
+    CAPTURE(with_bpf);
     Writers writers(registered);
     for (unsigned round = 0; round < 10; round++) {
         Child tracer([&](Channel& channel) {
             channel.receive<bool>();
             PerfEvent perf(perf_sampling(registered.event), -1, 0);
-            if (with_program)
+            if (with_bpf)
                 expect(perf.attach_program(program.descriptor()), "attach");
             channel.send(true);
             return channel.receive<bool>() ? 0 : 1;
         });
-        own_page(registered.word);
+        unshare_page(registered.word);
         tracer.channel().send(true);
         REQUIRE(tracer.channel().receive<bool>());
         CHECK(registered.word == 1);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A kernel that lacks what the module looks up in it, or has what makes the module superfluous: the
-// module says so and does not load, or it loads and does without. To the module it is the same
-// whether the kernel lacks a name or the module asks for another one: the test changes the name.
+// The module looks up kernel symbols. If one is missing, the module does not load or works without
+// the feature; if the kernel has its own user_events, it does not load. The tests simulate this by
+// changing the symbol names in the module.
+#include "basic_recording.hpp"
 #include "deadline.hpp"
 #include "module.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-#include "works.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -15,7 +15,7 @@ using namespace selftest;
 
 namespace {
 
-/// The module with another string in place of one of its own, which is at least as long.
+/// The module with one string replaced by another that is not longer.
 std::string with_changed_string(const std::string& from, const std::string& to) {
     const std::string zero(1, '\0');
     std::string image = read_text(module::path());
@@ -30,17 +30,17 @@ std::string with_changed_string(const std::string& from, const std::string& to) 
     return image;
 }
 
-/// The module, which asks for a symbol that no kernel has where it asked for this one.
+/// The module with the name of a symbol changed to one that no kernel has.
 std::string without_symbol(const std::string& name) {
     return with_changed_string(name, "-" + name.substr(1));
 }
 
-bool asks_for(const std::string& name) {
+bool looks_up(const std::string& name) {
     const std::string zero(1, '\0');
     return read_text(module::path()).find(zero + name + zero) != std::string::npos;
 }
 
-/// What the kernel has logged since.
+/// Kernel messages since the object was created.
 class KernelLog {
 public:
     KernelLog() { lseek(file_.number(), 0, SEEK_END); }
@@ -57,13 +57,13 @@ private:
     Descriptor file_ = Descriptor::open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
 };
 
-/// Whether there is anything of the module's.
-bool something_is_there() {
+/// Whether the module or one of its files is present.
+bool is_present() {
     return module::is_loaded() || exists(tracing_file("user_events_data")) ||
            exists(tracing_file("user_events_status")) || exists("/proc/sys/kernel/user_events_max");
 }
 
-void check_refusal(const std::string& image, int error, const std::string& symbol,
+void check_failure(const std::string& image, int error, const std::string& symbol,
                    const std::string& reason) {
     CAPTURE(symbol);
     KernelLog log;
@@ -71,7 +71,7 @@ void check_refusal(const std::string& image, int error, const std::string& symbo
     const std::string text = log.read();
     CHECK_THAT(text, Catch::Contains("user_events: ") && Catch::Contains(symbol) &&
                          Catch::Contains(reason));
-    CHECK_FALSE(something_is_there());
+    CHECK_FALSE(is_present());
 }
 
 void unload() {
@@ -80,31 +80,33 @@ void unload() {
 
 } // namespace
 
-TEST_CASE("A kernel that has user_events of its own keeps them") {
+TEST_CASE("Loading fails with EEXIST on a kernel that has its own user_events") {
     const module::Loaded loaded;
     unload();
-    // The symbol that tells such a kernel, against one that this kernel has.
-    check_refusal(with_changed_string("user_event_mm_dup", "event_mutex"), EEXIST,
+    // Replaces the symbol that identifies such a kernel with one that every kernel has.
+    check_failure(with_changed_string("user_event_mm_dup", "event_mutex"), EEXIST,
                   "symbol event_mutex", "not needed");
 }
 
-TEST_CASE("A kernel without a symbol that the module needs is told from others by its name") {
+TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that is missing") {
     const module::Loaded loaded;
     unload();
-    check_refusal(without_symbol("event_mutex"), ENOENT, "-vent_mutex", "creating events");
-    for (const std::string name : {"tracefs_create_file", "tracefs_remove"})
-        check_refusal(without_symbol(name), ENOENT, "-" + name.substr(1), "the files in tracefs");
-    // Not asked for on all kernels.
+    check_failure(without_symbol("event_mutex"), ENOENT, "-vent_mutex", "creating events");
+    check_failure(without_symbol("tracefs_create_file"), ENOENT, "-racefs_create_file",
+                  "creating files in tracefs");
+    check_failure(without_symbol("tracefs_remove"), ENOENT, "-racefs_remove",
+                  "removing files from tracefs");
+    // The module looks these up on some kernels only.
     for (const std::string name : {"tracefs_mount", "event_file_get", "event_file_put"})
-        if (asks_for(name))
-            check_refusal(without_symbol(name), ENOENT, "-" + name.substr(1),
-                          "a file of theirs is open");
-    // The one that finds all the others is looked for by a kprobe.
-    check_refusal(without_symbol("kallsyms_lookup_name"), ENOENT, "kallsyms_lookup_name",
-                  "no other symbol is found");
+        if (looks_up(name))
+            check_failure(without_symbol(name), ENOENT, "-" + name.substr(1),
+                          "removing events whose files are open");
+    // The module finds this function with a kprobe, and all others with this function.
+    check_failure(without_symbol("kallsyms_lookup_name"), ENOENT, "kallsyms_lookup_name",
+                  "needs it to find other symbols");
 }
 
-TEST_CASE("Without the kernel's dynamic events, all but that file works") {
+TEST_CASE("Without the symbols of dynamic events, everything works but the file dynamic_events") {
     const module::Loaded loaded;
     const std::string dynamic_events = tracing_file("dynamic_events");
     for (const std::string name : {"dyn_event_register", "dyn_event_ops_mutex", "dyn_event_list"}) {
@@ -114,24 +116,24 @@ TEST_CASE("Without the kernel's dynamic events, all but that file works") {
         REQUIRE(module::load_image(without_symbol(name)) == succeeds());
         CHECK_THAT(log.read(), Catch::Contains("-" + name.substr(1)) &&
                                    Catch::Contains("without the file dynamic_events"));
-        check_that_it_works();
+        check_basic_recording();
         CHECK(write_text(dynamic_events, "u:" + unique_name("none"), O_APPEND) == fails(EINVAL));
         Word word{0};
         DataFile file;
         const std::string listed = unique_name("listed");
-        file.index_of(&word, 0, listed);
+        file.must_register(&word, 0, listed);
         CHECK(read_text(dynamic_events).find(listed) == std::string::npos);
         CHECK(status_line(listed) == listed);
     }
     unload();
 }
 
-TEST_CASE("Without what a feature needs, all else works") {
+TEST_CASE("Without the symbol of an optional feature, the module works and logs what it omits") {
     const module::Loaded loaded;
     const std::pair<std::string, std::string> features[] = {
         {"ring_buffer_record_is_set_on", "without counting lost records"},
-        {"trace_event_sem", "without reading records of events that have gone"},
-        {"eprobe_dyn_event_ops", "without taking event probes along"},
+        {"trace_event_sem", "without printing records of removed events"},
+        {"eprobe_dyn_event_ops", "without deleting event probes at unload"},
     };
     for (const auto& [symbol, feature] : features) {
         CAPTURE(symbol);
@@ -139,7 +141,7 @@ TEST_CASE("Without what a feature needs, all else works") {
         KernelLog log;
         REQUIRE(module::load_image(without_symbol(symbol)) == succeeds());
         CHECK_THAT(log.read(), Catch::Contains("-" + symbol.substr(1)) && Catch::Contains(feature));
-        check_that_it_works();
+        check_basic_recording();
     }
     unload();
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Triggers, histograms, synthetic events and event probes made of user events.
+// Triggers, histograms, synthetic events and event probes on user events.
+#include "registered.hpp"
 #include "text_file.hpp"
-#include "tracing.hpp"
-#include "user_events.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -13,31 +12,12 @@ using namespace selftest;
 
 namespace {
 
-/// An event registered through a file of its own. Nobody records it yet.
-struct Registered {
-    explicit Registered(const std::string& fields, const char* topic = "trigger")
-        : event(unique_name(topic)), index(file.index_of(&word, 0, event.name() + fields)) {}
-
-    Outcome record(const Payload& payload = {}) { return file.record(index, payload); }
-    std::string full_name() const { return event.system() + ":" + event.name(); }
-
-    Word word{0};
-    DataFile file;
-    const Event event;
-    const std::uint32_t index;
-};
-
-/// The path of one of the event's files in an instance.
-std::string path_in(const Instance& instance, const Event& event, const std::string& file) {
-    return instance.path("events/" + event.system() + "/" + event.name() + "/" + file);
-}
-
-/// A trigger of an event in an instance (a histogram by default has room for 2048 entries, which
-/// take some kernels long to make), for as long as the object lives.
+/// A trigger of an event in an instance, for as long as the object lives. Histograms should be
+/// given a small size: some kernels are slow to allocate the default of 2048 entries.
 class Trigger {
 public:
     Trigger(const Instance& instance, const Event& event, std::string text)
-        : path_(path_in(instance, event, "trigger")), text_(std::move(text)) {
+        : path_(instance.path(event, "trigger")), text_(std::move(text)) {
         expect(write_text(path_, text_, O_APPEND), "trigger " + text_);
     }
     Trigger(const Trigger&) = delete;
@@ -49,10 +29,10 @@ private:
     std::string text_;
 };
 
-/// The entries of an event's histogram, each with single spaces: `{ a: 1 } hitcount: 2`.
+/// The entries of an event's histogram with single spaces, sorted: `{ a: 1 } hitcount: 2`.
 std::vector<std::string> histogram(const Instance& instance, const Event& event) {
     std::vector<std::string> entries;
-    for (const std::string& line : lines_of(read_text(path_in(instance, event, "hist")))) {
+    for (const std::string& line : lines_of(read_text(instance.path(event, "hist")))) {
         if (!line.starts_with("{"))
             continue;
         std::string entry;
@@ -69,7 +49,7 @@ using Entries = std::vector<std::string>;
 
 } // namespace
 
-TEST_CASE("A trigger alone sets the enable bit, and a write runs it") {
+TEST_CASE("A trigger sets the bit and makes writes succeed, without recording the event") {
     Registered registered(" u32 a");
     Instance instance;
     for (const char* text :
@@ -87,30 +67,27 @@ TEST_CASE("A trigger alone sets the enable bit, and a write runs it") {
         CHECK(status_line(registered.event.name()) == registered.event.name());
         CHECK(registered.record(Payload().add(1u)) == fails(EBADF));
     }
-    // A trigger records nothing by itself, but for the stack.
     CHECK(instance.trace(registered.event).empty());
 }
 
-TEST_CASE("A bad trigger is refused and leaves the bit alone") {
+TEST_CASE("An invalid trigger is rejected and does not set the bit") {
     Registered registered(" u32 a");
     Instance instance;
     for (const char* text : {"nonsense", "hist:keys=missing", "traceoff if missing == 1",
                              "traceoff:x", "enable_event:user_events:missing"}) {
         CAPTURE(text);
-        CHECK_FALSE(write_text(path_in(instance, registered.event, "trigger"), text).ok());
+        CHECK_FALSE(write_text(instance.path(registered.event, "trigger"), text).ok());
         CHECK(registered.word == 0);
     }
 }
 
-TEST_CASE("traceoff and traceon stop and start the instance") {
+TEST_CASE("traceoff and traceon triggers stop and start recording in their instance") {
     Registered registered(" u32 a; __rel_loc char[] text"), starter(" u32 a");
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
     const auto record = [&](std::uint32_t a, const std::string& text) {
         const auto size = static_cast<std::uint32_t>(text.size() + 1);
-        CHECK(registered
-                  .record(Payload().add(a).add<std::uint32_t>(DYN_LOC(0, size)).add_string(text))
-                  .ok());
+        CHECK(registered.record(Payload().add(a).add(location(0, size)).add_string(text)).ok());
     };
     const auto tracing = [&] { return read_text(instance.path("tracing_on")) == "1\n"; };
     {
@@ -132,14 +109,14 @@ TEST_CASE("traceoff and traceon stop and start the instance") {
     std::vector<long long> numbers;
     for (const Record& record : instance.records())
         numbers.push_back(record.number("a"));
-    // A trigger with a condition needs the record to judge it: that one is still recorded.
+    // The condition is evaluated on the record in the buffer, so record 2 is recorded.
     CHECK(numbers == std::vector<long long>{1, 2, 4, 5});
-    // That the instance had been stopped is no loss.
+    // Record 3, written while the instance was stopped, does not count as lost.
     CHECK(status_line(registered.event.name()) == registered.event.name() + " # Used by ftrace");
     REQUIRE(instance.disable(registered.event) == succeeds());
 }
 
-TEST_CASE("A count ends a trigger") {
+TEST_CASE("A trigger with a count runs that many times") {
     Registered registered(" u32 a");
     Instance instance;
     const Trigger off(instance, registered.event, "traceoff:2");
@@ -151,7 +128,7 @@ TEST_CASE("A count ends a trigger") {
     }
 }
 
-TEST_CASE("snapshot keeps what was recorded until then") {
+TEST_CASE("A snapshot trigger moves the existing records to the snapshot buffer") {
     Registered registered(" u32 a");
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
@@ -173,7 +150,7 @@ TEST_CASE("snapshot keeps what was recorded until then") {
     REQUIRE(instance.disable(registered.event) == succeeds());
 }
 
-TEST_CASE("stacktrace records where the write came from") {
+TEST_CASE("A stacktrace trigger records the stack of the write if its condition is true") {
     Registered registered(" u32 a");
     Instance instance;
     const Trigger trigger(instance, registered.event, "stacktrace if a == 2");
@@ -185,14 +162,14 @@ TEST_CASE("stacktrace records where the write came from") {
     CHECK(trace.find(" => vfs_write") != std::string::npos);
 }
 
-TEST_CASE("enable_event and disable_event switch another user event") {
+TEST_CASE("enable_event and disable_event triggers switch another user event") {
     Registered starter(" u32 a", "starts"), stopper(" u32 a", "stops"), other(" u32 b", "switched");
     Instance instance;
     const auto recorded = [&] { return instance.records().size(); };
     {
         const Trigger on(instance, starter.event,
                          "enable_event:" + other.full_name() + " if a == 1");
-        // Enabled, but with a switch in front.
+        // The trigger enables the other event in soft-disabled mode, which sets its bit.
         CHECK(starter.word == 1);
         CHECK(other.word == 1);
         CHECK(other.record(Payload().add(1u)) == succeeds(8));
@@ -207,7 +184,7 @@ TEST_CASE("enable_event and disable_event switch another user event") {
         CHECK(records[0].number("b") == 2);
     }
     CHECK(starter.word == 0);
-    // Without the trigger the event stays as it was left: recorded.
+    // Removing the trigger leaves the other event enabled.
     CHECK(other.word == 1);
     REQUIRE(instance.disable(other.event) == succeeds());
     CHECK(other.word == 0);
@@ -226,13 +203,13 @@ TEST_CASE("enable_event and disable_event switch another user event") {
     CHECK(other.word == 0);
 }
 
-TEST_CASE("hist counts and sums by numbers") {
+TEST_CASE("A hist trigger counts and sums by integer keys") {
     Registered registered(" s32 key; u64 amount; u8 small");
     Instance instance;
     const auto record = [&](std::int32_t key, std::uint64_t amount, std::uint8_t small) {
         CHECK(registered.record(Payload().add(key).add(amount).add(small)) == succeeds(17));
     };
-    SECTION("of one field, with a sum") {
+    SECTION("one key, two sums") {
         const Trigger trigger(instance, registered.event,
                               "hist:size=128:keys=key:vals=amount,small");
         record(1, 5000000000, 200);
@@ -242,7 +219,7 @@ TEST_CASE("hist counts and sums by numbers") {
               Entries{"{ key: 1 } hitcount: 2 amount: 5000000001 small: 300",
                       "{ key: 2 } hitcount: 1 amount: 7 small: 1"});
     }
-    SECTION("of two fields") {
+    SECTION("two keys") {
         const Trigger trigger(instance, registered.event, "hist:size=128:keys=key,small");
         record(1, 0, 1);
         record(1, 0, 2);
@@ -250,14 +227,14 @@ TEST_CASE("hist counts and sums by numbers") {
         CHECK(histogram(instance, registered.event) ==
               Entries{"{ key: 1, small: 1 } hitcount: 1", "{ key: 1, small: 2 } hitcount: 2"});
     }
-    SECTION("with a condition") {
+    SECTION("condition") {
         const Trigger trigger(instance, registered.event, "hist:size=128:keys=key if small > 100");
         record(1, 0, 200);
         record(1, 0, 100);
         record(2, 0, 100);
         CHECK(histogram(instance, registered.event) == Entries{"{ key: 1 } hitcount: 1"});
     }
-    SECTION("as hexadecimal") {
+    SECTION("hexadecimal key") {
         const Trigger trigger(instance, registered.event, "hist:size=128:keys=amount.hex");
         record(0, 0xabcdef0123, 0);
         CHECK(histogram(instance, registered.event) ==
@@ -265,7 +242,7 @@ TEST_CASE("hist counts and sums by numbers") {
     }
 }
 
-TEST_CASE("hist has strings as keys") {
+TEST_CASE("A hist trigger counts by string keys") {
     Registered registered(" char[8] array; __rel_loc char[] near; __data_loc char[] far");
     Instance instance;
     const char* field = GENERATE("array", "near", "far");
@@ -279,8 +256,8 @@ TEST_CASE("hist has strings as keys") {
         CHECK(registered
                   .record(Payload()
                               .add_characters(array)
-                              .add<std::uint32_t>(DYN_LOC(4, size))
-                              .add<std::uint32_t>(DYN_LOC(24 + size, size))
+                              .add(location(4, size))
+                              .add(location(24 + size, size))
                               .add_string(text)
                               .add_string(text))
                   .ok());
@@ -294,34 +271,34 @@ TEST_CASE("hist has strings as keys") {
                                                            "{ " + key + ": g } hitcount: 1"});
 }
 
-TEST_CASE("hist has the stack as a key") {
+TEST_CASE("A hist trigger counts by stack traces") {
     Registered registered("");
     Instance instance;
     const Trigger trigger(instance, registered.event, "hist:size=128:keys=stacktrace");
     for (int i = 0; i < 3; i++)
         CHECK(registered.record() == succeeds(4));
-    const std::string hist = read_text(path_in(instance, registered.event, "hist"));
+    const std::string hist = read_text(instance.path(registered.event, "hist"));
     CHECK(hist.find("vfs_write") != std::string::npos);
     CHECK(hist.find("Hits: 3") != std::string::npos);
 }
 
-TEST_CASE("The files hist and id are those of any event") {
+TEST_CASE("Without a trigger, the hist file is empty; the id file holds the records' type number") {
     Registered registered(" u32 a");
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
-    CHECK(read_text(path_in(instance, registered.event, "hist")).empty());
+    CHECK(read_text(instance.path(registered.event, "hist")).empty());
     CHECK(registered.record(Payload().add(1u)) == succeeds(8));
     const auto records = instance.records();
     REQUIRE(records.size() == 1);
     CHECK(records[0].number("common_type") == registered.event.id());
-    CHECK(read_text(path_in(instance, registered.event, "id")) ==
+    CHECK(read_text(instance.path(registered.event, "id")) ==
           std::to_string(registered.event.id()) + "\n");
     CHECK(registered.event.format().find("ID: " + std::to_string(registered.event.id()) + "\n") !=
           std::string::npos);
     REQUIRE(instance.disable(registered.event) == succeeds());
 }
 
-TEST_CASE("A synthetic event is made of two user events that match") {
+TEST_CASE("A synthetic event is generated from two user events with the same key") {
     Registered start(" u32 id; __rel_loc char[] name", "start"), end(" u32 id; u32 result", "end");
     Instance instance;
     const std::string latency = unique_name("latency");
@@ -340,10 +317,7 @@ TEST_CASE("A synthetic event is made of two user events that match") {
         REQUIRE(instance.enable(synthetic) == succeeds());
         const auto record_start = [&](std::uint32_t id, const std::string& name) {
             const auto size = static_cast<std::uint32_t>(name.size() + 1);
-            CHECK(
-                start
-                    .record(Payload().add(id).add<std::uint32_t>(DYN_LOC(0, size)).add_string(name))
-                    .ok());
+            CHECK(start.record(Payload().add(id).add(location(0, size)).add_string(name)).ok());
         };
         record_start(1, "one");
         record_start(2, "two");
@@ -361,7 +335,7 @@ TEST_CASE("A synthetic event is made of two user events that match") {
     CHECK(end.word == 0);
 }
 
-TEST_CASE("onmax keeps the fields of the largest") {
+TEST_CASE("onmax().save() keeps the fields of the record with the largest value") {
     Registered registered(" u32 group; u32 value; u32 number");
     Instance instance;
     const Trigger trigger(instance, registered.event,
@@ -370,13 +344,13 @@ TEST_CASE("onmax keeps the fields of the largest") {
     for (std::uint32_t number = 0; number < 4; number++)
         CHECK(registered.record(Payload().add(1u).add(values[number]).add(number)) == succeeds(16));
     std::string squeezed;
-    for (char character : read_text(path_in(instance, registered.event, "hist")))
+    for (char character : read_text(instance.path(registered.event, "hist")))
         if (!isspace(static_cast<unsigned char>(character)))
             squeezed += character;
     CHECK(squeezed.find("max:50number:1") != std::string::npos);
 }
 
-TEST_CASE("onmax takes a snapshot, and onchange saves fields and runs") {
+TEST_CASE("onmax and onchange take snapshots, and onchange generates synthetic events") {
     Registered registered(" u32 group; s64 value; u32 number");
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
@@ -387,7 +361,7 @@ TEST_CASE("onmax takes a snapshot, and onchange saves fields and runs") {
         return read_text(instance.path("snapshot")).find(" number=" + std::to_string(number)) !=
                std::string::npos;
     };
-    SECTION("onmax") {
+    SECTION("onmax().snapshot()") {
         const Trigger trigger(instance, registered.event,
                               "hist:size=128:keys=group:v=value:onmax($v).snapshot()");
         record(5, 101);
@@ -399,7 +373,7 @@ TEST_CASE("onmax takes a snapshot, and onchange saves fields and runs") {
         record(5000000001, 105);
         CHECK(snapshot_has(105));
     }
-    SECTION("onchange, a snapshot") {
+    SECTION("onchange().snapshot()") {
         const Trigger trigger(instance, registered.event,
                               "hist:size=128:keys=group:v=value:onchange($v).snapshot()");
         record(5, 101);
@@ -411,7 +385,7 @@ TEST_CASE("onmax takes a snapshot, and onchange saves fields and runs") {
         record(5, 105);
         CHECK(snapshot_has(105));
     }
-    SECTION("onchange, a synthetic event") {
+    SECTION("onchange() with a synthetic event") {
         const std::string changed = unique_name("changed");
         const Definition definition("synthetic_events", changed + " s64 value; u32 number",
                                     "!" + changed);
@@ -436,7 +410,7 @@ TEST_CASE("onmax takes a snapshot, and onchange saves fields and runs") {
     CHECK(registered.word == 0);
 }
 
-TEST_CASE("enable_hist and disable_hist switch another user event's histogram") {
+TEST_CASE("enable_hist and disable_hist triggers switch another user event's histogram") {
     Registered starter(" u32 a", "starts"), stopper(" u32 a", "stops"), counted(" u32 b", "counts");
     Instance instance;
     const auto count = [&] {
@@ -457,16 +431,16 @@ TEST_CASE("enable_hist and disable_hist switch another user event's histogram") 
     CHECK(count() == "{ b: 1 } hitcount: 2");
     CHECK(stopper.record(Payload().add(1u)) == succeeds(8));
     CHECK(count() == "{ b: 1 } hitcount: 2");
-    // Its count is used up.
+    // disable_hist had a count of 1 and does not run again.
     CHECK(starter.record(Payload().add(1u)) == succeeds(8));
     CHECK(stopper.record(Payload().add(1u)) == succeeds(8));
     CHECK(count() == "{ b: 1 } hitcount: 3");
 }
 
-TEST_CASE("The file trigger lists what is set, and each can be taken away") {
+TEST_CASE("The trigger file lists all triggers, and each can be removed") {
     Registered registered(" u32 a; u32 b");
     Instance instance;
-    const std::string file = path_in(instance, registered.event, "trigger");
+    const std::string file = instance.path(registered.event, "trigger");
     CHECK(read_text(file).find(registered.event.name()) == std::string::npos);
     {
         const Trigger off(instance, registered.event, "traceoff:5 if a == 1");
@@ -484,9 +458,9 @@ TEST_CASE("The file trigger lists what is set, and each can be taken away") {
     CHECK(registered.word == 0);
 }
 
-// Of a string behind __rel_loc, 6.1 and 6.12 take the offset from where the location begins, not
-// from its end: that field is left out.
-TEST_CASE("An event probe on a user event sets its bit and sees its fields") {
+// Without the __rel_loc field: event probes of 6.1 and 6.12 compute its offset from the start of
+// the location instead of from its end.
+TEST_CASE("An event probe on a user event sets the bit and reads the fields") {
     Registered registered(" u32 a; s16 b; char[8] array; __rel_loc char[] near;"
                           " __data_loc char[] far; u64 c");
     Instance instance;
@@ -501,13 +475,13 @@ TEST_CASE("An event probe on a user event sets its bit and sees its fields") {
     REQUIRE(instance.enable(probe) == succeeds());
     CHECK(registered.word == 1);
     CHECK(status_line(registered.event.name()) == registered.event.name() + " # Used by ftrace");
-    // The location words stand at 14 and 18; the strings at 30 and 35, in the record at 38 and 43.
+    // Offsets in the payload: locations 14 and 18, strings 30 and 35 (38 and 43 in the record).
     CHECK(registered.record(Payload()
                                 .add(4000000000u)
                                 .add<std::int16_t>(-5)
                                 .add_characters({"array\0\0\0", 8})
-                                .add<std::uint32_t>(DYN_LOC(12, 5))
-                                .add<std::uint32_t>(DYN_LOC(43, 4))
+                                .add(location(12, 5))
+                                .add(location(43, 4))
                                 .add<std::uint64_t>(0xfeedfacecafe)
                                 .add_string("near")
                                 .add_string("far")) == succeeds(4 + 39));
@@ -520,8 +494,8 @@ TEST_CASE("An event probe on a user event sets its bit and sees its fields") {
     CHECK(registered.word == 0);
 }
 
-// The kernel counts what refers to an event, and does not tell of the last that ceases to.
-TEST_CASE("An event that a probe alone refers to goes after the probe") {
+// The kernel counts the references to an event, but does not notify the module of the last put.
+TEST_CASE("An event probe keeps its event until the probe is removed") {
     std::optional<Registered> registered(std::in_place, " u32 a");
     const std::string event = registered->event.name(), name = unique_name("probe");
     {
@@ -531,5 +505,5 @@ TEST_CASE("An event that a probe alone refers to goes after the probe") {
         registered.reset();
         CHECK(status_line(event) == event);
     }
-    CHECK(Event(event).goes());
+    CHECK(Event(event).wait_removed());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// DIAG_IOCSUNREG: which registration it ends, and what becomes of the bit and of the index.
+// DIAG_IOCSUNREG: which registration it ends, and its effect on the bit and the write index.
 #include "mapping.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -12,7 +12,7 @@
 
 using namespace selftest;
 
-TEST_CASE("UNREG judges the structure's size") {
+TEST_CASE("UNREG accepts sizes from 16 bytes to a page if the tail is zero") {
     struct Case {
         std::size_t size;
         std::size_t nonzero_at; // 0: the tail is zero
@@ -49,7 +49,7 @@ TEST_CASE("UNREG judges the structure's size") {
     }
 }
 
-TEST_CASE("UNREG refuses what it cannot read and what is reserved") {
+TEST_CASE("UNREG rejects an unreadable structure with EFAULT and reserved fields with EINVAL") {
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 0, unique_name("refused")) == succeeds());
@@ -70,7 +70,7 @@ TEST_CASE("UNREG refuses what it cannot read and what is reserved") {
     CHECK(file.control(DIAG_IOCSUNREG, &unreg) == succeeds());
 }
 
-TEST_CASE("UNREG answers ENOENT for what is not registered") {
+TEST_CASE("UNREG fails with ENOENT if address and bit are not registered") {
     alignas(8) Word words[2] = {0, 0};
     DataFile file;
     CHECK(file.unregister(words, 0) == fails(ENOENT));
@@ -88,7 +88,7 @@ TEST_CASE("UNREG works through any open file and from any thread") {
     Word word{0};
     DataFile file;
     REQUIRE(file.register_event(&word, 3, unique_name("elsewhere")) == succeeds());
-    SECTION("through another file, whatever its mode") {
+    SECTION("through another file, opened in any mode") {
         const int mode = GENERATE(O_RDONLY, O_WRONLY, O_RDWR);
         CHECK(DataFile(mode).unregister(&word, 3) == succeeds());
     }
@@ -104,7 +104,7 @@ TEST_CASE("UNREG works through any open file and from any thread") {
     CHECK(DataFile().unregister(&word, 3) == fails(ENOENT));
 }
 
-TEST_CASE("UNREG ends one registration of several") {
+TEST_CASE("UNREG ends only one of several registrations of an event") {
     Word words[2] = {0, 0};
     DataFile file;
     const std::string name = unique_name("several");
@@ -123,21 +123,21 @@ TEST_CASE("UNREG ends one registration of several") {
     CHECK(words[1] == 0);
 }
 
-TEST_CASE("UNREG clears the bit alone, whatever the event's state") {
+TEST_CASE("UNREG clears the bit and changes no other bit") {
     Word word{0};
     LongWord long_word{0};
     DataFile file;
     const std::string name = unique_name("cleared");
     REQUIRE(file.register_event(&word, 5, name) == succeeds());
     REQUIRE(file.register_event(&long_word, 45, name, 8) == succeeds());
-    SECTION("of an event that is enabled") {
+    SECTION("of an enabled event") {
         Enabled enabled{Event(name)};
         word |= 0xf0f0f0f0;
         long_word |= 0xf0f0f0f0f0f0f0f0;
         CHECK(file.unregister(&word, 5) == succeeds());
         CHECK(file.unregister(&long_word, 45) == succeeds());
     }
-    SECTION("of one that is not, whoever set it") {
+    SECTION("of a disabled event, if the program set the bit") {
         word = 0xf0f0f0f0;
         long_word = 0xf0f0f0f0f0f0f0f0;
         CHECK(file.unregister(&word, 5) == succeeds());
@@ -147,11 +147,11 @@ TEST_CASE("UNREG clears the bit alone, whatever the event's state") {
     CHECK(long_word == 0xf0f0d0f0f0f0f0f0);
 }
 
-TEST_CASE("After UNREG the bit belongs to the program again") {
+TEST_CASE("The kernel does not change the bit after UNREG") {
     Word word{0};
     DataFile file;
     const std::string name = unique_name("own");
-    file.index_of(&word, 0, name);
+    file.must_register(&word, 0, name);
     REQUIRE(file.unregister(&word, 0) == succeeds());
     {
         Enabled enabled{Event(name)};
@@ -161,7 +161,7 @@ TEST_CASE("After UNREG the bit belongs to the program again") {
     CHECK(word == 1);
 }
 
-TEST_CASE("UNREG answers EFAULT for memory that cannot be written, and ends the registration") {
+TEST_CASE("UNREG fails with EFAULT if the bit cannot be written, and ends the registration") {
     const int protection = GENERATE(PROT_READ, PROT_NONE, -1);
     CAPTURE(protection);
     Mapping memory(1);
@@ -175,12 +175,12 @@ TEST_CASE("UNREG answers EFAULT for memory that cannot be written, and ends the 
     CHECK(file.unregister(memory.at(), 0) == fails(ENOENT));
 }
 
-TEST_CASE("After UNREG a write through the index works as long as the event is enabled") {
+TEST_CASE("A write index stays valid after UNREG") {
     Word word{0};
     Instance instance;
     DataFile file;
     const Event event(unique_name("afterwards"));
-    const std::uint32_t index = file.index_of(&word, 0, event.name() + " u32 a");
+    const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
     REQUIRE(instance.enable(event) == succeeds());
     REQUIRE(file.unregister(&word, 0) == succeeds());
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// One record, in all the shapes in which a program can pass it: each arrives byte by byte.
+// Every system call that can write a record, in one part or several: the payload is recorded whole.
 #include "io_uring.hpp"
 #include "mapping.hpp"
 #include "perf.hpp"
@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::size_t index_size = sizeof(std::uint32_t);
 
-/// perf holds no more than 8192 bytes, with its own size, the common fields and the payload.
+/// perf's limit is 8192 bytes: 4 bytes of its own, 8 bytes of common fields, and the payload.
 constexpr std::size_t largest = 8192 - 4 - 8;
 
 using Parts = std::vector<iovec>;
 
-/// Cuts memory into parts of these sizes, and what is left over into one more.
-Parts cut(std::byte* at, std::size_t size, const std::vector<std::size_t>& sizes) {
+/// Splits memory into parts of these sizes and one more for the rest.
+Parts split(std::byte* at, std::size_t size, const std::vector<std::size_t>& sizes) {
     Parts parts;
     for (std::size_t wanted : sizes) {
         const std::size_t length = std::min(wanted, size);
@@ -38,8 +38,8 @@ Parts cut(std::byte* at, std::size_t size, const std::vector<std::size_t>& sizes
     return parts;
 }
 
-/// The sizes of the parts before the last: the index in one or several, then these.
-const std::vector<std::vector<std::size_t>> cuts = {
+/// The sizes of all parts but the last.
+const std::vector<std::vector<std::size_t>> splits = {
     {},
     {4},
     {4, 0},
@@ -56,7 +56,7 @@ const std::vector<std::vector<std::size_t>> cuts = {
     {5},
     {100},
     {1028, 7},
-    // One part more than a hundred.
+    // 102 parts.
     [] {
         std::vector<std::size_t> sizes(101, 3);
         sizes[0] = 4;
@@ -64,12 +64,12 @@ const std::vector<std::vector<std::size_t>> cuts = {
     }(),
 };
 
-using Way = std::function<Outcome(int file, std::byte* data, std::size_t size)>;
+using WriteCall = std::function<Outcome(int file, std::byte* data, std::size_t size)>;
 
-/// An event that perf alone records, which takes twice what ftrace does. On all processors:
-/// io_uring may write from a thread of its own.
+/// An event that only perf records, whose limit is twice that of ftrace. There is a perf event for
+/// each CPU, because io_uring may write from another thread.
 struct Recorded {
-    Recorded() : event(unique_name("shape")), index(file.index_of(&word, 0, event.name())) {
+    Recorded() : event(unique_name("shape")), index(file.must_register(&word, 0, event.name())) {
         for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++)
             perf.emplace_back(perf_sampling(event), -1, cpu);
     }
@@ -88,7 +88,7 @@ struct Recorded {
     std::deque<PerfEvent> perf;
 };
 
-/// What a record of this size consists of: no two neighbours are alike, no two sizes either.
+/// A payload that differs for each size and in which adjacent bytes differ.
 Bytes payload_of(std::size_t size) {
     Bytes bytes(size);
     for (std::size_t i = 0; i < size; i++)
@@ -96,7 +96,7 @@ Bytes payload_of(std::size_t size) {
     return bytes;
 }
 
-/// Whether perf got this payload, and nothing but zeros behind it.
+/// Whether perf has one sample with this payload, padded with zeros.
 bool is_sample(const std::vector<PerfSample>& samples, const Bytes& payload) {
     if (samples.size() != 1)
         return false;
@@ -111,15 +111,15 @@ constexpr auto sizes = {0ul,    1ul,    3ul,    4ul,    5ul,    7ul,    8ul,    
                         33ul,   39ul,   255ul,  256ul,  257ul,  1023ul, 1024ul, 1025ul, 1031ul,
                         4063ul, 4064ul, 4065ul, 8171ul, 8176ul, 8177ul, 8178ul, largest};
 
-/// Writes records of all sizes in one way, from `memory`.
-void check_way(const Way& way, const Mapping& memory) {
+/// Writes records of all sizes from `memory`.
+void check_call(const WriteCall& call, const Mapping& memory) {
     Recorded recorded;
     const auto write = [&](std::size_t size) {
         const Bytes bytes = Payload().add(recorded.index).add_bytes(payload_of(size)).bytes();
-        // Up to the end of the memory, so that nobody reads more.
+        // The record ends where the mapping ends, so that reading beyond it is likely to fault.
         std::byte* data = memory.at(memory.size() - bytes.size());
         std::copy(bytes.begin(), bytes.end(), data);
-        return way(recorded.file.descriptor(), data, bytes.size());
+        return call(recorded.file.descriptor(), data, bytes.size());
     };
     for (std::size_t size : sizes) {
         CAPTURE(size);
@@ -135,66 +135,66 @@ void check_way(const Way& way, const Mapping& memory) {
 
 } // namespace
 
-TEST_CASE("A record arrives as it was written, in one piece") {
+TEST_CASE("A write in one part records up to 8180 bytes of payload, else fails with E2BIG") {
     const Mapping memory(5);
     SECTION("write") {
-        check_way(
+        check_call(
             [](int file, auto data, auto size) { return Outcome::of(::write(file, data, size)); },
             memory);
     }
-    SECTION("pwrite, whatever the position") {
-        check_way([](int file, auto data,
-                     auto size) { return Outcome::of(::pwrite(file, data, size, 4711)); },
-                  memory);
+    SECTION("pwrite, which ignores the position") {
+        check_call([](int file, auto data,
+                      auto size) { return Outcome::of(::pwrite(file, data, size, 4711)); },
+                   memory);
     }
     SECTION("io_uring") {
         IoUring ring;
-        check_way([&](int file, auto data, auto size) { return ring.write(file, data, size); },
-                  memory);
+        check_call([&](int file, auto data, auto size) { return ring.write(file, data, size); },
+                   memory);
     }
-    SECTION("io_uring, from memory that is registered") {
+    SECTION("io_uring, from a registered buffer") {
         IoUring ring;
         ring.register_memory(memory);
-        check_way(
+        check_call(
             [&](int file, auto data, auto size) { return ring.write_fixed(file, data, size); },
             memory);
     }
 }
 
-TEST_CASE("A record arrives as it was written, in parts") {
+TEST_CASE("A write in several parts records up to 8180 bytes of payload, else fails with E2BIG") {
     const Mapping memory(5);
     IoUring ring;
-    for (const auto& sizes_of_parts : cuts) {
+    for (const auto& sizes_of_parts : splits) {
         CAPTURE(sizes_of_parts);
-        check_way(
+        check_call(
             [&](int file, auto data, auto size) {
-                const Parts parts = cut(data, size, sizes_of_parts);
+                const Parts parts = split(data, size, sizes_of_parts);
                 return Outcome::of(writev(file, parts.data(), static_cast<int>(parts.size())));
             },
             memory);
-        check_way(
+        check_call(
             [&](int file, auto data, auto size) {
-                const Parts parts = cut(data, size, sizes_of_parts);
+                const Parts parts = split(data, size, sizes_of_parts);
                 return Outcome::of(
                     pwritev2(file, parts.data(), static_cast<int>(parts.size()), -1, RWF_APPEND));
             },
             memory);
-        check_way(
+        check_call(
             [&](int file, auto data, auto size) {
-                const Parts parts = cut(data, size, sizes_of_parts);
+                const Parts parts = split(data, size, sizes_of_parts);
                 return ring.writev(file, parts.data(), static_cast<unsigned>(parts.size()));
             },
             memory);
     }
 }
 
-TEST_CASE("A part that can't be read is EFAULT, unless it is empty") {
+TEST_CASE("writev with an unreadable part fails with EFAULT, unless that part is empty") {
     Recorded recorded;
     IoUring ring;
     Mapping good(2), bad(1, PROT_NONE);
     const std::size_t size = GENERATE(4, 300, 1500, 4060);
-    const std::size_t place = GENERATE(0, 1, 2, 3, 4);
-    CAPTURE(size, place);
+    const std::size_t position = GENERATE(0, 1, 2, 3, 4);
+    CAPTURE(size, position);
     *good.at<std::uint32_t>() = recorded.index;
     Parts parts = {{good.at(), index_size}};
     for (int part = 0; part < 3; part++)
@@ -207,7 +207,7 @@ TEST_CASE("A part that can't be read is EFAULT, unless it is empty") {
         return ring.writev(recorded.file.descriptor(), parts.data(),
                            static_cast<unsigned>(parts.size()));
     };
-    const auto at = parts.begin() + static_cast<std::ptrdiff_t>(place);
+    const auto at = parts.begin() + static_cast<std::ptrdiff_t>(position);
     const auto whole = static_cast<long>(index_size + 3 * (size / 3));
 
     const auto added = parts.insert(at, {bad.at(), 0});
@@ -221,7 +221,7 @@ TEST_CASE("A part that can't be read is EFAULT, unless it is empty") {
     CHECK(recorded.samples().empty());
 }
 
-TEST_CASE("A pipe cannot be spliced into the file") {
+TEST_CASE("splice() from a pipe to user_events_data fails with EINVAL") {
     Recorded recorded;
     int ends[2];
     REQUIRE(pipe(ends) == 0);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Writing records: what is refused, what is recorded, and where.
+// Writing records: which writes fail with which errno, and what is recorded where.
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "registered.hpp"
 #include "text_file.hpp"
-#include "tracing.hpp"
-#include "user_events.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -20,29 +19,7 @@ using namespace selftest;
 
 namespace {
 
-/// An event registered through a file of its own and recorded in an instance of its own.
-struct Recorded {
-    explicit Recorded(const std::string& fields)
-        : event(unique_name("write")), index(file.index_of(&word, 0, event.name() + fields)) {
-        expect(instance.enable(event), "enable " + event.name());
-    }
-    ~Recorded() { instance.disable(event); }
-
-    Outcome record(const Payload& payload = {}) { return file.record(index, payload); }
-
-    Word word{0};
-    Instance instance;
-    DataFile file;
-    const Event event;
-    const std::uint32_t index;
-};
-
-/// A location word.
-std::uint32_t location(std::uint32_t offset, std::uint32_t size) {
-    return DYN_LOC(offset, size);
-}
-
-/// Writes these bytes with one writev, in parts of these sizes.
+/// Writes the bytes with one writev() in parts of these sizes.
 Outcome write_in_parts(DataFile& file, Bytes bytes, const std::vector<std::size_t>& sizes) {
     std::vector<iovec> parts;
     std::size_t start = 0;
@@ -51,11 +28,11 @@ Outcome write_in_parts(DataFile& file, Bytes bytes, const std::vector<std::size_
         start += size;
     }
     if (start != bytes.size())
-        throw std::logic_error("the parts are not the whole");
+        throw std::logic_error("the sizes of the parts do not add up to the size of the record");
     return Outcome::of(writev(file.descriptor(), parts.data(), static_cast<int>(parts.size())));
 }
 
-/// Whether a record's payload is this one. The ring buffer pads it to a multiple of four bytes.
+/// Compares payloads. The ring buffer pads a recorded one to a multiple of four bytes.
 bool is_payload(const Bytes& recorded, const Bytes& written) {
     return recorded.size() - written.size() < 4 &&
            std::equal(written.begin(), written.end(), recorded.begin());
@@ -63,7 +40,7 @@ bool is_payload(const Bytes& recorded, const Bytes& written) {
 
 } // namespace
 
-TEST_CASE("A write without an index that can be read is EFAULT") {
+TEST_CASE("A write with a short or unreadable index fails with EFAULT") {
     Recorded recorded("");
     Mapping memory(2);
     memory.protect(PROT_NONE, 1);
@@ -80,7 +57,7 @@ TEST_CASE("A write without an index that can be read is EFAULT") {
     CHECK(recorded.file.write(memory.at(page_size - 4), 4) == succeeds(4));
 }
 
-TEST_CASE("A write of a payload that cannot be read is EFAULT") {
+TEST_CASE("Writing a payload that is partly unreadable fails with EFAULT") {
     Recorded recorded(" u32 a");
     Mapping memory(2);
     memory.protect(PROT_NONE, 1);
@@ -93,7 +70,7 @@ TEST_CASE("A write of a payload that cannot be read is EFAULT") {
     CHECK(recorded.instance.records().empty());
 }
 
-TEST_CASE("The index is judged first") {
+TEST_CASE("The index is checked first: EINVAL if it is negative, ENOENT if it is unknown") {
     Recorded recorded(" u32 a");
     DataFile other;
     const Payload payload = Payload().add(1u);
@@ -111,15 +88,15 @@ TEST_CASE("The index is judged first") {
     CHECK(recorded.instance.records().empty());
 }
 
-TEST_CASE("A write for an event that nobody enabled is EBADF") {
+TEST_CASE("Writing to an event that is not enabled fails with EBADF") {
     Word word{0};
     DataFile file;
-    const std::uint32_t index = file.index_of(&word, 0, unique_name("disabled") + " u32 a");
+    const std::uint32_t index = file.must_register(&word, 0, unique_name("disabled") + " u32 a");
     CHECK(file.record(index, Payload().add(1u)) == fails(EBADF));
     CHECK(file.record(index, Payload().add(1u).add(2u)) == fails(EBADF));
 }
 
-TEST_CASE("A payload shorter than the fixed fields is EINVAL") {
+TEST_CASE("Writing a payload shorter than the fixed fields fails with EINVAL") {
     Recorded recorded(" u32 a; __rel_loc char[] b; char[5] c");
     const Payload whole = Payload().add(1u).add(0u).add_characters("12345");
     const Bytes& bytes = whole.bytes();
@@ -133,15 +110,15 @@ TEST_CASE("A payload shorter than the fixed fields is EINVAL") {
     CHECK(recorded.instance.records().size() == 1);
 }
 
-TEST_CASE("Locations are judged") {
+TEST_CASE("A location out of bounds, or of char data that does not end in NUL, causes EFAULT") {
     struct Case {
         const char* fields;
         std::uint32_t offset, size;
         bool good;
     };
-    // The payload: the location, an u32 whose last byte is not 0, then "abc\0" and "wxyz".
+    // The payload: the location, a u32 whose last byte is not 0, then "abc\0" and "wxyz".
     const Case cases[] = {
-        // From the end of the location word: the u32 at 0, "abc" at 4, "wxyz" at 8, the end at 12.
+        // Offsets from the end of the location: u32 0, "abc" 4, "wxyz" 8, end 12.
         {" __rel_loc char[] f; u32 x", 4, 4, true},
         {" __rel_loc char[] f; u32 x", 5, 3, true},
         {" __rel_loc char[] f; u32 x", 7, 1, true},
@@ -158,13 +135,13 @@ TEST_CASE("Locations are judged") {
         {" __rel_loc unsigned char[] f; u32 x", 4, 3, false},
         {" __rel_loc wchar_t[] f; u32 x", 4, 4, true},
         {" __rel_loc wchar_t[] f; u32 x", 4, 3, false},
-        // Of size 0: the byte before.
+        // With size 0, the byte before the offset is checked.
         {" __rel_loc char[] f; u32 x", 0, 0, true},
         {" __rel_loc char[] f; u32 x", 4, 0, false},
         {" __rel_loc char[] f; u32 x", 8, 0, true},
         {" __rel_loc char[] f; u32 x", 12, 0, false},
         {" __rel_loc char[] f; u32 x", 13, 0, false},
-        // The last byte means nothing where the type has no `char` in it.
+        // The last byte is not checked if the type does not contain "char".
         {" __rel_loc u8[] f; u32 x", 4, 3, true},
         {" __rel_loc u8[] f; u32 x", 0, 12, true},
         {" __rel_loc u8[] f; u32 x", 12, 0, true},
@@ -172,7 +149,7 @@ TEST_CASE("Locations are judged") {
         {" __rel_loc u8[] f; u32 x", 12, 1, false},
         {" __rel_loc u8[] f; u32 x", 13, 0, false},
         {" __rel_loc nonsense[] f; u32 x", 0, 12, true},
-        // From the start of the record: the u32 at 12, "abc" at 16, "wxyz" at 20, the end at 24.
+        // Offsets from the start of the record: u32 12, "abc" 16, "wxyz" 20, end 24.
         {" __data_loc char[] f; u32 x", 16, 4, true},
         {" __data_loc char[] f; u32 x", 16, 3, false},
         {" __data_loc char[] f; u32 x", 20, 4, false},
@@ -202,7 +179,7 @@ TEST_CASE("Locations are judged") {
     }
 }
 
-TEST_CASE("Every location of a record is judged") {
+TEST_CASE("Every location of a payload is checked") {
     Recorded recorded(" __rel_loc char[] a; __rel_loc char[] b; __data_loc u8[] c");
     const auto payload = [](std::uint32_t a, std::uint32_t b, std::uint32_t c) {
         return Payload().add(a).add(b).add(c).add_string("abc");
@@ -215,7 +192,7 @@ TEST_CASE("Every location of a record is judged") {
     CHECK(recorded.instance.records().size() == 1);
 }
 
-TEST_CASE("What is written is what tools decode") {
+TEST_CASE("libtraceevent decodes every field as it was written") {
     Recorded recorded(" s64 a; u8 b; char[5] c; __rel_loc char[] d; u16 e; __data_loc char[] f;"
                       " unsigned int g; s8 h; __rel_loc u8[] i");
     const Payload payload = Payload()
@@ -249,17 +226,17 @@ TEST_CASE("What is written is what tools decode") {
     CHECK(is_payload(record.payload(), payload.bytes()));
 }
 
-TEST_CASE("An event without fields has an empty record") {
+TEST_CASE("Writing to an event without fields creates a record without payload") {
     Recorded recorded("");
     CHECK(recorded.record() == succeeds(4));
     CHECK(recorded.instance.records().size() == 1);
 }
 
-TEST_CASE("A payload longer than its fields is kept whole") {
-    for (std::size_t more : {1, 2, 3, 4, 5, 100, 1000, 3000}) {
-        CAPTURE(more);
+TEST_CASE("A payload longer than its fields is recorded whole") {
+    for (std::size_t excess : {1, 2, 3, 4, 5, 100, 1000, 3000}) {
+        CAPTURE(excess);
         Recorded recorded(" u32 a");
-        const Payload payload = Payload().add(7u).add_characters(std::string(more, 'm'));
+        const Payload payload = Payload().add(7u).add_characters(std::string(excess, 'm'));
         CHECK(recorded.record(payload) == succeeds(static_cast<long>(payload.size()) + 4));
         const auto records = recorded.instance.records();
         REQUIRE(records.size() == 1);
@@ -268,17 +245,17 @@ TEST_CASE("A payload longer than its fields is kept whole") {
     }
 }
 
-TEST_CASE("writev is one record, however it is cut") {
+TEST_CASE("writev writes one record, however it is divided into parts") {
     Recorded recorded(" u32 a; __rel_loc char[] b");
     const Payload payload =
         Payload().add(recorded.index).add(0x01020304u).add(location(0, 6)).add_string("parts");
-    const std::vector<std::size_t> cuts[] = {
+    const std::vector<std::size_t> splits[] = {
         {18},    {4, 14},    {4, 4, 4, 6},     {1, 17}, {3, 15},
         {5, 13}, {2, 2, 14}, {0, 4, 0, 14, 0}, {17, 1}, std::vector<std::size_t>(18, 1),
     };
-    for (const auto& cut : cuts) {
-        CAPTURE(cut);
-        CHECK(write_in_parts(recorded.file, payload.bytes(), cut) == succeeds(18));
+    for (const auto& sizes : splits) {
+        CAPTURE(sizes);
+        CHECK(write_in_parts(recorded.file, payload.bytes(), sizes) == succeeds(18));
         const auto records = recorded.instance.records();
         REQUIRE(records.size() == 1);
         CHECK(records[0].number("a") == 0x01020304);
@@ -286,7 +263,7 @@ TEST_CASE("writev is one record, however it is cut") {
     }
 }
 
-TEST_CASE("writev takes as many parts as the kernel does, and judges them as a write") {
+TEST_CASE("writev accepts 1024 parts and fails with the same errors as write") {
     Recorded recorded(" u32 a");
     Bytes bytes =
         Payload().add(recorded.index).add(9u).add_characters(std::string(1016, 'x')).bytes();
@@ -330,7 +307,7 @@ TEST_CASE("Every instance that has the event enabled gets the record") {
     REQUIRE(third.disable(recorded.event) == succeeds());
 }
 
-TEST_CASE("The top-level instance gets the record too") {
+TEST_CASE("The top-level instance gets the record in addition to another instance") {
     Recorded recorded(" u32 a");
     Enabled enabled{recorded.event};
     REQUIRE(recorded.record(Payload().add(123456u)) == succeeds(8));
@@ -338,17 +315,16 @@ TEST_CASE("The top-level instance gets the record too") {
     CHECK(read_text(tracing_file("trace")).find(recorded.event.name() + ":") != std::string::npos);
 }
 
-TEST_CASE("A recorder that leaves a record out does not fail the write") {
+TEST_CASE("A write succeeds if the only recorder is stopped or filters the record out") {
     Recorded recorded(" u32 a");
     const auto record = [&](std::uint32_t a) { return recorded.record(Payload().add(a)); };
-    SECTION("because it is stopped") {
+    SECTION("tracing_on is 0") {
         REQUIRE(write_text(recorded.instance.path("tracing_on"), "0") == succeeds(1));
         CHECK(record(1) == succeeds(8));
         REQUIRE(write_text(recorded.instance.path("tracing_on"), "1") == succeeds(1));
     }
-    SECTION("because of a filter") {
-        const std::string filter =
-            recorded.instance.path("events/user_events/" + recorded.event.name() + "/filter");
+    SECTION("the filter does not match") {
+        const std::string filter = recorded.instance.path(recorded.event, "filter");
         REQUIRE(write_text(filter, "a == 2") == succeeds(6));
         CHECK(record(1) == succeeds(8));
     }
@@ -358,7 +334,7 @@ TEST_CASE("A recorder that leaves a record out does not fail the write") {
     CHECK(records[0].number("a") == 2);
 }
 
-TEST_CASE("Records that a full buffer does not take are counted") {
+TEST_CASE("Records that do not fit a full buffer are counted as lost in user_events_status") {
     constexpr std::size_t records = 1000;
     Recorded recorded(" u32 a");
     REQUIRE(write_text(recorded.instance.path("options/overwrite"), "0") == succeeds(1));
@@ -375,26 +351,25 @@ TEST_CASE("Records that a full buffer does not take are counted") {
     const std::string lost = " lost " + std::to_string(records - taken);
     CHECK(line == recorded.event.name() + " # Used by ftrace;" + lost);
 
-    // There is room again.
+    // Reading the buffer made room for the next record.
     CHECK(recorded.record(Payload().add(2u)) == succeeds(8));
     CHECK(recorded.instance.records().size() == 1);
     REQUIRE(recorded.instance.disable(recorded.event) == succeeds());
     CHECK(status_line(recorded.event.name()) == recorded.event.name() + " #" + lost);
 }
 
-TEST_CASE("Records that nobody wanted are not counted as lost") {
+TEST_CASE("Records suppressed by tracing_on or a filter, or overwritten, do not count as lost") {
     Recorded recorded(" u32 a");
     REQUIRE(write_text(recorded.instance.path("options/overwrite"), "0") == succeeds(1));
     REQUIRE(write_text(recorded.instance.path("buffer_size_kb"), "8") == succeeds(1));
-    SECTION("as recording is off") {
+    SECTION("tracing_on is 0") {
         REQUIRE(write_text(recorded.instance.path("tracing_on"), "0") == succeeds(1));
     }
-    SECTION("as a filter leaves them out") {
-        const std::string filter =
-            recorded.instance.path("events/user_events/" + recorded.event.name() + "/filter");
+    SECTION("the filter does not match") {
+        const std::string filter = recorded.instance.path(recorded.event, "filter");
         REQUIRE(write_text(filter, "a == 2") == succeeds(6));
     }
-    SECTION("as there is room for newer ones in place of older ones") {
+    SECTION("the buffer overwrites old records") {
         REQUIRE(write_text(recorded.instance.path("options/overwrite"), "1") == succeeds(1));
     }
     std::size_t failures = 0;
@@ -404,12 +379,12 @@ TEST_CASE("Records that nobody wanted are not counted as lost") {
     CHECK(status_line(recorded.event.name()) == recorded.event.name() + " # Used by ftrace");
 }
 
-TEST_CASE("A payload that no recorder can hold is E2BIG") {
+TEST_CASE("Writing a payload that is too large for ftrace, the only recorder, fails with E2BIG") {
     Recorded recorded(" u32 a");
     const auto record = [&](std::size_t size) {
         return recorded.record(Payload().add(1u).add_characters(std::string(size - 4, 'x')));
     };
-    // A sub-buffer of ftrace has 4 KiB, less its headers and those of the record.
+    // An ftrace sub-buffer has 4 KiB, including its header and those of the records.
     CHECK(record(4000) == succeeds(4004));
     CHECK(recorded.instance.records().size() == 1);
     for (std::size_t size : {4096ul, 5000ul, 8192ul, 65536ul, 1ul << 20}) {
@@ -418,23 +393,22 @@ TEST_CASE("A payload that no recorder can hold is E2BIG") {
         CHECK(recorded.instance.records().empty());
     }
 
-    // No size in between is lost silently, and what fits fits with every smaller size.
-    std::size_t misjudged = 0, largest = 0;
+    // Every size in between is either recorded or E2BIG.
+    std::size_t misjudged = 0, largest = 4000;
     for (std::size_t size = 4001; size < 4096; size++) {
         const Outcome outcome = record(size);
-        if (outcome.ok())
-            largest = size;
         const std::size_t recorded_now = recorded.instance.records().size();
         misjudged +=
             outcome != (recorded_now ? succeeds(static_cast<long>(size) + 4) : fails(E2BIG));
-        misjudged += outcome.ok() && largest != size;
+        // No size fits after a smaller one that did not.
+        misjudged += outcome.ok() && size != ++largest;
     }
     CHECK(misjudged == 0);
     CHECK(recorded.record(Payload().add(2u)) == succeeds(8));
     CHECK(recorded.instance.records().size() == 1);
 }
 
-TEST_CASE("Records of many threads arrive, in order of each thread") {
+TEST_CASE("All records of several threads arrive, in each thread's order") {
     constexpr unsigned threads = 4, records_each = 500;
     Recorded recorded(" u32 thread; u32 number; __rel_loc char[] text");
     const bool shared_file = GENERATE(true, false);
@@ -444,7 +418,7 @@ TEST_CASE("Records of many threads arrive, in order of each thread") {
     const auto write_records = [&](std::uint32_t thread) {
         Word word{0};
         DataFile own;
-        const std::uint32_t index = own.index_of(
+        const std::uint32_t index = own.must_register(
             &word, 0, recorded.event.name() + " u32 thread; u32 number; __rel_loc char[] text");
         DataFile& file = shared_file ? recorded.file : own;
         for (std::uint32_t number = 0; number < records_each; number++) {
@@ -466,7 +440,7 @@ TEST_CASE("Records of many threads arrive, in order of each thread") {
     }
     CHECK(failures == 0);
 
-    // In the order of time; a thread's next record carries the next number.
+    // Records are sorted by time: the numbers of each thread are consecutive.
     std::map<long long, long long> next;
     unsigned wrong = 0;
     for (const Record& record : recorded.instance.records()) {
@@ -481,7 +455,8 @@ TEST_CASE("Records of many threads arrive, in order of each thread") {
         CHECK(count == records_each);
 }
 
-TEST_CASE("Writing while the event is switched loses nothing that was said to be recorded") {
+TEST_CASE(
+    "Writes succeed while an instance enables and disables the event; its records are in order") {
     Recorded recorded(" u32 number");
     Instance switched;
     std::atomic<bool> stop{false};

@@ -5,11 +5,11 @@
 
 namespace calls {
 
-Coverage::Features Corpus::news(const Coverage::Features& features) const {
-    Coverage::Features news;
-    std::ranges::copy_if(features, std::back_inserter(news),
+Coverage::Features Corpus::new_features(const Coverage::Features& features) const {
+    Coverage::Features result;
+    std::ranges::copy_if(features, std::back_inserter(result),
                          [&](std::uint32_t feature) { return !seen_.contains(feature); });
-    return news;
+    return result;
 }
 
 void Corpus::keep(const Input& input, Coverage::Features features,
@@ -35,12 +35,12 @@ std::vector<Input> Corpus::shortest() const {
     for (const Kept& kept : kept_)
         by_duration.push_back(&kept);
     std::ranges::stable_sort(by_duration, {}, [](const Kept* kept) { return kept->duration; });
-    std::set<std::uint32_t> had;
+    std::set<std::uint32_t> covered;
     std::vector<Input> inputs;
     for (const Kept* kept : by_duration) {
-        const std::size_t before = had.size();
-        had.insert(kept->features.begin(), kept->features.end());
-        if (had.size() > before)
+        const std::size_t before = covered.size();
+        covered.insert(kept->features.begin(), kept->features.end());
+        if (covered.size() > before)
             inputs.push_back(kept->input);
     }
     return inputs;

@@ -12,21 +12,21 @@
 
 namespace calls {
 
-/// The inputs that are worth something: each reached what none before it had.
+/// The inputs to keep: each had a feature that no earlier one had.
 class Corpus {
 public:
-    /// The features that no input kept has.
-    Coverage::Features news(const Coverage::Features& features) const;
+    /// Returns the features that no kept input has.
+    Coverage::Features new_features(const Coverage::Features& features) const;
     void keep(const Input& input, Coverage::Features features, std::chrono::nanoseconds duration);
 
     bool empty() const { return kept_.empty(); }
     std::size_t size() const { return kept_.size(); }
     std::size_t nr_features() const { return seen_.size(); }
 
-    /// Any; those kept last and those that take less time more often.
+    /// Returns a random input. Prefers recent and fast ones.
     const Input& any(Random& random) const;
 
-    /// Few ones, and quick ones, that have all features there are.
+    /// Returns a small set of fast inputs that have all features together.
     std::vector<Input> shortest() const;
 
 private:

@@ -12,48 +12,48 @@
 
 namespace calls {
 
-/// What operations reach in the module, and how they end. All processes of an input note it in the
-/// same memory. The kernel tells (KCOV) which places of the module a task has come to, one after
-/// the other; a *feature* is a pair of places that follow each other in one operation, or an
-/// outcome of a kind of operation.
+/// The module's code that operations execute, and their outcomes, in memory shared by all processes
+/// of an input. KCOV reports the addresses in the module that a task executes, in order. A
+/// *feature* is a pair of consecutive addresses in one operation, or a kind of operation and its
+/// outcome.
 class Coverage {
 public:
     using Features = std::vector<std::uint32_t>;
 
-    /// Throws std::system_error where the kernel has no KCOV.
-    Coverage();
+    /// Throws std::system_error if the kernel has no KCOV.
+    explicit Coverage(bool trace = true);
     ~Coverage();
     Coverage(const Coverage&) = delete;
     Coverage& operator=(const Coverage&) = delete;
 
-    /// From here on features are those of another input.
+    /// Starts a new input, with no features.
     void begin_input();
-    /// The features of the present input, each once.
+    /// Returns the features of the current input, each once.
     Features features() const;
 
-    /// Has the places of a child noted as well, in the child.
+    /// Called in a new child: records the child's features too.
     void in_child();
 
-    /// Around each operation.
+    /// Called before and after each operation.
     void begin_operation();
     void end_operation(Kind kind, const selftest::Outcome& outcome);
 
-    /// How often a kind of operation ended with an errno, 0 being success.
+    /// Returns how many operations of a kind had this errno (0: success).
     unsigned long outcomes(Kind kind, int error) const;
     static constexpr int errors = 134;
 
-    /// The places reached so far, as offsets from the start of the module's code.
-    std::vector<std::uint32_t> places() const;
+    /// Returns the addresses executed so far, as offsets from the start of the module's code.
+    std::vector<std::uint32_t> addresses() const;
 
 private:
     class Trace;
     struct Shared;
 
-    void note(std::uint32_t feature);
+    void add(std::uint32_t feature);
 
     selftest::Mapping memory_;
     Shared* shared_;
-    std::uint64_t code_;
+    std::uint64_t code_ = 0;
     std::list<Trace> traces_;
     Trace* current_ = nullptr;
 };

@@ -3,14 +3,14 @@
 
 #include <string_view>
 
-/// What texts are made of. Only what belongs to user events and to the files of an event: the lines
-/// and triggers of other parts of tracing would find faults of theirs.
+/// The parts that texts are made of. They concern user events and an event's files only, so that
+/// the fuzzer finds no bugs in other parts of tracing.
 namespace calls {
 
-/// The events' names: few, so that operations meet.
+/// The names of events. There are few, so that operations often use the same event.
 inline constexpr const char* names[] = {"fuzz_a", "fuzz_b", "fuzz_c", "fuzz-d"};
 
-/// What may follow a name in a command.
+/// What may follow the name in a command.
 inline constexpr std::string_view formats[] = {
     "",
     " u32 a",
@@ -26,6 +26,17 @@ inline constexpr std::string_view formats[] = {
     " struct s a 20",
     " char[1024] a; char[1024] b",
     " unsigned int a; long b",
+    ";u32 a",
+    " u32 a;",
+    " bool a",
+    " float a",
+    " u32[4] a",
+    " u32 a 4",
+    " char[0x10] a",
+    " char[1025] a",
+    " char[99999999999] a",
+    " struct s a",
+    " struct s a 4294967294",
     " u32",
     " char[0] a",
     ":flag u32 a",
@@ -75,7 +86,7 @@ inline constexpr std::string_view words[] = {
     "-1",
 };
 
-/// Behind the name of the event's `filter`: with the fields of `formats`.
+/// Filters, with fields of `formats`.
 inline constexpr std::string_view filters[] = {
     "a > 1",           "a == 0 && b != 2", "a ~ \"*x*\"", "a == \"abc\"", "common_pid != 0",
     "x & 1 || y >= 3", "!(a < 5)",         "0",           "a >",          "nothing == 1",
@@ -96,7 +107,7 @@ inline constexpr std::string_view triggers[] = {
     "enable_event:user_events:fuzz_none",
 };
 
-/// In a payload: a location's word, numbers at a boundary.
+/// Parts of payloads: locations, boundary values and strings.
 inline constexpr std::string_view payloads[] = {
     {"\0\0\0\0", 4},
     {"\4\0\1\0", 4},

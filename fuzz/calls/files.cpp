@@ -18,15 +18,15 @@ namespace calls {
 
 namespace {
 
-/// The number of an ioctl in a program of 32 bits.
+/// Returns the number of an ioctl in a 32-bit program.
 std::uint32_t number_32(unsigned long request) {
     return static_cast<std::uint32_t>(
         _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request), sizeof(std::uint32_t)));
 }
 
-/// What an argument's size may be said to be; `tail` is what stands behind the structure.
+/// A value of an argument's `size` member, and the number of bytes after the structure.
 struct Size {
-    unsigned said;
+    unsigned value;
     unsigned tail;
     bool zeros = true;
 };
@@ -57,7 +57,7 @@ void Program::close_slot(Slot& slot) {
     slot = {};
 }
 
-Program::Answer Program::open_file(const Operation& operation) {
+Program::Result Program::open_file(const Operation& operation) {
     static constexpr int modes[] = {O_RDWR, O_RDWR, O_RDONLY, O_WRONLY};
     const auto& arguments = operation.arguments;
     Slot& slot = slots_.at(arguments[0] % slots_.size());
@@ -72,7 +72,7 @@ Program::Answer Program::open_file(const Operation& operation) {
     return outcome;
 }
 
-Program::Answer Program::close_file(const Operation& operation) {
+Program::Result Program::close_file(const Operation& operation) {
     Slot& slot = slots_.at(operation.arguments[0] % slots_.size());
     if (slot.descriptor < 0)
         return std::nullopt;
@@ -81,7 +81,7 @@ Program::Answer Program::close_file(const Operation& operation) {
     return outcome;
 }
 
-Program::Answer Program::duplicate(const Operation& operation) {
+Program::Result Program::duplicate(const Operation& operation) {
     const Slot from = slots_.at(operation.arguments[0] % slots_.size());
     Slot& to = slots_.at(operation.arguments[1] % slots_.size());
     if (from.descriptor < 0 || from.descriptor == to.descriptor)
@@ -91,15 +91,15 @@ Program::Answer Program::duplicate(const Operation& operation) {
     return Outcome::of(to.descriptor);
 }
 
-/// The argument comes back as it is afterwards.
+/// Issues an ioctl. Stores what the kernel has written back in `argument`.
 Outcome Program::pass(int descriptor, unsigned long request, std::string& argument,
                       const Passing& passing) {
     std::uint64_t address = arguments_.put(argument.data(), argument.size());
     switch (passing.pointer) {
-    case 1: // nothing of it
+    case 1: // inaccessible
         address = arguments_.end();
         break;
-    case 2: // it ends too early
+    case 2: // the second half is inaccessible
         address += argument.size() / 2;
         break;
     case 3:
@@ -119,7 +119,7 @@ Outcome Program::pass(int descriptor, unsigned long request, std::string& argume
     return outcome;
 }
 
-Program::Answer Program::reg(const Operation& operation) {
+Program::Result Program::reg(const Operation& operation) {
     static constexpr std::uint8_t words[] = {4, 4, 8, 8, 4, 0, 2, 5, 16};
     static constexpr std::uint16_t flags[] = {
         0, 0, USER_EVENT_REG_MULTI_FORMAT, USER_EVENT_REG_PERSIST, 3, 4, 0x8000};
@@ -130,16 +130,17 @@ Program::Answer Program::reg(const Operation& operation) {
 
     const Size& size = one_of_sizes<sizeof(user_reg)>(arguments[3] / 16);
     std::string command = names[arguments[5] % std::size(names)] + operation.text;
-    const unsigned about_command = arguments[5] / 64;
-    if (about_command == 1)
+    const unsigned variant = arguments[5] / 64;
+    if (variant == 1)
         command.resize(511 + arguments[5] % 2, ' ');
     user_reg reg{};
-    reg.size = size.said;
+    reg.size = size.value;
     reg.enable_bit = arguments[2];
     reg.enable_size = words[arguments[3] % 16 % std::size(words)];
     reg.flags = flags[arguments[4] % 16 % std::size(flags)];
     reg.enable_addr = memory_.address(arguments[1]);
-    reg.name_args = commands_.put(command.c_str(), command.size() + (about_command != 2));
+    // Variant 2 omits the NUL.
+    reg.name_args = commands_.put(command.c_str(), command.size() + (variant != 2));
     std::string argument = argument_of(reg, size);
     const Passing passing(operation);
     const Outcome outcome = pass(slot.descriptor, DIAG_IOCSREG, argument, passing);
@@ -148,28 +149,28 @@ Program::Answer Program::reg(const Operation& operation) {
 
     const Memory::Bit bit{memory_.address(arguments[1]), reg.enable_bit};
     if (memory_.registered(bit))
-        throw Broken("a pair is registered twice: " + print(operation));
+        throw Violation("REG accepts a registered bit again: " + print(operation));
     memory_.add(bit, reg.enable_size);
     std::memcpy(&reg, argument.data(), sizeof(reg));
     if (!slot.file->shared && reg.write_index > slot.file->indexes)
-        throw Broken("an index is left out: " + print(operation));
+        throw Violation("REG skips a write index: " + print(operation));
     slot.file->indexes = std::max(slot.file->indexes, reg.write_index + 1);
-    return outcome;
+    return succeeds(reg.write_index);
 }
 
-Program::Answer Program::unreg(const Operation& operation) {
+Program::Result Program::unreg(const Operation& operation) {
     const auto& arguments = operation.arguments;
     const Slot& slot = slots_.at(arguments[0] % slots_.size());
     if (slot.descriptor < 0)
         return std::nullopt;
     Memory::Bit bit{memory_.address(arguments[1]), arguments[2]};
-    // Mostly one that there is.
+    // Mostly a registered bit.
     if (arguments[3] % 4 != 3 && !memory_.bits().empty())
         bit = memory_.nth_bit(arguments[1]);
 
     const Size& size = one_of_sizes<sizeof(user_unreg)>(arguments[3] / 16);
     user_unreg unreg{};
-    unreg.size = size.said;
+    unreg.size = size.value;
     unreg.disable_bit = static_cast<std::uint8_t>(bit.second);
     unreg.disable_addr = bit.first;
     unreg.__reserved = arguments[5] == 255;
@@ -178,24 +179,24 @@ Program::Answer Program::unreg(const Operation& operation) {
     const Passing passing(operation);
     const Outcome outcome = pass(slot.descriptor, DIAG_IOCSUNREG, argument, passing);
 
-    const bool there = memory_.registered(bit);
-    if (outcome.ok() && !there)
-        throw Broken("a pair that is not registered is unregistered: " + print(operation));
-    // Another process that has registered it in the same page may set it again.
+    const bool registered = memory_.registered(bit);
+    if (outcome.ok() && !registered)
+        throw Violation("UNREG accepts a bit that is not registered: " + print(operation));
+    // The kernel may set the bit again for another process that has registered it in the same page.
     const bool alone = !memory_.is_of_file(bit) || (depth_ == 0 && children_.empty());
     if (outcome.ok() && alone && Memory::value(bit) == true)
-        throw Broken("a bit stays after it was unregistered: " + print(operation));
-    if (outcome == fails(ENOENT) && there)
-        throw Broken("a pair that is registered is none: " + print(operation));
-    // A bit that can't be cleared ends the registration as well.
-    const bool read = passing.pointer % 3 == 0 && size.said >= sizeof(unreg) && size.said <= 4096 &&
-                      size.tail == size.said - sizeof(unreg);
+        throw Violation("UNREG does not clear the bit: " + print(operation));
+    if (outcome == fails(ENOENT) && registered)
+        throw Violation("UNREG does not find a registered bit: " + print(operation));
+    // UNREG ends the registration even if it cannot clear the bit.
+    const bool read = passing.pointer % 3 == 0 && size.value >= sizeof(unreg) &&
+                      size.value <= 4096 && size.tail == size.value - sizeof(unreg);
     if (outcome.ok() || (outcome == fails(EFAULT) && read))
         memory_.remove(bit);
     return outcome;
 }
 
-Program::Answer Program::del(const Operation& operation) {
+Program::Result Program::del(const Operation& operation) {
     const auto& arguments = operation.arguments;
     const Slot& slot = slots_.at(arguments[0] % slots_.size());
     if (slot.descriptor < 0)
@@ -205,8 +206,8 @@ Program::Answer Program::del(const Operation& operation) {
     return pass(slot.descriptor, DIAG_IOCSDEL, name, Passing(operation));
 }
 
-/// Numbers that are none of those above, or are those of another width.
-Program::Answer Program::control(const Operation& operation) {
+/// Issues an ioctl with a number that does not exist, or that the other width uses.
+Program::Result Program::control(const Operation& operation) {
     static constexpr unsigned long requests[] = {
         0,
         _IOC(_IOC_READ | _IOC_WRITE, '*', 0, 4),
@@ -223,7 +224,7 @@ Program::Answer Program::control(const Operation& operation) {
     const unsigned long request = requests[arguments[1] % std::size(requests)];
     const std::uint64_t address = arguments_.end() - arguments[3];
     const bool as_32 = arguments[2] / 64 == 3;
-    // The other width's number of one that there is.
+    // For a 32-bit caller, a 64-bit number.
     constexpr unsigned long other = DIAG_IOCSREG;
     const Outcome outcome =
         as_32 ? call_32(Call32::ioctl, static_cast<std::uint32_t>(slot.descriptor),
@@ -231,7 +232,7 @@ Program::Answer Program::control(const Operation& operation) {
                         static_cast<std::uint32_t>(address))
               : Outcome::of(ioctl(slot.descriptor, request, address));
     if (outcome.ok())
-        throw Broken("an ioctl that is none succeeds: " + print(operation));
+        throw Violation("an unknown ioctl succeeds: " + print(operation));
     return outcome;
 }
 
@@ -241,7 +242,7 @@ Outcome Program::write_bytes(int descriptor, const std::string& bytes, std::size
     std::size_t size = bytes.size() + zeros;
     const auto at = [&](std::size_t offset) { return reinterpret_cast<void*>(address + offset); };
     switch (operation.arguments[2] % 10) {
-    case 2: // the index by itself, as programs do it
+    case 2: // the index in a part of its own, as programs do it
     {
         const iovec parts[] = {{at(0), 4}, {at(4), size - 4}};
         return Outcome::of(writev(descriptor, parts, 2));
@@ -260,7 +261,7 @@ Outcome Program::write_bytes(int descriptor, const std::string& bytes, std::size
     }
     case 6: // too short for an index
         return Outcome::of(::write(descriptor, at(0), operation.arguments[4] % 4));
-    case 7: // ends where no memory is
+    case 7: // the end is inaccessible
         address += size - std::min<std::size_t>(operation.arguments[4], size);
         return Outcome::of(::write(descriptor, at(0), size));
     case 8:
@@ -278,7 +279,7 @@ Outcome Program::write_bytes(int descriptor, const std::string& bytes, std::size
     }
 }
 
-Program::Answer Program::write(const Operation& operation) {
+Program::Result Program::write(const Operation& operation) {
     static constexpr std::size_t lengths[] = {
         0,    1,    2,    4,    8,    12,    20,      64,           1023,
         1024, 1025, 2048, 4080, 8180, 65536, 1 << 20, (1 << 20) + 1};
@@ -291,7 +292,7 @@ Program::Answer Program::write(const Operation& operation) {
         arguments[1] < 16 ? arguments[1] : indexes[arguments[1] % std::size(indexes)];
     std::string bytes(reinterpret_cast<const char*>(&index), sizeof(index));
     bytes += operation.text;
-    // Of the text's length, if no other one is given.
+    // 0 stands for the length of the text.
     const std::size_t length =
         arguments[3] == 0 ? operation.text.size() : lengths[arguments[3] % std::size(lengths)];
     bytes.resize(std::min(bytes.size(), 4 + length));
@@ -299,16 +300,16 @@ Program::Answer Program::write(const Operation& operation) {
         write_bytes(slot.descriptor, bytes, 4 + length - bytes.size(), operation);
 
     if (slot.file->data && outcome == fails(ESPIPE))
-        throw Broken("user_events_data has a position: " + print(operation));
-    const bool given = index >= 0 && static_cast<unsigned>(index) < slot.file->indexes;
+        throw Violation("user_events_data has a file position: " + print(operation));
+    const bool valid = index >= 0 && static_cast<unsigned>(index) < slot.file->indexes;
     if (outcome.ok() && outcome.value() != static_cast<long>(4 + length) && outcome.value() != 0)
-        throw Broken("a part is written: " + print(operation));
-    if (!slot.file->shared && outcome.ok() && outcome.value() != 0 && !given)
-        throw Broken("a record for an index that was not given out: " + print(operation));
+        throw Violation("a write is partial: " + print(operation));
+    if (!slot.file->shared && outcome.ok() && outcome.value() != 0 && !valid)
+        throw Violation("a write with an unused index succeeds: " + print(operation));
     if (index < 0 && outcome == fails(ENOENT))
-        throw Broken("an index below 0 is one that is not there: " + print(operation));
-    if (!slot.file->shared && outcome == fails(ENOENT) && given)
-        throw Broken("an index that was given out is none: " + print(operation));
+        throw Violation("a write with a negative index is ENOENT: " + print(operation));
+    if (!slot.file->shared && outcome == fails(ENOENT) && valid)
+        throw Violation("a write with a valid index is ENOENT: " + print(operation));
     return outcome;
 }
 

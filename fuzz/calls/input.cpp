@@ -28,12 +28,12 @@ void print_text(std::string& to, const std::string& text) {
     to += '"';
 }
 
-/// Takes one operation after the other out of a text.
+/// Parses a text, operation by operation.
 class Parser {
 public:
     explicit Parser(std::string_view text) : rest_(text) {}
 
-    /// Whether another operation follows; `ended` tells whether an empty line stands before it.
+    /// Returns whether another operation follows, and in `ended` whether an empty line precedes it.
     bool next(bool& ended) {
         unsigned line_ends = 0;
         ended = false;
@@ -66,7 +66,8 @@ private:
     unsigned char front() const { return static_cast<unsigned char>(rest_.front()); }
 
     [[noreturn]] void fail() const {
-        throw std::runtime_error("no input: " + std::string(rest_.substr(0, 40)));
+        throw std::runtime_error("syntax error in the input at: " +
+                                 std::string(rest_.substr(0, 40)));
     }
 
     bool take(char wanted) {

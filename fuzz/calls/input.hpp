@@ -32,8 +32,8 @@ enum class Kind : std::uint8_t {
 inline constexpr auto kinds = static_cast<std::size_t>(Kind::count);
 const char* name_of(Kind kind);
 
-/// One thing that a program does. What its arguments mean is the business of program.cpp; all
-/// values of all of them mean something.
+/// One operation of a program. The functions of class Program define what its arguments mean; all
+/// values of an argument are valid.
 struct Operation {
     static constexpr std::size_t arguments_max = 6;
 
@@ -44,16 +44,16 @@ struct Operation {
     bool operator==(const Operation&) const = default;
 };
 
-/// What a program does from its begin to its end.
+/// All operations of a program, in order.
 using Input = std::vector<Operation>;
 
-/// The input on one line: `reg:0.1.2"u32 a" close:1`. What is no printable character in a text is
-/// written as \xNN; arguments that are left out at the end are 0.
+/// Returns an input on one line: `reg:0.1.2"u32 a" close:1`. Non-printable characters of a text are
+/// written as \xNN. Trailing arguments that are 0 are omitted.
 std::string print(const Input& input);
 std::string print(const Operation& operation);
 
-/// The inputs of a file: operations between white space, `#` up to the end of the line for
-/// comments. A line that is empty ends an input. Throws std::runtime_error for what is none.
+/// Returns the inputs in a file. White space separates operations, an empty line separates inputs,
+/// `#` begins a comment. Throws std::runtime_error on a syntax error.
 std::vector<Input> parse(std::string_view text);
 
 } // namespace calls

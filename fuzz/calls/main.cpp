@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Runs the inputs in files, and then, for so many seconds, what becomes of them by small changes;
-// keeps those that reach something new in the module. With --replay it runs the inputs alone, and
-// tells of each operation what it was answered.
+// Fuzzes the system calls of user_events. Runs the inputs in files, and then, for --seconds,
+// mutated inputs. Keeps inputs that have a new feature (see coverage.hpp). With --replay, it only
+// runs the files' inputs, and prints the result of each operation.
 //
-// Each input is told to the host before it is run: where the kernel complains, it came from the
-// last one. On stdout is a TAP of one test, with comments:
-//	# kept INPUT		an input that has reached something new
-//	# short INPUT		at the end: all that has to be kept
-//	# place HEX...		what was reached, from the start of the module's code
-//	#   TEXT		for people
+// Each input is sent to the host before it runs: if the kernel reports a fault, the last input has
+// caused it. stdout is the TAP of one test, with comments:
+//	# kept INPUT		an input with a new feature
+//	# short INPUT		at the end: a small set of inputs with all features
+//	# place HEX...		the addresses executed, from the start of the module's code
+//	#   TEXT		statistics for the reader
 #include "corpus.hpp"
 #include "program.hpp"
 #include "text_file.hpp"
@@ -28,9 +28,8 @@ using namespace calls;
 
 namespace {
 
-/// No input takes so long, on an emulated machine with a kernel that checks itself: three times it
-/// waits for the kernel, each for a minute at most.
-constexpr unsigned patience = 240;
+/// The time limit of an input in seconds. It is enough for a debug kernel on an emulated machine.
+constexpr unsigned time_limit = 240;
 
 struct Options {
     unsigned seconds = 10;
@@ -39,15 +38,15 @@ struct Options {
     std::vector<std::string> files;
 };
 
-void hangs(int) {
+void report_timeout(int) {
     static constexpr char text[] =
-        "# wrong: the input does not end\n1..1\nnot ok 1 - nothing is found\n";
+        "# wrong: timeout: the input does not finish\n1..1\nnot ok 1 - no fault is found\n";
     [[maybe_unused]] const auto written = write(STDOUT_FILENO, text, sizeof(text) - 1);
     _exit(1);
 }
 
-/// A port of the emulated machine that takes a byte at a time for a file of the host's: what is
-/// written there is there, whatever becomes of the kernel, and it takes no time.
+/// An I/O port of the emulated machine that appends each byte to a file of the host. The data is
+/// safe even if the kernel crashes right after the write.
 class Port {
 public:
     Port() {
@@ -68,75 +67,78 @@ class Fuzzer {
 
 public:
     explicit Fuzzer(const Options& options)
-        : options_(options), random_(options.seed), program_(coverage_, options.replay) {}
+        : options_(options), random_(options.seed),
+          program_(coverage_, options.replay ? Log::results : Log::nothing) {}
 
-    /// Until the time is over. Returns what is wrong, or nothing.
+    /// Runs until the time limit. Returns a description of the first fault, or an empty string.
     std::string run() {
         try {
             run_files();
             if (!options_.replay)
-                run_changed();
+                run_mutated();
         } catch (const std::exception& error) {
             report();
             return error.what();
         }
-        return options_.replay || report() ? "" : "a kind of operation never succeeds";
+        return options_.replay || report() ? "" : "a kind of operation has never succeeded";
     }
 
 private:
     void run_files() {
         for (const std::string& file : options_.files)
             for (const Input& input : parse(selftest::read_text(file)))
-                consider(input, false);
+                evaluate(input, false);
         from_files_ = corpus_.size();
     }
 
-    void run_changed() {
+    void run_mutated() {
         const auto end = Clock::now() + std::chrono::seconds(options_.seconds);
         while (Clock::now() < end) {
             Input input = corpus_.empty() ? Input{} : corpus_.any(random_);
             mutate(input, corpus_.empty() ? Input{} : corpus_.any(random_), random_);
-            consider(input, true);
+            evaluate(input, true);
         }
     }
 
-    /// Returns whether every kind of operation was done with success, but the ioctls that are none.
+    /// Prints statistics. Returns whether every kind of operation has succeeded, except unknown
+    /// ioctls.
     bool report() const {
-        constexpr auto never = static_cast<std::size_t>(Kind::control);
+        constexpr auto unknown_ioctl = static_cast<std::size_t>(Kind::control);
         bool complete = true;
         for (const Input& input : corpus_.shortest())
             std::cout << "# short " << print(input) << "\n";
         std::cout << "# place" << std::hex;
-        for (const std::uint32_t place : coverage_.places())
-            std::cout << " " << place;
+        for (const std::uint32_t address : coverage_.addresses())
+            std::cout << " " << address;
         std::cout << std::dec << "\n#   executions: " << executions_
                   << ", inputs kept: " << corpus_.size() << ", " << from_files_
                   << " of them from files, features: " << corpus_.nr_features() << "\n";
         for (std::size_t kind = 0; kind < kinds; kind++)
-            complete &= report_kind(static_cast<Kind>(kind)) || kind == never;
+            complete &= report_kind(static_cast<Kind>(kind)) || kind == unknown_ioctl;
         return complete;
     }
 
-    void consider(const Input& input, bool shorten) {
+    /// Runs an input, and keeps it if it has a new feature.
+    void evaluate(const Input& input, bool shorten) {
         const auto start = Clock::now();
         execute(input);
         const auto duration = Clock::now() - start;
         Coverage::Features features = coverage_.features();
-        const Coverage::Features news = corpus_.news(features);
-        if (news.empty())
+        const Coverage::Features wanted = corpus_.new_features(features);
+        if (wanted.empty())
             return;
         Input shorter = input;
         if (shorten)
-            features = shortened(shorter, std::move(features), news);
+            features = shortened(shorter, std::move(features), wanted);
         corpus_.keep(shorter, std::move(features), duration);
         if (shorten)
             std::cout << "# kept " << print(shorter) << std::endl;
     }
 
-    /// Leaves out operations without which what is new is reached all the same: halves first, and
-    /// not all that might be.
+    /// Removes operations that the wanted features do not need: first halves of the input, then
+    /// smaller parts, with a limited number of attempts. Returns the features of the result.
     Coverage::Features shortened(Input& input, Coverage::Features features,
-                                 const Coverage::Features& news) {
+                                 const Coverage::Features& wanted) {
         unsigned attempts = 12;
         for (std::size_t part = std::max<std::size_t>(input.size() / 2, 1); part > 0; part /= 2)
             for (std::size_t end = input.size(); end >= part && attempts > 0; end -= part) {
@@ -147,12 +149,12 @@ private:
                 shorter.insert(shorter.end(), at + static_cast<std::ptrdiff_t>(part), input.end());
                 execute(shorter);
                 attempts--;
-                Coverage::Features less = coverage_.features();
-                const std::set<std::uint32_t> has(less.begin(), less.end());
-                if (std::ranges::all_of(news,
+                Coverage::Features rest = coverage_.features();
+                const std::set<std::uint32_t> has(rest.begin(), rest.end());
+                if (std::ranges::all_of(wanted,
                                         [&](std::uint32_t one) { return has.contains(one); })) {
                     input = std::move(shorter);
-                    features = std::move(less);
+                    features = std::move(rest);
                 }
             }
         return features;
@@ -161,7 +163,7 @@ private:
     void execute(const Input& input) {
         port_.write(print(input) + "\n\n");
         executions_++;
-        alarm(patience);
+        alarm(time_limit);
         program_.run(input);
         alarm(0);
     }
@@ -196,19 +198,19 @@ private:
 int main(int argc, char* argv[]) {
     Options options;
     CLI::App app("Fuzzes the system calls of user_events");
-    app.add_option("--seconds", options.seconds, "how long to change inputs");
-    app.add_option("--seed", options.seed, "of the random numbers");
-    app.add_flag("--replay", options.replay, "only run the inputs, and tell what comes of them");
-    app.add_option("file", options.files, "inputs to begin with")->check(CLI::ExistingPath);
+    app.add_option("--seconds", options.seconds, "how long to run mutated inputs");
+    app.add_option("--seed", options.seed, "seed of the random numbers");
+    app.add_flag("--replay", options.replay, "only run the inputs, and print each result");
+    app.add_option("file", options.files, "files with initial inputs")->check(CLI::ExistingPath);
     CLI11_PARSE(app, argc, argv);
 
-    std::signal(SIGALRM, hangs);
-    // A child may have ended before it is told to.
+    std::signal(SIGALRM, report_timeout);
+    // Writing to the pipe of a child that has exited already is not an error.
     std::signal(SIGPIPE, SIG_IGN);
-    const std::string wrong = Fuzzer(options).run();
-    for (const std::string& line : selftest::lines_of(wrong))
+    const std::string fault = Fuzzer(options).run();
+    for (const std::string& line : selftest::lines_of(fault))
         std::cout << "# wrong: " << line << "\n";
     std::cout << "1..1\n"
-              << (wrong.empty() ? "ok" : "not ok") << " 1 - nothing is found" << std::endl;
-    return wrong.empty() ? 0 : 1;
+              << (fault.empty() ? "ok" : "not ok") << " 1 - no fault is found" << std::endl;
+    return fault.empty() ? 0 : 1;
 }

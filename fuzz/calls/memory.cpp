@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t start = 0x10000000;
 constexpr int readable = PROT_READ, writable = PROT_READ | PROT_WRITE;
-/// Neighbours of bits: some are set from the start.
+/// The initial value of each byte: some bits next to a registered one are set.
 constexpr int pattern = 0x50;
 
 Descriptor memory_file(std::size_t size) {
@@ -63,9 +63,9 @@ std::uint64_t Memory::address(unsigned code) const {
         return start + where * page_size + in_page;
     case 6: // the end of a page
         return start + page_size - 64 + in_page;
-    case 7: // no memory
+    case 7: // not mapped
         return start + pages * page_size + in_page;
-    case 8: // no multiple of 4
+    case 8: // not a multiple of 4
         return start + code % 16;
     default: {
         static constexpr std::uint64_t special[] = {
@@ -158,7 +158,7 @@ std::string Memory::wrong(const Contents& before, bool state) const {
                 may_change[other * page_size + at % page_size] |= mask;
     }
     for (std::size_t at = 0; at < now.size(); at++)
-        if ((now[at] ^ before[at]) & ~may_change[at] && !(of_child_ && of_file_.at(at / page_size)))
+        if ((now[at] ^ before[at]) & ~may_change[at] && !(is_child_ && of_file_.at(at / page_size)))
             what << " the byte at +" << std::hex << at << " was " << int{before[at]} << " and is "
                  << int{now[at]} << std::dec << ";";
     return what.str();
@@ -168,10 +168,6 @@ Guarded::Guarded(std::size_t pages)
     : size_(pages * page_size),
       memory_(pages + 1, writable, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT) {
     memory_.protect(PROT_NONE, pages);
-}
-
-std::uint64_t Guarded::put(const void* bytes, std::size_t size) {
-    return put(bytes, size, 0);
 }
 
 std::uint64_t Guarded::put(const void* bytes, std::size_t size, std::size_t zeros) {

@@ -14,23 +14,26 @@
 
 namespace calls {
 
-/// The pages that the words of an input lie in, at the same address each time: some to write, one
-/// to read, one of a file, then nothing. Knows which bits are registered.
+/// The pages that hold the words of an input, at a fixed address: four writable pages, one
+/// read-only, one of a file, then no memory. Keeps a list of the registered bits.
 class Memory {
 public:
     Memory();
 
-    /// Everything as at the start, with nothing registered.
+    /// Restores the initial state of the pages, with no registered bit.
     void reset();
 
-    /// One of the addresses that mean something. Few of them are likely, so that operations meet.
+    /// Maps `code` to an address. Few addresses are likely, so that operations often use the same
+    /// ones.
     std::uint64_t address(unsigned code) const;
 
-    /// Takes pages away, protects them, puts others in their place, and so on.
+    /// Unmaps, maps, protects or moves a page, or gives the kernel advice on it. Returns 0, or -1
+    /// with errno.
     int change(unsigned page, unsigned how, unsigned other_page);
 
-    /// From now on the file's pages are those of the parent, too, with bits of its own.
-    void in_child() { of_child_ = true; }
+    /// Called in a child: its parent may have registered other bits in the file's pages, which both
+    /// share.
+    void in_child() { is_child_ = true; }
 
     using Bit = std::pair<std::uint64_t, unsigned>;
     bool registered(const Bit& bit) const { return bits_.contains(bit); }
@@ -39,19 +42,19 @@ public:
     void remove(const Bit& bit) { bits_.erase(bit); }
     Bit nth_bit(unsigned n) const;
 
-    /// Whether the word's page is one of the file, and so other processes' as well.
+    /// Returns whether the word is in a page of the file, which other processes share.
     bool is_of_file(const Bit& bit) const;
 
-    /// The value of a bit, or nothing where the memory can't be read.
+    /// Returns the value of a bit, or nothing if the memory cannot be read.
     static std::optional<bool> value(const Bit& bit);
 
-    /// Makes every page writable, and maps new ones where there are none.
+    /// Makes every page writable. Maps a new page where there is none.
     void make_writable();
 
     using Contents = std::vector<std::uint8_t>;
     Contents contents() const;
-    /// What is wrong, or nothing, when every bit registered is to be `state` and the others as
-    /// they were before.
+    /// Checks that every registered bit is `state`, and that all other bits are as in `before`.
+    /// Returns a description of the differences, or an empty string.
     std::string wrong(const Contents& before, bool state) const;
 
 private:
@@ -61,22 +64,21 @@ private:
     int map_page(unsigned number, bool of_file);
 
     selftest::Descriptor file_;
-    /// Which pages may be those of the file: what is written to one appears in another.
+    /// The pages that may be mappings of the file. They may share memory with each other.
     std::array<bool, pages> of_file_{};
-    bool of_child_ = false;
-    /// The size of each bit's word.
+    bool is_child_ = false;
+    /// The registered bits, with the sizes of their words.
     std::map<Bit, unsigned> bits_;
 };
 
-/// Bytes that end where no memory is: who reads beyond them is found out.
+/// Memory that is followed by an inaccessible page, so that an access beyond its end fails.
 class Guarded {
 public:
     explicit Guarded(std::size_t pages);
 
-    /// Puts `bytes` there and returns their address, which is one that fits in 32 bits.
-    std::uint64_t put(const void* bytes, std::size_t size);
-    /// The same with `zeros` behind the bytes.
-    std::uint64_t put(const void* bytes, std::size_t size, std::size_t zeros);
+    /// Copies `bytes`, followed by `zeros` zero bytes, to the end of the memory. Returns their
+    /// address, which fits in 32 bits.
+    std::uint64_t put(const void* bytes, std::size_t size, std::size_t zeros = 0);
     std::uint64_t end() const { return reinterpret_cast<std::uint64_t>(memory_.at(size_)); }
     void protect(int protection);
 

@@ -11,11 +11,12 @@ namespace calls {
 
 namespace {
 
-/// An input of more gets none from elsewhere: it would take long and say little.
+/// Nothing is inserted into an input of this many operations: it would be slow, and hard to
+/// analyse.
 constexpr std::size_t operations_max = 20;
 constexpr std::size_t text_max = 120;
 
-/// How often each kind is to be in an input, where it comes from nowhere.
+/// The relative frequency of each kind among new random operations.
 constexpr std::array<unsigned, kinds> weights{
     3,  // open
     2,  // close
@@ -44,7 +45,7 @@ Kind any_kind(Random& random) {
     return static_cast<Kind>(kind);
 }
 
-/// Mostly what is small; operations meet there.
+/// Prefers small values, so that operations often use the same objects.
 std::uint8_t any_argument(Random& random) {
     switch (random.below(8)) {
     case 0:
@@ -83,27 +84,6 @@ std::string any_text(const Operation& operation, Random& random) {
     return text;
 }
 
-Operation any_operation(Random& random) {
-    Operation operation{any_kind(random), {}, {}};
-    for (std::uint8_t& argument : operation.arguments)
-        argument = any_argument(random);
-    // Which operation has a use for one is not said here; the others do not mind.
-    switch (operation.kind) {
-    case Kind::reg:
-    case Kind::line:
-        operation.text = random.one_of(formats);
-        break;
-    case Kind::write:
-    case Kind::event_file:
-    case Kind::perf_control:
-        operation.text = any_text(operation, random);
-        break;
-    default:
-        break;
-    }
-    return operation;
-}
-
 void change_text(Operation& operation, Random& random) {
     std::string& text = operation.text;
     const std::size_t at = random.below(text.size() + 1);
@@ -140,7 +120,7 @@ void change(Operation& operation, Random& random) {
     operation.arguments.at(random.below(Operation::arguments_max)) = any_argument(random);
 }
 
-/// A part of another input. Half of the time it is the end.
+/// Returns a part of another input: its end, or any other part, with equal probability.
 Input part_of(const Input& other, Random& random) {
     const std::size_t start = random.below(other.size());
     const std::size_t length =
@@ -170,6 +150,29 @@ void change_one(Input& input, const Input& other, Random& random) {
 }
 
 } // namespace
+
+Operation any_operation(Random& random) {
+    Operation operation{any_kind(random), {}, {}};
+    // Small arguments, so that operations often succeed and use the same objects.
+    for (std::uint8_t& argument : operation.arguments)
+        argument = static_cast<std::uint8_t>(random.below(1 + random.below(4)));
+    switch (operation.kind) {
+    case Kind::reg:
+    case Kind::line:
+        operation.text = random.one_of(formats);
+        break;
+    case Kind::write:
+    case Kind::event_file:
+    case Kind::perf_control:
+        operation.text = any_text(operation, random);
+        break;
+    default:
+        break;
+    }
+    if (random.below(2) == 0)
+        change(operation, random);
+    return operation;
+}
 
 void mutate(Input& input, const Input& other, Random& random) {
     if (input.empty())

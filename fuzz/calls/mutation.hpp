@@ -2,29 +2,17 @@
 #pragma once
 
 #include "input.hpp"
-
-#include <random>
+#include "random.hpp"
 
 namespace calls {
 
-/// The same numbers from the same seed, on any machine.
-class Random {
-public:
-    explicit Random(unsigned seed) : engine_(seed | 1U) {}
+using selftest::Random;
 
-    /// A number below `limit`, which is not 0.
-    unsigned below(std::size_t limit) { return static_cast<unsigned>((engine_() >> 8U) % limit); }
-    template <typename Range>
-    const auto& one_of(const Range& range) {
-        return range[below(std::size(range))];
-    }
+/// Returns a random operation.
+Operation any_operation(Random& random);
 
-private:
-    std::minstd_rand engine_;
-};
-
-/// Changes an input in some places: operations come, go and change places, a part of `other` is put
-/// in, an argument or a text changes. It has at least one operation afterwards.
+/// Makes a few random changes to an input: inserts, deletes or swaps operations, inserts a part of
+/// `other`, changes an argument or a text. The result has at least one operation.
 void mutate(Input& input, const Input& other, Random& random);
 
 } // namespace calls

@@ -17,33 +17,41 @@
 
 namespace calls {
 
-/// What was promised and is not so.
-struct Broken : std::runtime_error {
+/// Thrown when the kernel violates the ABI or an invariant.
+struct Violation : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Does what inputs say, one after the other, looks at the answers and at the bits, and leaves
-/// nothing behind.
+/// What a Program prints about each operation.
+enum class Log {
+    nothing,
+    results,
+    /// Results, and the changes of memory and of user_events_status, after the kernel's
+    /// asynchronous work.
+    state
+};
+
+/// Runs inputs, one after the other. Checks the results of operations and the enable bits, and
+/// restores the initial state after each input.
 class Program {
 public:
-    /// With `talks` it tells of each operation and its answer.
-    Program(Coverage& coverage, bool talks);
+    Program(Coverage& coverage, Log log);
     ~Program();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    /// Throws Broken.
+    /// Throws Violation.
     void run(const Input& input);
 
 private:
     using Operations = std::span<const Operation>;
-    /// Nothing where there is nothing to do it with.
-    using Answer = std::optional<selftest::Outcome>;
+    /// The result of an operation, or nothing if the object that it works on does not exist.
+    using Result = std::optional<selftest::Outcome>;
 
-    /// An open file, which several descriptors may stand for.
+    /// An open file, to which several descriptors may refer.
     struct File {
         bool data;
-        /// How many indexes it has given out; not known once a child has it as well.
+        /// The number of write indexes in use; unknown if the file is shared with a child.
         unsigned indexes = 0;
         bool shared = false;
     };
@@ -57,10 +65,10 @@ private:
     };
     struct Child {
         pid_t pid;
-        /// What is written here lets it end.
+        /// A pipe. The child exits after reading a byte from it.
         int release;
     };
-    /// Where the argument of an ioctl lies, and who calls.
+    /// How an ioctl's argument is passed: where it is in memory, and whether by a 32-bit program.
     struct Passing {
         explicit Passing(const Operation& operation)
             : pointer(operation.arguments[4] / 16 % 4U), as_32(operation.arguments[4] / 64 == 3) {}
@@ -70,71 +78,76 @@ private:
     };
 
     void perform(Operations operations);
-    void act(const Operation& operation);
-    void judge(const Operation& operation, const selftest::Outcome& outcome) const;
+    void execute(const Operation& operation);
+    void log(const Operation& operation, const Result& result);
+    std::string state_changes(const Operation& operation);
+    void check(const Operation& operation, const selftest::Outcome& outcome) const;
 
     // files.cpp: user_events_data and _status
-    Answer open_file(const Operation& operation);
-    Answer close_file(const Operation& operation);
-    Answer duplicate(const Operation& operation);
-    Answer reg(const Operation& operation);
-    Answer unreg(const Operation& operation);
-    Answer del(const Operation& operation);
-    Answer control(const Operation& operation);
-    Answer write(const Operation& operation);
+    Result open_file(const Operation& operation);
+    Result close_file(const Operation& operation);
+    Result duplicate(const Operation& operation);
+    Result reg(const Operation& operation);
+    Result unreg(const Operation& operation);
+    Result del(const Operation& operation);
+    Result control(const Operation& operation);
+    Result write(const Operation& operation);
     selftest::Outcome pass(int descriptor, unsigned long request, std::string& argument,
                            const Passing& passing);
     selftest::Outcome write_bytes(int descriptor, const std::string& bytes, std::size_t zeros,
                                   const Operation& operation);
     void close_slot(Slot& slot);
 
-    // tracing.cpp: the files of tracing, and perf
-    Answer line(const Operation& operation);
-    Answer event_file(const Operation& operation);
-    Answer read(const Operation& operation);
-    Answer perf(const Operation& operation);
-    Answer perf_control(const Operation& operation);
-    Answer limit(const Operation& operation);
-    Answer read_slot(const Slot& slot, unsigned how);
+    // tracing.cpp: tracefs and perf
+    Result line(const Operation& operation);
+    Result event_file(const Operation& operation);
+    Result read(const Operation& operation);
+    Result perf(const Operation& operation);
+    Result perf_control(const Operation& operation);
+    Result limit(const Operation& operation);
+    Result read_slot(const Slot& slot, unsigned how);
     std::string event_directory(unsigned name, unsigned which) const;
     void close_perf(PerfSlot& slot);
     bool switch_events(const char* state) const;
-    void quieten();
+    void disable_all();
     void clear_triggers() const;
     void remove_events() const;
 
     // program.cpp
-    Answer map(const Operation& operation);
-    Answer reap(const Operation& operation);
+    Result map(const Operation& operation);
+    Result reap(const Operation& operation);
     void fork_child(const Operation& operation, Operations operations);
-    [[noreturn]] void live_as_child(const Operation& operation, Operations operations, int release);
+    [[noreturn]] void run_as_child(const Operation& operation, Operations operations, int release);
     void end_child(const Child& child);
     void end_children();
     void verify();
     void clean();
 
-    struct Act;
-    static const std::array<Act, kinds> acts;
+    struct Handler;
+    static const std::array<Handler, kinds> handlers;
 
     Coverage& coverage_;
-    bool talks_;
+    Log log_;
     std::string root_;
     selftest::DataFile cleaner_;
     std::string counts_;
 
     Memory memory_;
+    /// The state at the last line of the log.
+    Memory::Contents logged_memory_;
+    std::string logged_status_;
     Guarded arguments_{2};
     Guarded commands_{1};
     Guarded payloads_{260};
     std::array<Slot, 4> slots_;
     std::array<PerfSlot, 3> perf_slots_;
     std::vector<Child> children_;
-    /// What has to be put back at the end.
+    /// Whether the input may have set triggers or the limit of events, to be reset at its end.
     bool has_triggers_ = false;
     bool has_limit_ = false;
-    /// In children: how deep, and whether it has given up root.
+    /// In children: the number of ancestors, and whether the child has dropped root.
     unsigned depth_ = 0;
-    bool nobody_ = false;
+    bool unprivileged_ = false;
 };
 
 } // namespace calls

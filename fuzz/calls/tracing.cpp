@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Operations on the files of tracing, and perf.
+// Operations on tracefs and perf.
 #include "program.hpp"
 
 #include "dictionary.hpp"
@@ -23,7 +23,7 @@ constexpr const char* systems[] = {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM}
 constexpr const char* instances[] = {"", "instances/fuzz/"};
 constexpr std::size_t ring_pages = 3;
 
-/// The events of a system. It may go while they are read.
+/// Returns the events of a system. The system may be removed at the same time.
 std::vector<std::string> events_in(const std::string& directory) {
     std::vector<std::string> events;
     std::error_code error;
@@ -34,7 +34,7 @@ std::vector<std::string> events_in(const std::string& directory) {
     return events;
 }
 
-/// What a file of an event has to say: nothing where the event goes meanwhile.
+/// Reads a file of an event. Returns an empty string if the event is removed.
 std::string text_of(const std::string& path) {
     try {
         return read_text(path);
@@ -43,8 +43,8 @@ std::string text_of(const std::string& path) {
     }
 }
 
-/// Takes an event's triggers away: those of hist go with O_TRUNC, the others by their names, which
-/// is what their lines begin with.
+/// Removes an event's triggers. O_TRUNC removes histograms; each other trigger is removed by the
+/// command that its line begins with.
 void clear_triggers_of(const std::string& path) {
     if (!write_text(path, "", O_TRUNC).ok())
         return;
@@ -58,7 +58,7 @@ void clear_triggers_of(const std::string& path) {
     }
 }
 
-/// Reads a part of what a file has to say.
+/// Reads up to 17 parts of a file. Returns the outcome of the first read.
 Outcome read_path(const std::string& path, std::size_t size) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0)
@@ -79,7 +79,7 @@ unsigned long number_in(const std::string& path) {
 
 } // namespace
 
-Program::Answer Program::line(const Operation& operation) {
+Program::Result Program::line(const Operation& operation) {
     static constexpr const char* prefixes[] = {
         "u:",
         "-:",
@@ -101,21 +101,23 @@ Program::Answer Program::line(const Operation& operation) {
     return write_text(path, text, O_APPEND);
 }
 
-/// The directory of the event with a name, or of one of those with many formats.
+/// Returns the directory of an event: the single-format one, or the `which`-th of the others.
 std::string Program::event_directory(unsigned name, unsigned which) const {
     const std::string event = names[name % std::size(names)];
     if (which != 0) {
         const std::string system = std::string("events/") + USER_EVENTS_MULTI_SYSTEM + "/";
         std::vector<std::string> found = events_in(root_ + system);
         std::erase_if(found, [&](const auto& other) { return !other.starts_with(event + "."); });
-        std::ranges::sort(found);
+        // By age: the suffix is a hexadecimal number without leading zeros.
+        std::ranges::sort(found, {},
+                          [](const auto& other) { return std::pair(other.size(), other); });
         if (!found.empty())
             return system + found[(which - 1) % found.size()] + "/";
     }
     return std::string("events/") + USER_EVENTS_SYSTEM + "/" + event + "/";
 }
 
-Program::Answer Program::event_file(const Operation& operation) {
+Program::Result Program::event_file(const Operation& operation) {
     static constexpr const char* files[] = {"enable", "filter", "trigger", "enable"};
     static constexpr const char* states[] = {"1", "1", "0", "2", "x"};
     const auto& arguments = operation.arguments;
@@ -124,10 +126,10 @@ Program::Answer Program::event_file(const Operation& operation) {
                              event_directory(arguments[0], arguments[1]) + files[file];
     const std::string text =
         file % 3 == 0 ? states[arguments[4] % std::size(states)] : operation.text;
-    return text.empty() ? Answer() : write_text(path, text);
+    return text.empty() ? Result() : write_text(path, text);
 }
 
-Program::Answer Program::read_slot(const Slot& slot, unsigned how) {
+Program::Result Program::read_slot(const Slot& slot, unsigned how) {
     char buffer[64];
     if (slot.descriptor < 0)
         return std::nullopt;
@@ -142,12 +144,12 @@ Program::Answer Program::read_slot(const Slot& slot, unsigned how) {
         void* memory = mmap(nullptr, page_size, PROT_READ, MAP_SHARED, slot.descriptor, 0);
         if (memory == MAP_FAILED)
             return Outcome::of(-1);
-        throw Broken("user_events_data can be mapped");
+        throw Violation("user_events_data can be mapped");
     }
     }
 }
 
-Program::Answer Program::read(const Operation& operation) {
+Program::Result Program::read(const Operation& operation) {
     static constexpr const char* files[] = {"user_events_status", "dynamic_events", "trace_pipe",
                                             "instances/fuzz/trace_pipe", "trace"};
     static constexpr const char* of_event[] = {"format", "filter", "trigger",
@@ -172,7 +174,7 @@ void Program::close_perf(PerfSlot& slot) {
     slot = {};
 }
 
-Program::Answer Program::perf(const Operation& operation) {
+Program::Result Program::perf(const Operation& operation) {
     const auto& arguments = operation.arguments;
     PerfSlot& slot = perf_slots_.at(arguments[0] % perf_slots_.size());
     const unsigned long id = number_in(root_ + event_directory(arguments[1], arguments[2]) + "id");
@@ -191,7 +193,7 @@ Program::Answer Program::perf(const Operation& operation) {
         attributes.sample_type = PERF_SAMPLE_RAW | PERF_SAMPLE_TID;
     if (mode == 2)
         attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
-    // Its own records, or those of a processor.
+    // Mode 3 samples all tasks on CPU 0, the others this task.
     slot.descriptor = static_cast<int>(syscall(SYS_perf_event_open, &attributes, mode == 3 ? -1 : 0,
                                                mode == 3 ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC));
     const Outcome outcome = Outcome::of(slot.descriptor);
@@ -203,7 +205,7 @@ Program::Answer Program::perf(const Operation& operation) {
     return outcome;
 }
 
-Program::Answer Program::perf_control(const Operation& operation) {
+Program::Result Program::perf_control(const Operation& operation) {
     const auto& arguments = operation.arguments;
     PerfSlot& slot = perf_slots_.at(arguments[0] % perf_slots_.size());
     if (slot.descriptor < 0)
@@ -227,32 +229,32 @@ Program::Answer Program::perf_control(const Operation& operation) {
     }
 }
 
-Program::Answer Program::limit(const Operation& operation) {
+Program::Result Program::limit(const Operation& operation) {
     static constexpr const char* limits[] = {"1",        "0",  "2",     "3",          "32768",
                                              "10000000", "-1", "65535", "4294967296", "x"};
     return write_text("/proc/sys/kernel/user_events_max",
                       limits[operation.arguments[0] % std::size(limits)]);
 }
 
-/// Writes to the `enable` of all user events. Returns whether there are any.
+/// Writes to the `enable` files of both systems. Returns whether any user event exists.
 bool Program::switch_events(const char* state) const {
     bool any = false;
     for (const char* system : systems) {
         const std::string path = root_ + "events/" + system + "/enable";
         const Outcome outcome = write_text(path, state);
         any |= outcome.ok();
-        // The last event may go just then.
-        const bool gone = outcome == fails(ENOENT) || outcome == fails(ENODEV) ||
-                          (outcome == fails(EINVAL) && !exists(path));
-        if (!outcome.ok() && !gone)
-            throw Broken("user events can't be switched to " + std::string(state) + ": " +
-                         strerrorname_np(outcome.error()));
+        // The last event of the system may be removed at the same time.
+        const bool removed = outcome == fails(ENOENT) || outcome == fails(ENODEV) ||
+                             (outcome == fails(EINVAL) && !exists(path));
+        if (!outcome.ok() && !removed)
+            throw Violation("cannot write " + std::string(state) + " to " + path + ": " +
+                            strerrorname_np(outcome.error()));
     }
     return any;
 }
 
-/// Nobody has any user event enabled, as far as it is up to this process.
-void Program::quieten() {
+/// Removes all recorders of user events that this process has added.
+void Program::disable_all() {
     for (PerfSlot& slot : perf_slots_)
         close_perf(slot);
     if (has_triggers_)
@@ -280,7 +282,7 @@ void Program::clear_triggers() const {
         }
 }
 
-/// Those that are idle.
+/// Removes idle events.
 void Program::remove_events() const {
     write_text(root_ + "dynamic_events", "", O_TRUNC);
 }

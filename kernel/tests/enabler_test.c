@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sets of enablers: every order of insertion and erasure, copies, and that
- * each enabler is a user of its event for as long as it lives.
+ * Sets of enablers: every order of insertion and erasure, and copies. Each enabler
+ * is a user of its event for as long as it exists.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -9,21 +9,21 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "../debug_counter.h"
 #include "../enabler.h"
-#include "../tally.h"
 #include "event_stub.h"
 
-/* In their order: by address, then by bit. */
-static const struct ue_user_bit ue_test_words[] = {
-	{ .address = 0, .bit = 0, .size = 4 },
-	{ .address = 0x1000, .bit = 0, .size = 4 },
-	{ .address = 0x1000, .bit = 31, .size = 4 },
-	{ .address = 0x1000, .bit = 63, .size = 8 },
-	{ .address = 0x1004, .bit = 0, .size = 4 },
-	{ .address = ULONG_MAX - 7, .bit = 63, .size = 8 },
+/* In order of address, then of number. */
+static const struct ue_user_bit ue_test_bits[] = {
+	{ .address = 0, .nr = 0, .size = 4 },
+	{ .address = 0x1000, .nr = 0, .size = 4 },
+	{ .address = 0x1000, .nr = 31, .size = 4 },
+	{ .address = 0x1000, .nr = 63, .size = 8 },
+	{ .address = 0x1004, .nr = 0, .size = 4 },
+	{ .address = ULONG_MAX - 7, .nr = 63, .size = 8 },
 };
 
-#define UE_TEST_WORDS	((int)ARRAY_SIZE(ue_test_words))
+#define UE_TEST_BITS	((int)ARRAY_SIZE(ue_test_bits))
 #define UE_TEST_ORDERS	(6 * 5 * 4 * 3 * 2)
 
 static int ue_test_setup(struct kunit *test)
@@ -32,16 +32,16 @@ static int ue_test_setup(struct kunit *test)
 	return 0;
 }
 
-/* Half of the words follow either event. */
-static struct ue_event *ue_test_event(struct kunit *test, int word)
+/* Even bits follow one event, odd bits the other. */
+static struct ue_event *ue_test_event(struct kunit *test, int bit)
 {
 	struct ue_event *events = test->priv;
 
-	return &events[word % 2];
+	return &events[bit % 2];
 }
 
 static int ue_test_insert(struct kunit *test, struct ue_enabler_set *set,
-			  int word)
+			  int bit)
 {
 	struct ue_enabler *enabler;
 	LIST_HEAD(blank);
@@ -50,8 +50,8 @@ static int ue_test_insert(struct kunit *test, struct ue_enabler_set *set,
 	KUNIT_ASSERT_EQ(test, ue_enablers_create(&blank, 1, GFP_KERNEL), 0);
 	enabler = list_first_entry(&blank, struct ue_enabler, of_event);
 	list_del(&enabler->of_event);
-	err = ue_enabler_insert(set, enabler, &ue_test_words[word],
-				ue_test_event(test, word), word + 1);
+	err = ue_enabler_insert(set, enabler, &ue_test_bits[bit],
+				ue_test_event(test, bit), bit + 1);
 	if (err)
 		list_add(&enabler->of_event, &blank);
 	ue_enablers_free(&blank);
@@ -59,34 +59,34 @@ static int ue_test_insert(struct kunit *test, struct ue_enabler_set *set,
 }
 
 static void ue_test_erase(struct kunit *test, struct ue_enabler_set *set,
-			  int word)
+			  int bit)
 {
 	struct ue_enabler *enabler =
-		ue_enabler_find(set, ue_test_words[word].address,
-				ue_test_words[word].bit);
+		ue_enabler_find(set, ue_test_bits[bit].address,
+				ue_test_bits[bit].nr);
 	struct ue_event *event;
 
 	KUNIT_EXPECT_NOT_NULL(test, enabler);
 	if (!enabler)
 		return;
 	event = ue_enabler_erase(enabler);
-	KUNIT_EXPECT_PTR_EQ(test, event, ue_test_event(test, word));
+	KUNIT_EXPECT_PTR_EQ(test, event, ue_test_event(test, bit));
 	ue_event_put(event);
 }
 
-/* @words: a bit for each word that the set should have, and no other. */
+/* @bits: a mask of those that the set must have, and no others. */
 static void ue_test_has(struct kunit *test, const struct ue_enabler_set *set,
-			unsigned int words)
+			unsigned int bits)
 {
 	const struct ue_enabler *next = ue_enabler_after(set, 0, -1);
 
-	KUNIT_EXPECT_EQ(test, set->nr, hweight32(words));
-	for (int i = 0; i < UE_TEST_WORDS; i++) {
-		const struct ue_user_bit *word = &ue_test_words[i];
+	KUNIT_EXPECT_EQ(test, set->nr, hweight32(bits));
+	for (int i = 0; i < UE_TEST_BITS; i++) {
+		const struct ue_user_bit *bit = &ue_test_bits[i];
 		const struct ue_enabler *enabler =
-			ue_enabler_find(set, word->address, word->bit);
+			ue_enabler_find(set, bit->address, bit->nr);
 
-		KUNIT_EXPECT_EQ(test, !!enabler, !!(words & BIT(i)));
+		KUNIT_EXPECT_EQ(test, !!enabler, !!(bits & BIT(i)));
 		if (!enabler)
 			continue;
 		KUNIT_EXPECT_PTR_EQ(test, enabler, next);
@@ -94,22 +94,22 @@ static void ue_test_has(struct kunit *test, const struct ue_enabler_set *set,
 		KUNIT_EXPECT_PTR_EQ(test, enabler->event,
 				    ue_test_event(test, i));
 		KUNIT_EXPECT_EQ(test, enabler->id, i + 1);
-		KUNIT_EXPECT_EQ(test, enabler->word.size, word->size);
-		next = ue_enabler_after(set, word->address, word->bit);
+		KUNIT_EXPECT_EQ(test, enabler->bit.size, bit->size);
+		next = ue_enabler_after(set, bit->address, bit->nr);
 	}
 	KUNIT_EXPECT_NULL(test, next);
 }
 
-/* @copies: in how many sets all words are. */
+/* @copies: the number of sets that have all bits. */
 static void ue_test_users(struct kunit *test, int copies)
 {
 	struct ue_event *events = test->priv;
 
 	for (int i = 0; i < 2; i++) {
 		KUNIT_EXPECT_EQ(test, ue_stub_users(&events[i]),
-				copies * UE_TEST_WORDS / 2);
+				copies * UE_TEST_BITS / 2);
 		KUNIT_EXPECT_EQ(test, list_count_nodes(&events[i].enablers),
-				copies * UE_TEST_WORDS / 2);
+				copies * UE_TEST_BITS / 2);
 	}
 }
 
@@ -118,7 +118,7 @@ static struct ue_enabler_set *ue_test_full_set(struct kunit *test)
 	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
-	for (int i = 0; i < UE_TEST_WORDS; i++)
+	for (int i = 0; i < UE_TEST_BITS; i++)
 		KUNIT_ASSERT_EQ(test, ue_test_insert(test, set, i), 0);
 	return set;
 }
@@ -128,38 +128,38 @@ static void ue_new_set_test(struct kunit *test)
 	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
-	KUNIT_EXPECT_EQ(test, atomic_read(&set->shares), 1);
-	KUNIT_EXPECT_TRUE(test, hlist_empty(&set->processes));
+	KUNIT_EXPECT_EQ(test, atomic_read(&set->references), 1);
+	KUNIT_EXPECT_TRUE(test, hlist_empty(&set->mms));
 	ue_test_has(test, set, 0);
 	mutex_lock(&ue_enabler_mutex);
 	ue_enabler_set_free(set);
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-/* Every order of insertion, and for each an order of erasure. */
+/* Every order of insertion, each with another order of erasure. */
 static void ue_every_order_test(struct kunit *test)
 {
-	int in[UE_TEST_WORDS], out[UE_TEST_WORDS];
+	int in[UE_TEST_BITS], out[UE_TEST_BITS];
 
 	mutex_lock(&ue_enabler_mutex);
 	for (int nr = 0; nr < UE_TEST_ORDERS; nr++) {
 		struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
-		unsigned int words = 0;
+		unsigned int bits = 0;
 
 		KUNIT_ASSERT_NOT_NULL(test, set);
-		ue_stub_order(nr, UE_TEST_WORDS, in);
-		/* 7 and 720 have no divisor in common: each order comes. */
-		ue_stub_order(nr * 7 % UE_TEST_ORDERS, UE_TEST_WORDS, out);
-		for (int i = 0; i < UE_TEST_WORDS; i++) {
+		ue_stub_order(nr, UE_TEST_BITS, in);
+		/* 7 and 720 are coprime, so every order occurs. */
+		ue_stub_order(nr * 7 % UE_TEST_ORDERS, UE_TEST_BITS, out);
+		for (int i = 0; i < UE_TEST_BITS; i++) {
 			KUNIT_ASSERT_EQ(test, ue_test_insert(test, set, in[i]),
 					0);
-			words |= BIT(in[i]);
+			bits |= BIT(in[i]);
 		}
-		ue_test_has(test, set, words);
-		for (int i = 0; i < UE_TEST_WORDS; i++) {
+		ue_test_has(test, set, bits);
+		for (int i = 0; i < UE_TEST_BITS; i++) {
 			ue_test_erase(test, set, out[i]);
-			words &= ~BIT(out[i]);
-			ue_test_has(test, set, words);
+			bits &= ~BIT(out[i]);
+			ue_test_has(test, set, bits);
 		}
 		ue_enabler_set_free(set);
 	}
@@ -167,37 +167,37 @@ static void ue_every_order_test(struct kunit *test)
 	ue_test_users(test, 0);
 }
 
-/* A pair that is taken is refused, and nothing changes. */
+/* Inserting a pair that is in the set fails and changes nothing. */
 static void ue_taken_test(struct kunit *test)
 {
 	struct ue_enabler_set *set;
 
 	mutex_lock(&ue_enabler_mutex);
 	set = ue_test_full_set(test);
-	for (int i = 0; i < UE_TEST_WORDS; i++)
+	for (int i = 0; i < UE_TEST_BITS; i++)
 		KUNIT_EXPECT_EQ(test, ue_test_insert(test, set, i),
 				-EADDRINUSE);
-	ue_test_has(test, set, BIT(UE_TEST_WORDS) - 1);
+	ue_test_has(test, set, BIT(UE_TEST_BITS) - 1);
 	ue_test_users(test, 1);
 	ue_enabler_set_free(set);
 	mutex_unlock(&ue_enabler_mutex);
 	ue_test_users(test, 0);
 }
 
-/* What stands between two keys, before the first, behind the last. */
+/* Keys between two enablers, before the first and after the last. */
 static void ue_after_test(struct kunit *test)
 {
 	static const struct {
 		unsigned long address;
-		int bit;
-		int next;	/* word, UE_TEST_WORDS for none */
+		int nr;
+		int next;	/* index in ue_test_bits; UE_TEST_BITS: none */
 	} rows[] = {
 		{ 0, -1, 0 }, { 0, 0, 1 }, { 0, 63, 1 }, { 0xfff, 63, 1 },
 		{ 0x1000, -1, 1 }, { 0x1000, 0, 2 }, { 0x1000, 30, 2 },
 		{ 0x1000, 31, 3 }, { 0x1000, 62, 3 }, { 0x1000, 63, 4 },
 		{ 0x1003, 0, 4 }, { 0x1004, 0, 5 }, { ULONG_MAX - 7, 62, 5 },
-		{ ULONG_MAX - 7, 63, UE_TEST_WORDS },
-		{ ULONG_MAX, 0, UE_TEST_WORDS },
+		{ ULONG_MAX - 7, 63, UE_TEST_BITS },
+		{ ULONG_MAX, 0, UE_TEST_BITS },
 	};
 	struct ue_enabler_set *set;
 
@@ -205,10 +205,10 @@ static void ue_after_test(struct kunit *test)
 	set = ue_test_full_set(test);
 	for (int i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct ue_enabler *enabler =
-			ue_enabler_after(set, rows[i].address, rows[i].bit);
+			ue_enabler_after(set, rows[i].address, rows[i].nr);
 
 		KUNIT_EXPECT_EQ_MSG(test, enabler ? enabler->id - 1 :
-						    UE_TEST_WORDS,
+						    UE_TEST_BITS,
 				    rows[i].next, "row %d", i);
 	}
 	ue_enabler_set_free(set);
@@ -224,10 +224,10 @@ static void ue_test_copied_sets(struct kunit *test,
 	mutex_unlock(&ue_enabler_mutex);
 	sets[1] = ue_enabler_set_copy(sets[0], GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, sets[1]);
-	KUNIT_EXPECT_EQ(test, atomic_read(&sets[1]->shares), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&sets[1]->references), 1);
 }
 
-/* A copy has all that the original has, and outlives it or goes before it. */
+/* A copy has all enablers, whichever of the two sets is freed first. */
 static void ue_copy_test(struct kunit *test)
 {
 	for (int first = 0; first < 2; first++) {
@@ -239,14 +239,14 @@ static void ue_copy_test(struct kunit *test)
 		mutex_lock(&ue_enabler_mutex);
 		ue_enabler_set_free(sets[first]);
 		ue_test_users(test, 1);
-		ue_test_has(test, sets[!first], BIT(UE_TEST_WORDS) - 1);
+		ue_test_has(test, sets[!first], BIT(UE_TEST_BITS) - 1);
 		ue_enabler_set_free(sets[!first]);
 		mutex_unlock(&ue_enabler_mutex);
 		ue_test_users(test, 0);
 	}
 }
 
-/* A change to either of two sets leaves the other as it is. */
+/* A change to one of the two sets does not change the other. */
 static void ue_copy_apart_test(struct kunit *test)
 {
 	struct ue_enabler_set *sets[2];
@@ -263,13 +263,13 @@ static void ue_copy_apart_test(struct kunit *test)
 	ue_test_users(test, 0);
 }
 
-/* Many times what is copied or freed at once. */
+/* Several times as many as are copied or freed at once. */
 #define UE_TEST_MANY	4096
 
-/* Looks, whenever it gets the mutex, how many enablers there are. */
+/* A thread that counts the enablers whenever it gets the mutex. */
 struct ue_test_other {
 	struct ue_event *event;
-	bool between;	/* has seen some that were copied, or freed, but not all */
+	bool between;	/* it has seen a copy, or a free, that was not complete */
 };
 
 static int ue_test_look(void *data)
@@ -291,7 +291,7 @@ static struct ue_enabler_set *ue_test_large_set(struct kunit *test,
 {
 	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
 	struct ue_enabler *enabler, *next;
-	struct ue_user_bit word = { .size = 8 };
+	struct ue_user_bit bit = { .size = 8 };
 	LIST_HEAD(blank);
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
@@ -300,14 +300,14 @@ static struct ue_enabler_set *ue_test_large_set(struct kunit *test,
 	mutex_lock(&ue_enabler_mutex);
 	list_for_each_entry_safe(enabler, next, &blank, of_event) {
 		list_del(&enabler->of_event);
-		word.address += 8;
-		ue_enabler_insert(set, enabler, &word, event, 1);
+		bit.address += 8;
+		ue_enabler_insert(set, enabler, &bit, event, 1);
 	}
 	mutex_unlock(&ue_enabler_mutex);
 	return set;
 }
 
-/* Has what @other sees forgotten, with the mutex held. Return: what it was. */
+/* Resets @other->between, with the mutex held. Return: what it was. */
 static bool ue_test_was_between(struct ue_test_other *other)
 {
 	bool between = other->between;
@@ -316,12 +316,12 @@ static bool ue_test_was_between(struct ue_test_other *other)
 	return between;
 }
 
-/* Others come in between as a tick tells the processor to let them. */
+/* The other thread runs when a timer tick preempts this one. */
 #define UE_TEST_TRY_FOR	msecs_to_jiffies(30 * MSEC_PER_SEC)
 
 /*
- * Nobody waits until a very large set has been copied, or freed: not even who
- * has no processor but the one on which that is done.
+ * Another thread gets the mutex while a very large set is copied or freed, even if
+ * both threads share one processor.
  */
 static void ue_large_set_test(struct kunit *test)
 {
@@ -374,7 +374,7 @@ static void ue_blank_test(struct kunit *test)
 	}
 }
 
-/* Who is being killed does not make all that many, unless he has to. */
+/* A killed task stops creating enablers, unless __GFP_NOFAIL is given. */
 static void ue_killed_test(struct kunit *test)
 {
 	LIST_HEAD(none);
@@ -399,7 +399,7 @@ static void ue_killed_test(struct kunit *test)
 
 static void ue_test_teardown(struct kunit *test)
 {
-	ue_tally_check();
+	ue_debug_counters_check();
 }
 
 static struct kunit_case ue_enabler_cases[] = {

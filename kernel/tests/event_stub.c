@@ -27,10 +27,7 @@ struct ue_event *ue_stub_events(struct kunit *test, int nr)
 	return events;
 }
 
-/*
- * A list with something in it is all that makes an event enabled: here that is
- * a node of which nothing else is made.
- */
+/* An event is enabled while its list of recorders has an entry, here @dynamic. */
 void ue_stub_enable(struct ue_event *event, bool enable)
 {
 	lockdep_assert_held(ue_event_mutex);
@@ -53,7 +50,7 @@ void ue_stub_order(int nr, int count, int *order)
 {
 	for (int i = 0; i < count; i++)
 		order[i] = i;
-	/* Each digit of @nr, in a base that counts down, chooses the next. */
+	/* Digits of @nr, of decreasing base, choose the next element. */
 	for (int i = 0; i < count; i++) {
 		int chosen = i + nr % (count - i);
 		int one = order[chosen];

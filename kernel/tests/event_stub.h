@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events that only count their users, in place of event.c: what the suites
- * test knows no more of an event than that, its serial and whether it is
- * enabled.
+ * Events that only count their users, in place of event.c. The code under test
+ * uses only an event's users, its serial, and whether it is enabled.
  */
 #ifndef UE_EVENT_STUB_H
 #define UE_EVENT_STUB_H
@@ -11,28 +10,51 @@
 
 #include "../event.h"
 
-/* ue_stub_events() - @nr events without users, freed with the test. */
+/**
+ * ue_stub_events() - create events without users
+ * @test: frees the events when it ends
+ * @nr: number of events
+ *
+ * Return: the array of events; ends the test without memory.
+ */
 struct ue_event *ue_stub_events(struct kunit *test, int nr);
 
-/* ue_stub_users() - how many use the event. */
+/**
+ * ue_stub_users() - count the users of an event
+ * @event: the event
+ *
+ * Return: the number of users.
+ */
 static inline int ue_stub_users(const struct ue_event *event)
 {
 	return atomic_long_read(&event->users);
 }
 
-/* ue_stub_enable() - enable or disable the event, event_mutex held. */
+/**
+ * ue_stub_enable() - enable or disable an event
+ * @event: the event
+ * @enable: whether to enable it
+ *
+ * Context: event_mutex held.
+ */
 void ue_stub_enable(struct ue_event *event, bool enable);
 
-/*
- * ue_stub_order() - the @nr-th of the orders in which @count things can come,
- * of which there are count!
+/**
+ * ue_stub_order() - get one of the permutations of 0 to @count - 1
+ * @nr: number of the permutation, below the factorial of @count
+ * @count: number of elements
+ * @order: set to the permutation
  */
 void ue_stub_order(int nr, int count, int *order);
 
-/* ue_stub_kill() - the current kernel thread is being killed from here on. */
+/**
+ * ue_stub_kill() - make the current kernel thread have a pending SIGKILL
+ */
 void ue_stub_kill(void);
 
-/* ue_stub_revive() - it is not any more. */
+/**
+ * ue_stub_revive() - undo ue_stub_kill()
+ */
 void ue_stub_revive(void);
 
 #endif /* UE_EVENT_STUB_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command format: every type, every boundary, every refusal; the canonical
- * text, and which formats are equal.
+ * Parsing commands: every type, boundary and reason for a refusal; the canonical
+ * text, the print format, and comparing formats.
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
@@ -10,12 +10,12 @@
 
 #include "../format.h"
 
-/* What a payload may have at most; see format.c. */
+/* Maximum size of a payload's fixed part, bytes; see format.c. */
 #define UE_TEST_PAYLOAD_MAX	(INT_MAX - 64)
 
 KUNIT_DEFINE_ACTION_WRAPPER(ue_test_free, kfree, const void *);
 
-/* Parses, and frees with the test. */
+/* Parses a command. The test frees the format when it ends. */
 static int ue_test_parse(struct kunit *test, const char *command,
 			 struct ue_format **format)
 {
@@ -55,14 +55,14 @@ static __printf(2, 3) char *ue_test_printf(struct kunit *test, const char *fmt,
 /* Types */
 
 static const struct ue_test_type {
-	const char *type;	/* as a command has it, and as it is kept */
+	const char *type;	/* in the command, and in the format */
 	u32 size;
 	u8 kind;
 	const char *print;
 	const char *argument;	/* in the print format */
 	u16 length;
-	u8 place;
-	const char *size_text;	/* behind the field's name */
+	u8 storage;
+	const char *size_text;	/* after the field's name */
 } ue_test_types[] = {
 	{ "s64", 8, UE_KIND_SIGNED, "%lld", "REC->f" },
 	{ "u64", 8, UE_KIND_UNSIGNED, "%llu", "REC->f" },
@@ -84,23 +84,23 @@ static const struct ue_test_type {
 	{ "char[1024]", 1024, UE_KIND_STRING, "%s", "REC->f", 1024 },
 	{ "unsigned char[16]", 16, UE_KIND_BYTES, "%s", "REC->f", 16 },
 	{ "__data_loc char[]", 4, UE_KIND_STRING, "%s", "__get_str(f)", 0,
-	  UE_PLACE_DATA_LOC },
+	  UE_STORED_DATA_LOC },
 	{ "__data_loc unsigned char[]", 4, UE_KIND_STRING, "%s",
-	  "__get_str(f)", 0, UE_PLACE_DATA_LOC },
+	  "__get_str(f)", 0, UE_STORED_DATA_LOC },
 	{ "__data_loc u8[]", 4, UE_KIND_BYTES, "%llu", "REC->f", 0,
-	  UE_PLACE_DATA_LOC },
+	  UE_STORED_DATA_LOC },
 	{ "__data_loc nonsense", 4, UE_KIND_BYTES, "%llu", "REC->f", 0,
-	  UE_PLACE_DATA_LOC },
+	  UE_STORED_DATA_LOC },
 	{ "__rel_loc char[]", 4, UE_KIND_STRING, "%s", "__get_rel_str(f)", 0,
-	  UE_PLACE_REL_LOC },
+	  UE_STORED_REL_LOC },
 	{ "__rel_loc unsigned char[]", 4, UE_KIND_STRING, "%s",
-	  "__get_rel_str(f)", 0, UE_PLACE_REL_LOC },
+	  "__get_rel_str(f)", 0, UE_STORED_REL_LOC },
 	{ "__rel_loc u32[]", 4, UE_KIND_BYTES, "%llu", "REC->f", 0,
-	  UE_PLACE_REL_LOC },
-	{ "struct s", 1, UE_KIND_BYTES, "%llu", "REC->f", 0, UE_PLACE_HERE,
+	  UE_STORED_REL_LOC },
+	{ "struct s", 1, UE_KIND_BYTES, "%llu", "REC->f", 0, UE_STORED_INLINE,
 	  " 1" },
 	{ "struct timespec64", 16, UE_KIND_BYTES, "%llu", "REC->f", 0,
-	  UE_PLACE_HERE, " 16" },
+	  UE_STORED_INLINE, " 16" },
 };
 
 KUNIT_ARRAY_PARAM_DESC(ue_test_type, ue_test_types, type);
@@ -119,7 +119,7 @@ static void ue_type_test(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, format->nr_fields, 1);
 	KUNIT_EXPECT_EQ(test, format->size, type->size);
 	KUNIT_EXPECT_EQ(test, format->nr_locations,
-			type->place != UE_PLACE_HERE);
+			type->storage != UE_STORED_INLINE);
 
 	field = &format->fields[0];
 	KUNIT_EXPECT_STREQ(test, ue_field_type(format, field), type->type);
@@ -127,7 +127,7 @@ static void ue_type_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, field->offset, 0);
 	KUNIT_EXPECT_EQ(test, field->size, type->size);
 	KUNIT_EXPECT_EQ(test, field->length, type->length);
-	KUNIT_EXPECT_EQ(test, field->place, type->place);
+	KUNIT_EXPECT_EQ(test, field->storage, type->storage);
 	KUNIT_EXPECT_EQ(test, field->kind, type->kind);
 	KUNIT_EXPECT_EQ(test, ue_field_is_signed(format, field),
 			type->type[0] != 'u');
@@ -140,7 +140,7 @@ static void ue_type_test(struct kunit *test)
 			   command);
 }
 
-/* Each type in front of, and behind, this one. */
+/* Fields of two types, in both orders, are packed. */
 static void ue_packed_test(struct kunit *test)
 {
 	const struct ue_test_type *a = test->param_value, *b;
@@ -164,8 +164,8 @@ static void ue_packed_test(struct kunit *test)
 				a->size + b->size);
 		KUNIT_EXPECT_EQ(test, format->size, 2 * a->size + b->size);
 		KUNIT_EXPECT_EQ(test, format->nr_locations,
-				2 * (a->place != UE_PLACE_HERE) +
-				(b->place != UE_PLACE_HERE));
+				2 * (a->storage != UE_STORED_INLINE) +
+				(b->storage != UE_STORED_INLINE));
 		kfree(format);
 		kfree(command);
 	}
@@ -209,7 +209,7 @@ static const struct ue_test_refused {
 	{ "const", "e const char a" },
 	{ "an array of u32", "e u32[4] a" },
 	{ "an array of s8", "e s8[4] a" },
-	{ "an array behind the name", "e char a[4] b" },
+	{ "an array after the name", "e char a[4] b" },
 	{ "an array without a number", "e char[] a" },
 	{ "an array of 0", "e char[0] a" },
 	{ "an array of 0x0", "e char[0x0] a" },
@@ -222,7 +222,7 @@ static const struct ue_test_refused {
 	{ "an array of 08", "e char[08] a" },
 	{ "an array with a space", "e char[ 4] a" },
 	{ "an array without an end", "e char[4 a" },
-	{ "an array with more", "e char[4]x a" },
+	{ "text after an array", "e char[4]x a" },
 	{ "an array of arrays", "e char[4][4] a" },
 	{ "an array that names a location", "e char[16]__data_loc a" },
 	{ "an array that names a location, unsigned",
@@ -247,7 +247,7 @@ static const struct ue_test_refused {
 	{ "a struct of size 0x10", "e struct s a 0x10" },
 	{ "a struct of size 4294967296", "e struct s a 4294967296" },
 	{ "a struct of size x", "e struct s a x" },
-	{ "a struct with more", "e struct s a 4 b" },
+	{ "a word after a struct", "e struct s a 4 b" },
 	{ "a struct named as a location", "e struct __data_loc a 4" },
 	{ "a struct named with a location", "e struct x__rel_loc[] a 4" },
 	{ "a struct named with cpumask_t", "e struct cpumask_t a 4" },
@@ -256,8 +256,8 @@ static const struct ue_test_refused {
 	{ "a size on an array", "e char[4] a 4" },
 	{ "5 words", "e unsigned int a b c" },
 	{ "9 words", "e a b c d e f g h i" },
-	{ "a refused field behind a good one", "e u32 a; long b" },
-	{ "a refused field before a good one", "e long b; u32 a" },
+	{ "a bad field after a good one", "e u32 a; long b" },
+	{ "a bad field before a good one", "e long b; u32 a" },
 };
 
 KUNIT_ARRAY_PARAM_DESC(ue_test_refused, ue_test_refused, what);
@@ -279,7 +279,7 @@ static void ue_array_length_test(struct kunit *test)
 	static const char * const notations[] = { "%u", "0x%x", "0X%X", "0%o" };
 
 	for (u32 length = 0; length <= 1030; length++) {
-		/* Long ones are much the same up to the last. */
+		/* Skip lengths that differ in nothing but the number. */
 		if (length == 70)
 			length = 1000;
 		for (int i = 0; i < ARRAY_SIZE(notations); i++) {
@@ -340,7 +340,7 @@ static void ue_struct_size_test(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, format->size, sizes->a + sizes->b);
 }
 
-/* As many fields, and as long a name, as a command can have. */
+/* The longest command with the most fields, and with the longest name. */
 static void ue_longest_command_test(struct kunit *test)
 {
 	static const char field[] = ";u8 a";
@@ -362,7 +362,7 @@ static void ue_longest_command_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, format->nr_fields, 0);
 }
 
-/* Longer ones, up to what has no place in a format. */
+/* Longer commands, up to one that is too long for a format. */
 static void ue_long_command_test(struct kunit *test)
 {
 	static const char field[] = "u8 f;";
@@ -391,7 +391,7 @@ static void ue_long_command_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ue_test_parse(test, command, &format), -EINVAL);
 }
 
-/* Every byte in the middle of a name, of the event and of a field. */
+/* Every byte in the middle of the name of an event and of a field. */
 static void ue_every_byte_test(struct kunit *test)
 {
 	for (int byte = 1; byte <= 255; byte++) {
@@ -401,7 +401,7 @@ static void ue_every_byte_test(struct kunit *test)
 		struct ue_format *format;
 		int err;
 
-		/* The name ends there, and what follows is no field. */
+		/* A space ends the name, and the rest is not a field. */
 		event[1] = byte;
 		err = ue_test_parse(test, event, &format);
 		KUNIT_EXPECT_EQ_MSG(test, err,
@@ -440,7 +440,7 @@ static void ue_name_test(struct kunit *test)
 	}
 }
 
-/* Spellings, and the canonical text that all of a row have */
+/* Spellings of commands; all of a row have the same canonical text */
 
 #define UE_TEST_SPELLINGS	8
 
@@ -506,7 +506,7 @@ static void ue_canonical_text_test(struct kunit *test)
 	}
 }
 
-/* Equal in a row, different in two, and in both directions. */
+/* Spellings of a row are equal, those of different rows are not. */
 static void ue_equal_test(struct kunit *test)
 {
 	for (int i = 0; i < ARRAY_SIZE(ue_test_groups) * UE_TEST_SPELLINGS; i++) {
@@ -532,7 +532,7 @@ static void ue_equal_test(struct kunit *test)
 	}
 }
 
-/* The name is not compared. */
+/* The names of events are not compared. */
 static void ue_equal_other_name_test(struct kunit *test)
 {
 	struct ue_format *a, *b;
@@ -549,7 +549,7 @@ static const struct ue_test_print_fmt {
 	{ "e", "\"\"" },
 	{ "e u32 a; __rel_loc char[] b; s64 c",
 	  "\"a=%u b=%s c=%lld\", REC->a, __get_rel_str(b), REC->c" },
-	/* Names are no more than names, whatever they have. */
+	/* Characters that have a meaning in the print format are replaced. */
 	{ "e u8 azAZ09_.:-", "\"azAZ09_.:-=%u\", REC->azAZ09_.:-" },
 	{ "e u8 caf\xc3\xa9\xff", "\"caf\xc3\xa9\xff=%u\", REC->caf\xc3\xa9\xff" },
 	{ "e u8 b[(1/0)]", "\"b__1_0__=%u\", REC->b__1_0__" },
@@ -559,7 +559,7 @@ static const struct ue_test_print_fmt {
 	  "\"a=%s b___f_REC-_x_30____=%u\", REC->a, REC->b___f_REC-_x_30____" },
 	{ "e __rel_loc char[] a),f(b; __data_loc char[] '",
 	  "\"a__f_b=%s _=%s\", __get_rel_str(a__f_b), __get_str(_)" },
-	/* Nothing of a type. */
+	/* The text of a type is not in the print format. */
 	{ "e __data_loc (1/0) a; struct \"%s a 4",
 	  "\"a=%llu a=%llu\", REC->a, REC->a" },
 };
@@ -580,15 +580,15 @@ static void ue_print_fmt_test(struct kunit *test)
 	}
 }
 
-/* Each byte in the middle of a name: what is left is one character, or '_'. */
+/* Every byte in the middle of a field's name is kept or replaced by '_'. */
 static void ue_print_fmt_byte_test(struct kunit *test)
 {
 	for (int byte = '!'; byte <= 255; byte++) {
-		bool tame = byte >= 0x80 || (byte >= '0' && byte <= '9') ||
-			    (byte >= 'A' && byte <= 'Z') ||
-			    (byte >= 'a' && byte <= 'z') || byte == '_' ||
-			    byte == '.' || byte == ':' || byte == '-';
-		int kept = tame ? byte : '_';
+		bool allowed = byte >= 0x80 || (byte >= '0' && byte <= '9') ||
+			       (byte >= 'A' && byte <= 'Z') ||
+			       (byte >= 'a' && byte <= 'z') || byte == '_' ||
+			       byte == '.' || byte == ':' || byte == '-';
+		int kept = allowed ? byte : '_';
 		struct ue_format *format;
 		char *command, *expected;
 

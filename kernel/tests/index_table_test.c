@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The indexes of an open file: that they count up, that an event keeps its
- * own, and that claims and readers that race agree on them.
+ * The index table: indexes count up from 0, an event keeps its index, and racing
+ * tasks get the same index for an event.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -14,19 +14,19 @@
 /* The array grows at 2, 14, 62, ... */
 #define UE_TEST_EVENTS		1100
 #define UE_TEST_RACING		200
-#define UE_TEST_CLAIMERS	3
+#define UE_TEST_ASSIGNERS	3
 
-/* As data_file.c does it: peek, and again if somebody else was faster. */
-static int ue_test_claim(struct ue_index_table *table, struct ue_event *event,
-			 u32 *index)
+/* As data_file.c does: retries if another task was assigned the index first. */
+static int ue_test_assign(struct ue_index_table *table, struct ue_event *event,
+			  u32 *index)
 {
 	int err;
 
 	do {
 		*index = ue_index_peek(table, event);
-		/* Let others come between. */
+		/* Let another task run between the two calls. */
 		schedule();
-		err = ue_index_claim(table, event, *index);
+		err = ue_index_assign(table, event, *index);
 	} while (err == -EAGAIN);
 	return err;
 }
@@ -40,14 +40,14 @@ static void ue_count_up_test(struct kunit *test)
 	ue_index_table_init(&table);
 	for (u32 i = 0; i < UE_TEST_EVENTS; i++) {
 		KUNIT_EXPECT_NULL(test, ue_index_event(&table, i));
-		KUNIT_ASSERT_EQ(test, ue_test_claim(&table, &events[i],
-						    &index), 0);
+		KUNIT_ASSERT_EQ(test, ue_test_assign(&table, &events[i],
+						     &index), 0);
 		KUNIT_ASSERT_EQ(test, index, i);
 		KUNIT_EXPECT_PTR_EQ(test, ue_index_event(&table, i),
 				    &events[i]);
 		KUNIT_EXPECT_EQ(test, ue_stub_users(&events[i]), 1);
 	}
-	/* Growth has kept all of them. */
+	/* All indexes are still valid after the array has grown. */
 	for (u32 i = 0; i < UE_TEST_EVENTS; i++)
 		KUNIT_EXPECT_PTR_EQ(test, ue_index_event(&table, i),
 				    &events[i]);
@@ -68,8 +68,8 @@ static void ue_same_event_test(struct kunit *test)
 	ue_index_table_init(&table);
 	for (int round = 0; round < 3; round++) {
 		for (u32 i = 0; i < 3; i++) {
-			KUNIT_ASSERT_EQ(test, ue_test_claim(&table, &events[i],
-							    &index), 0);
+			KUNIT_ASSERT_EQ(test, ue_test_assign(&table, &events[i],
+							     &index), 0);
 			KUNIT_EXPECT_EQ(test, index, i);
 			KUNIT_EXPECT_EQ(test, ue_index_peek(&table, &events[i]),
 					i);
@@ -79,22 +79,22 @@ static void ue_same_event_test(struct kunit *test)
 	ue_index_table_destroy(&table);
 }
 
-static void ue_claim_test(struct kunit *test)
+static void ue_assign_test(struct kunit *test)
 {
 	struct ue_event *events = ue_stub_events(test, 2);
 	struct ue_index_table table;
 
 	ue_index_table_init(&table);
-	KUNIT_EXPECT_EQ(test, ue_index_claim(&table, &events[0], 1), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, ue_index_assign(&table, &events[0], 1), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, ue_index_peek(&table, &events[0]), 0);
 	KUNIT_EXPECT_EQ(test, ue_index_peek(&table, &events[1]), 0);
-	KUNIT_EXPECT_EQ(test, ue_index_claim(&table, &events[0], 0), 0);
-	/* The index that was peeked has gone to another. */
-	KUNIT_EXPECT_EQ(test, ue_index_claim(&table, &events[1], 0), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, ue_index_assign(&table, &events[0], 0), 0);
+	/* The index is now assigned to another event. */
+	KUNIT_EXPECT_EQ(test, ue_index_assign(&table, &events[1], 0), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, ue_stub_users(&events[1]), 0);
-	KUNIT_EXPECT_EQ(test, ue_index_claim(&table, &events[0], 1), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, ue_index_claim(&table, &events[0], 0), 0);
-	KUNIT_EXPECT_EQ(test, ue_index_claim(&table, &events[1], 1), 0);
+	KUNIT_EXPECT_EQ(test, ue_index_assign(&table, &events[0], 1), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, ue_index_assign(&table, &events[0], 0), 0);
+	KUNIT_EXPECT_EQ(test, ue_index_assign(&table, &events[1], 1), 0);
 	ue_index_table_destroy(&table);
 	KUNIT_EXPECT_EQ(test, ue_stub_users(&events[0]), 0);
 	KUNIT_EXPECT_EQ(test, ue_stub_users(&events[1]), 0);
@@ -109,36 +109,36 @@ static void ue_unused_table_test(struct kunit *test)
 	ue_index_table_destroy(&table);
 }
 
-/* A race: each claims all events, from another one on. */
+/* A race: each thread assigns indexes to all events, starting at another one. */
 
 struct ue_test_race {
 	struct ue_index_table table;
 	struct ue_event *events;
-	struct ue_test_claimer {
+	struct ue_test_assigner {
 		struct ue_test_race *race;
 		struct task_struct *task;
-		struct completion begun;
+		struct completion started;
 		int first;
 		u32 index[UE_TEST_RACING];
 		int wrong;
-	} claimers[UE_TEST_CLAIMERS];
+	} assigners[UE_TEST_ASSIGNERS];
 };
 
-static int ue_test_claim_all(void *data)
+static int ue_test_assign_all(void *data)
 {
-	struct ue_test_claimer *claimer = data;
-	struct ue_test_race *race = claimer->race;
+	struct ue_test_assigner *assigner = data;
+	struct ue_test_race *race = assigner->race;
 
-	complete(&claimer->begun);
+	complete(&assigner->started);
 	for (int i = 0; i < UE_TEST_RACING; i++) {
-		int nr = (claimer->first + i) % UE_TEST_RACING;
+		int nr = (assigner->first + i) % UE_TEST_RACING;
 		struct ue_event *event = &race->events[nr];
 
-		if (ue_test_claim(&race->table, event, &claimer->index[nr]))
-			claimer->wrong++;
-		/* Whoever has an index reads the event that it is of. */
-		if (ue_index_event(&race->table, claimer->index[nr]) != event)
-			claimer->wrong++;
+		if (ue_test_assign(&race->table, event, &assigner->index[nr]))
+			assigner->wrong++;
+		/* An assigned index leads to its event. */
+		if (ue_index_event(&race->table, assigner->index[nr]) != event)
+			assigner->wrong++;
 		cond_resched();
 	}
 	return 0;
@@ -146,31 +146,31 @@ static int ue_test_claim_all(void *data)
 
 static void ue_run_race(struct kunit *test, struct ue_test_race *race)
 {
-	for (int i = 0; i < UE_TEST_CLAIMERS; i++) {
-		struct ue_test_claimer *claimer = &race->claimers[i];
+	for (int i = 0; i < UE_TEST_ASSIGNERS; i++) {
+		struct ue_test_assigner *assigner = &race->assigners[i];
 
-		claimer->race = race;
-		claimer->first = i * UE_TEST_RACING / UE_TEST_CLAIMERS;
-		init_completion(&claimer->begun);
-		claimer->task = kthread_create(ue_test_claim_all, claimer,
-					       "ue_claimer/%d", i);
-		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, claimer->task);
-		get_task_struct(claimer->task);
+		assigner->race = race;
+		assigner->first = i * UE_TEST_RACING / UE_TEST_ASSIGNERS;
+		init_completion(&assigner->started);
+		assigner->task = kthread_create(ue_test_assign_all, assigner,
+						"ue_assigner/%d", i);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, assigner->task);
+		get_task_struct(assigner->task);
 	}
-	for (int i = 0; i < UE_TEST_CLAIMERS; i++)
-		wake_up_process(race->claimers[i].task);
-	for (int i = 0; i < UE_TEST_CLAIMERS; i++) {
-		struct ue_test_claimer *claimer = &race->claimers[i];
+	for (int i = 0; i < UE_TEST_ASSIGNERS; i++)
+		wake_up_process(race->assigners[i].task);
+	for (int i = 0; i < UE_TEST_ASSIGNERS; i++) {
+		struct ue_test_assigner *assigner = &race->assigners[i];
 
-		/* One that is stopped before it has begun never does. */
-		wait_for_completion(&claimer->begun);
-		KUNIT_EXPECT_EQ(test, kthread_stop(claimer->task), 0);
-		put_task_struct(claimer->task);
-		KUNIT_EXPECT_EQ(test, claimer->wrong, 0);
+		/* A thread that is stopped before it runs never runs. */
+		wait_for_completion(&assigner->started);
+		KUNIT_EXPECT_EQ(test, kthread_stop(assigner->task), 0);
+		put_task_struct(assigner->task);
+		KUNIT_EXPECT_EQ(test, assigner->wrong, 0);
 	}
 }
 
-static void ue_claim_race_test(struct kunit *test)
+static void ue_assign_race_test(struct kunit *test)
 {
 	struct ue_test_race *race = kunit_kzalloc(test, sizeof(*race),
 						  GFP_KERNEL);
@@ -181,14 +181,14 @@ static void ue_claim_race_test(struct kunit *test)
 	ue_run_race(test, race);
 
 	for (u32 i = 0; i < UE_TEST_RACING; i++) {
-		u32 index = race->claimers[0].index[i];
+		u32 index = race->assigners[0].index[i];
 
 		KUNIT_EXPECT_LT(test, index, UE_TEST_RACING);
 		KUNIT_EXPECT_PTR_EQ(test, ue_index_event(&race->table, index),
 				    &race->events[i]);
 		KUNIT_EXPECT_EQ(test, ue_stub_users(&race->events[i]), 1);
-		for (int j = 1; j < UE_TEST_CLAIMERS; j++)
-			KUNIT_EXPECT_EQ(test, race->claimers[j].index[i],
+		for (int j = 1; j < UE_TEST_ASSIGNERS; j++)
+			KUNIT_EXPECT_EQ(test, race->assigners[j].index[i],
 					index);
 	}
 	KUNIT_EXPECT_NULL(test, ue_index_event(&race->table, UE_TEST_RACING));
@@ -198,9 +198,9 @@ static void ue_claim_race_test(struct kunit *test)
 static struct kunit_case ue_index_table_cases[] = {
 	KUNIT_CASE(ue_count_up_test),
 	KUNIT_CASE(ue_same_event_test),
-	KUNIT_CASE(ue_claim_test),
+	KUNIT_CASE(ue_assign_test),
 	KUNIT_CASE(ue_unused_table_test),
-	KUNIT_CASE(ue_claim_race_test),
+	KUNIT_CASE(ue_assign_race_test),
 	{ }
 };
 

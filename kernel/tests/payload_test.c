@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does a payload fit its format: every location around every boundary.
+ * The check of payloads: locations around every boundary of a payload.
  */
 #include <kunit/test.h>
 #include <linux/slab.h>
@@ -9,24 +9,24 @@
 #include "../format.h"
 #include "../payload.h"
 
-/* Fixed fields, and what follows them. */
+/* Bytes of a payload after the fixed fields. */
 #define UE_TEST_TAIL	6
 
 static const struct ue_test_location {
 	const char *what;
 	const char *command;
-	u32 at;		/* the location's word, in the payload */
-	s32 base;	/* where its offsets count from, in the payload */
+	u32 at;		/* offset of the location in the payload */
+	s32 base;	/* offset that the location's offset is added to */
 	bool text;
 } ue_test_locations[] = {
 	{ "data_loc, first", "e __data_loc char[] f", 0, -8, true },
-	{ "data_loc, behind a u8", "e u8 a; __data_loc char[] f", 1, -8, true },
+	{ "data_loc, after a u8", "e u8 a; __data_loc char[] f", 1, -8, true },
 	{ "data_loc, before a u64", "e __data_loc char[] f; u64 a", 0, -8,
 	  true },
 	{ "data_loc, unsigned", "e __data_loc unsigned char[] f", 0, -8, true },
 	{ "data_loc, bytes", "e __data_loc u8[] f", 0, -8, false },
 	{ "rel_loc, first", "e __rel_loc char[] f", 0, 4, true },
-	{ "rel_loc, behind a u8", "e u8 a; __rel_loc char[] f", 1, 5, true },
+	{ "rel_loc, after a u8", "e u8 a; __rel_loc char[] f", 1, 5, true },
 	{ "rel_loc, before a u64", "e __rel_loc char[] f; u64 a", 0, 4, true },
 	{ "rel_loc, unsigned", "e __rel_loc unsigned char[] f", 0, 4, true },
 	{ "rel_loc, bytes", "e u16 a; __rel_loc u8[] f", 2, 6, false },
@@ -43,8 +43,8 @@ struct ue_test_payload {
 };
 
 /*
- * Filled with what is no NUL. Of its exact size, so that KASAN sees who reads
- * past it.
+ * A payload without a NUL, in memory of its exact size, so that KASAN finds reads
+ * past its end.
  */
 static struct ue_test_payload ue_test_payload(struct kunit *test,
 					      const char *command, u32 tail)
@@ -73,7 +73,7 @@ static int ue_test_check(const struct ue_test_payload *payload)
 	return ue_payload_check(payload->format, payload->bytes, payload->size);
 }
 
-/* Return: where the first NUL behind @at is, or -1. */
+/* Return: the offset of the first NUL after @at, or -1. */
 static s64 ue_test_nul_after(const struct ue_test_payload *payload, s64 at)
 {
 	while (++at < payload->size)
@@ -83,8 +83,9 @@ static s64 ue_test_nul_after(const struct ue_test_payload *payload, s64 at)
 }
 
 /*
- * @last: the last byte of the span, or the one before an empty span. What is empty,
- * or lies in the common fields, ends with a NUL behind them.
+ * Return: what ue_payload_check() is expected to return. Text that is empty, or
+ * in the common fields, is expected to have a NUL after it.
+ * @last: offset of the last byte of the span, or of the byte before an empty one
  */
 static int ue_test_expected(const struct ue_test_location *location,
 			    const struct ue_test_payload *payload, s64 last,
@@ -100,7 +101,7 @@ static int ue_test_expected(const struct ue_test_location *location,
 	       ue_test_nul_after(payload, max(last, -1LL)) < 0;
 }
 
-/* Every offset and size that begins or ends near the payload. */
+/* Every offset and size in and shortly after the payload. */
 static void ue_boundaries_test(struct kunit *test)
 {
 	const struct ue_test_location *location = test->param_value;
@@ -123,7 +124,7 @@ static void ue_boundaries_test(struct kunit *test)
 	}
 }
 
-/* Text ends at a NUL in its last byte, and at no other. */
+/* Text is accepted if its last byte is NUL; other NULs do not matter. */
 static void ue_nul_test(struct kunit *test)
 {
 	const struct ue_test_location *location = test->param_value;
@@ -149,7 +150,7 @@ static void ue_nul_test(struct kunit *test)
 	}
 }
 
-/* The largest numbers that a location can hold. */
+/* The largest numbers that a location can contain. */
 static void ue_extremes_test(struct kunit *test)
 {
 	static const u32 extremes[] = { 0x7fff, 0x8000, 0xfffe, 0xffff };
@@ -169,7 +170,7 @@ static void ue_extremes_test(struct kunit *test)
 	}
 }
 
-/* And a payload that has room for them. */
+/* The largest offset and size, in a payload that is large enough for them. */
 static void ue_large_payload_test(struct kunit *test)
 {
 	const struct ue_test_location *location = test->param_value;
@@ -190,7 +191,7 @@ static void ue_large_payload_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ue_test_check(&payload), -EFAULT);
 }
 
-/* What ue_payload_check() and print.c go by. */
+/* ue_field_span() finds fields and locations. */
 static void ue_span_test(struct kunit *test)
 {
 	const struct ue_test_location *location = test->param_value;
@@ -203,7 +204,7 @@ static void ue_span_test(struct kunit *test)
 	for (int i = 0; i < nr; i++) {
 		struct ue_span span = ue_field_span(&fields[i], payload.bytes);
 
-		if (fields[i].place == UE_PLACE_HERE) {
+		if (fields[i].storage == UE_STORED_INLINE) {
 			KUNIT_EXPECT_EQ(test, span.start, fields[i].offset);
 			KUNIT_EXPECT_EQ(test, span.size, fields[i].size);
 		} else {
@@ -214,7 +215,7 @@ static void ue_span_test(struct kunit *test)
 	}
 }
 
-/* Fields that are no location may hold anything. */
+/* Fields that are neither locations nor text may have any bytes. */
 static void ue_no_location_test(struct kunit *test)
 {
 	static const char * const commands[] = {
@@ -233,7 +234,7 @@ static void ue_no_location_test(struct kunit *test)
 	}
 }
 
-/* A text that fills its field, and what the kernel takes for one. */
+/* Fields that the kernel treats as inline text. */
 static const char * const ue_test_texts[] = {
 	"e char[4] f",
 	"e unsigned char[4] f",
@@ -246,8 +247,8 @@ static const char * const ue_test_texts[] = {
 	"e char[4] f; __rel_loc u8[] a",
 };
 
-/* A NUL behind the start of the last one ends it, and one before that does not. */
-static void ue_text_here_test(struct kunit *test)
+/* Inline text needs a NUL after the payload unless there is one from "f" on. */
+static void ue_inline_text_test(struct kunit *test)
 {
 	for (int i = 0; i < ARRAY_SIZE(ue_test_texts); i++) {
 		struct ue_test_payload payload =
@@ -257,7 +258,7 @@ static void ue_text_here_test(struct kunit *test)
 
 		for (; field < payload.format->fields + payload.format->nr_fields;
 		     field++) {
-			if (field->place != UE_PLACE_HERE)
+			if (field->storage != UE_STORED_INLINE)
 				ue_test_set_location(&payload, field->offset,
 						     0x0101, 0x0101);
 			if (!strcmp(ue_field_name(payload.format, field), "f"))
@@ -278,14 +279,14 @@ static void ue_text_here_test(struct kunit *test)
 	}
 }
 
-/* One location of several is enough to refuse a payload, whichever it is. */
+/* A payload is refused if any of its locations is bad. */
 static void ue_several_locations_test(struct kunit *test)
 {
 	struct ue_test_payload payload =
 		ue_test_payload(test,
 				"e __rel_loc u8[] a; u32 b; __data_loc char[] c; __rel_loc char[] d",
 				1);
-	/* Where the last byte, a NUL, is, as each of them counts. */
+	/* The offset of each location, and in it the offset of the last byte, a NUL. */
 	static const struct {
 		u32 at;
 		u32 offset;
@@ -309,7 +310,7 @@ static struct kunit_case ue_payload_cases[] = {
 	KUNIT_CASE_PARAM(ue_large_payload_test, ue_test_location_gen_params),
 	KUNIT_CASE_PARAM(ue_span_test, ue_test_location_gen_params),
 	KUNIT_CASE(ue_no_location_test),
-	KUNIT_CASE(ue_text_here_test),
+	KUNIT_CASE(ue_inline_text_test),
 	KUNIT_CASE(ue_several_locations_test),
 	{ }
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registrations of address spaces that fork and exit while events are enabled
- * and disabled: every order of these, and the bits, the sets that are shared
- * and copied, and the users of events after each step.
+ * Registrations of address spaces that fork and exit while events are enabled and
+ * disabled: every order of these steps. After each step the suite checks the bits,
+ * which sets are shared, and the users of the events.
  *
- * The address spaces are true ones, which this thread takes turns in; a fork is
- * done as fork.c does it, in two steps, so that the others can come between.
+ * The address spaces are real; the test's thread uses them in turns. A fork takes
+ * two steps, as in fork.c, so that other steps can run in between.
  */
 #include <kunit/test.h>
 #include <linux/kthread.h>
@@ -17,10 +17,13 @@
 #include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 
+#include "../debug_counter.h"
 #include "../enabler.h"
-#include "../process.h"
+#include "../fork_snapshot.h"
+#include "../mm.h"
+#include "../mm_notifier.h"
 #include "../registration.h"
-#include "../tally.h"
+#include "../update.h"
 #include "event_stub.h"
 
 #define UE_TEST_PROCESSES	3
@@ -28,13 +31,13 @@
 
 #define UE_TEST_ADDRESS		0x10000000UL
 
-/* A neighbour of the bits, which nothing may change. */
+/* Another bit of the word, which nothing may change. */
 #define UE_TEST_NEIGHBOUR	0x80000000U
 
-/* One word: each bit follows an event of its own. */
-static const struct ue_user_bit ue_test_words[UE_TEST_BITS] = {
-	{ .address = UE_TEST_ADDRESS, .bit = 0, .size = 4 },
-	{ .address = UE_TEST_ADDRESS, .bit = 5, .size = 4 },
+/* Two bits of one word; each follows its own event. */
+static const struct ue_user_bit ue_test_bits[UE_TEST_BITS] = {
+	{ .address = UE_TEST_ADDRESS, .nr = 0, .size = 4 },
+	{ .address = UE_TEST_ADDRESS, .nr = 5, .size = 4 },
 };
 
 enum ue_test_life {
@@ -46,11 +49,11 @@ enum ue_test_life {
 struct ue_test_process {
 	enum ue_test_life life;
 	struct mm_struct *mm;
-	struct ue_share share;
+	struct ue_inherited_set inherited;
 	/* What is expected: */
 	bool shared;
-	unsigned int registered;	/* a bit for each of ue_test_words */
-	int set;			/* who has the same number shares it */
+	unsigned int registered;	/* a bit for each of ue_test_bits */
+	int set;			/* equal numbers: the set is shared */
 };
 
 struct ue_test_world {
@@ -68,7 +71,7 @@ static u32 __user *ue_test_memory(void)
 	return (u32 __user *)UE_TEST_ADDRESS;
 }
 
-/* No assertion may end the test between these two. */
+/* Between enter and leave, no assertion may end the test. */
 static void ue_test_enter(struct ue_test_process *process)
 {
 	kthread_use_mm(process->mm);
@@ -121,9 +124,9 @@ static void ue_test_create_world(struct kunit *test,
 	first->life = UE_TEST_ALIVE;
 }
 
-/* What can happen, whether it can happen now, and how it is done */
+/* The steps: whether each is possible now, and how it runs */
 
-/* Who changes a set that others have too gets one of its own. */
+/* A process that changes a shared set gets a copy. */
 static void ue_test_own_set(struct ue_test_world *world,
 			    struct ue_test_process *process)
 {
@@ -159,7 +162,7 @@ static void ue_do_register(struct kunit *test, struct ue_test_world *world,
 	ue_test_own_set(world, process);
 	process->registered |= BIT(bit);
 	ue_test_enter(process);
-	err = ue_register(&world->events[bit], &ue_test_words[bit], &id);
+	err = ue_register(&world->events[bit], &ue_test_bits[bit], &id);
 	ue_test_leave(process);
 	KUNIT_EXPECT_EQ(test, err, 0);
 }
@@ -180,8 +183,8 @@ static void ue_do_unregister(struct kunit *test, struct ue_test_world *world,
 	ue_test_own_set(world, process);
 	process->registered &= ~BIT(bit);
 	ue_test_enter(process);
-	err = ue_unregister(ue_test_words[bit].address,
-			    ue_test_words[bit].bit);
+	err = ue_unregister(ue_test_bits[bit].address,
+			    ue_test_bits[bit].nr);
 	ue_test_leave(process);
 	KUNIT_EXPECT_EQ(test, err, 0);
 }
@@ -215,7 +218,7 @@ static void ue_do_fork(struct kunit *test, struct ue_test_world *world,
 	child->set = parent->registered ? parent->set : 0;
 
 	ue_test_enter(parent);
-	child->shared = ue_process_share(&child->share);
+	child->shared = ue_fork_inherit(&child->inherited);
 	ue_test_leave(parent);
 	KUNIT_EXPECT_EQ(test, child->shared, !!child->registered);
 }
@@ -229,19 +232,17 @@ static void ue_do_run(struct kunit *test, struct ue_test_world *world, int nr,
 		      int unused)
 {
 	struct ue_test_process *child = &world->processes[nr];
-	struct ue_process *process;
+	struct ue_mm *process;
 	int err;
 
 	child->life = UE_TEST_ALIVE;
 	if (!child->shared)
 		return;
 	ue_test_enter(child);
-	err = ue_process_know(child->mm, child->share.set);
-	mutex_lock(&ue_enabler_mutex);
-	process = ue_process_find(child->mm);
-	mutex_unlock(&ue_enabler_mutex);
+	err = ue_mm_attach(child->mm, child->inherited.set);
+	process = ue_mm_find_current();
 	if (process)
-		ue_registrations_settle(process);
+		ue_update_mm(process);
 	ue_test_leave(child);
 	KUNIT_EXPECT_EQ(test, err, 0);
 }
@@ -251,14 +252,14 @@ static bool ue_can_exit(struct ue_test_world *world, int process, int unused)
 	return world->processes[process].life != UE_TEST_ABSENT;
 }
 
-/* A child can be killed before it has run: fork.c then drops its share. */
+/* If the child is killed before it runs, fork.c drops its reference. */
 static void ue_do_exit(struct kunit *test, struct ue_test_world *world, int nr,
 		       int unused)
 {
 	struct ue_test_process *process = &world->processes[nr];
 
 	if (process->life == UE_TEST_FORKED && process->shared)
-		ue_share_drop(process->share.set);
+		ue_enabler_set_put(process->inherited.set);
 	mmput(process->mm);
 	*process = (struct ue_test_process){ };
 }
@@ -276,7 +277,7 @@ static void ue_do_toggle(struct kunit *test, struct ue_test_world *world,
 	world->enabled ^= BIT(nr);
 	mutex_lock(ue_event_mutex);
 	ue_stub_enable(event, world->enabled & BIT(nr));
-	ue_registrations_update(event);
+	ue_update_event(event);
 	mutex_unlock(ue_event_mutex);
 }
 
@@ -297,7 +298,7 @@ static const struct ue_test_step ue_test_steps[] = {
 	{ "toggle", 1, ue_can_toggle, ue_do_toggle },
 };
 
-/* One number for each: what, by whom, with which bit. */
+/* A choice is a number that means a step, a process and a bit. */
 #define UE_TEST_CHOICES \
 	((int)ARRAY_SIZE(ue_test_steps) * UE_TEST_PROCESSES * UE_TEST_BITS)
 
@@ -306,7 +307,7 @@ static const struct ue_test_step *ue_test_step_of(int choice)
 	return &ue_test_steps[choice / UE_TEST_BITS / UE_TEST_PROCESSES];
 }
 
-/* Return: false, with nothing done, when it can't be done now. */
+/* Return: false if the step is not possible now. */
 static bool ue_test_step(struct kunit *test, struct ue_test_world *world,
 			 int choice)
 {
@@ -320,7 +321,7 @@ static bool ue_test_step(struct kunit *test, struct ue_test_world *world,
 	return true;
 }
 
-/* What has to hold after each step */
+/* What must hold after each step */
 
 static u32 ue_test_expected_bits(const struct ue_test_world *world,
 				 const struct ue_test_process *process)
@@ -329,7 +330,7 @@ static u32 ue_test_expected_bits(const struct ue_test_world *world,
 
 	for (int bit = 0; bit < UE_TEST_BITS; bit++)
 		if (process->registered & world->enabled & BIT(bit))
-			value |= BIT(ue_test_words[bit].bit);
+			value |= BIT(ue_test_bits[bit].nr);
 	return value;
 }
 
@@ -344,15 +345,15 @@ static bool ue_test_is_as_expected(const struct ue_test_world *world,
 		good = false;
 	ue_test_enter(process);
 	for (int bit = 0; bit < UE_TEST_BITS; bit++)
-		if (ue_registered(ue_test_words[bit].address,
-				  ue_test_words[bit].bit) !=
+		if (ue_registered(ue_test_bits[bit].address,
+				  ue_test_bits[bit].nr) !=
 		    !!(process->registered & BIT(bit)))
 			good = false;
 	ue_test_leave(process);
 	return good;
 }
 
-/* The first of those that share a set. */
+/* Whether no process with a lower number shares its set. */
 static bool ue_test_is_first(const struct ue_test_world *world, int nr)
 {
 	for (int i = 0; i < nr; i++)
@@ -380,7 +381,7 @@ static bool ue_test_counts_are_right(const struct ue_test_world *world)
 	return module_refcount(THIS_MODULE) == world->module_users + sets;
 }
 
-static bool ue_test_holds(struct ue_test_world *world)
+static bool ue_test_is_consistent(struct ue_test_world *world)
 {
 	for (int i = 0; i < UE_TEST_PROCESSES; i++)
 		if (!ue_test_is_as_expected(world, &world->processes[i]))
@@ -418,13 +419,13 @@ static const char *ue_test_history(const int *choices, int nr)
 
 #define UE_TEST_DEPTH_MAX	3
 
-/* Both bits registered, and a child that has them too. */
+/* Register both bits, fork, run the child. */
 static const int ue_test_prologue[] = {
 	0, 1, 2 * UE_TEST_PROCESSES * UE_TEST_BITS,
 	(3 * UE_TEST_PROCESSES + 1) * UE_TEST_BITS,
 };
 
-/* Each row costs the exit of hundreds of address spaces: a depth to match. */
+/* Each row ends hundreds of address spaces, so the depths are small. */
 static const struct ue_test_start {
 	const char *what;
 	int prologue;
@@ -439,9 +440,9 @@ static const struct ue_test_start {
 KUNIT_ARRAY_PARAM_DESC(ue_test_start, ue_test_starts, what);
 
 /*
- * Runs the prologue's first steps, then those of @choices; one that can't be
- * done is replaced by the next that can. Return: how many were done, fewer than
- * all where none was left.
+ * Runs the first steps of the prologue, then those of @choices. A step that is not
+ * possible is replaced by the next one that is. Return: how many were run, which is
+ * fewer than all if no step was possible.
  */
 static int ue_test_sequence(struct kunit *test,
 			    const struct ue_test_start *start, int *choices)
@@ -459,7 +460,7 @@ static int ue_test_sequence(struct kunit *test,
 			choices[done]++;
 		if (choices[done] == UE_TEST_CHOICES)
 			break;
-		KUNIT_EXPECT_TRUE_MSG(test, ue_test_holds(&world),
+		KUNIT_EXPECT_TRUE_MSG(test, ue_test_is_consistent(&world),
 				      "%s: %s", start->what,
 				      ue_test_history(choices, done + 1));
 	}
@@ -467,7 +468,7 @@ static int ue_test_sequence(struct kunit *test,
 	return done;
 }
 
-/* All sequences, from nothing and from the steps of the prologue. */
+/* All sequences, from each start. */
 static void ue_every_sequence_test(struct kunit *test)
 {
 	const struct ue_test_start *start = test->param_value;
@@ -476,7 +477,7 @@ static void ue_every_sequence_test(struct kunit *test)
 
 	while ((done = ue_test_sequence(test, start, choices))) {
 		sequences += done == start->depth;
-		/* The next: another last step, and what follows from it. */
+		/* Next: another last step, then all that follow it. */
 		choices[done - 1]++;
 		for (int i = done; i < start->depth; i++)
 			choices[i] = 0;
@@ -486,7 +487,7 @@ static void ue_every_sequence_test(struct kunit *test)
 	KUNIT_EXPECT_GT(test, sequences, 0);
 }
 
-/* Would this step leave nobody alive, who could do more? */
+/* Whether no process would be left alive after this step. */
 static bool ue_test_is_last_exit(struct ue_test_world *world, int choice)
 {
 	int nr = choice / UE_TEST_BITS % UE_TEST_PROCESSES;
@@ -499,7 +500,7 @@ static bool ue_test_is_last_exit(struct ue_test_world *world, int choice)
 	return true;
 }
 
-/* And long ones, the same each time. */
+/* Random long sequences, the same in each run. */
 static void ue_long_sequences_test(struct kunit *test)
 {
 	struct rnd_state random;
@@ -518,7 +519,7 @@ static void ue_long_sequences_test(struct kunit *test)
 			    !ue_test_step(test, &world, choices[nr]))
 				continue;
 			nr++;
-			KUNIT_EXPECT_TRUE_MSG(test, ue_test_holds(&world), "%s",
+			KUNIT_EXPECT_TRUE_MSG(test, ue_test_is_consistent(&world), "%s",
 					      ue_test_history(choices, nr));
 		}
 		ue_test_end_world(test, &world);
@@ -528,23 +529,23 @@ static void ue_long_sequences_test(struct kunit *test)
 
 /* Errors */
 
-/* A registration when the set has as many as can be counted. */
+/* Registers in a set whose counter is at its maximum. */
 static int ue_test_register_too_many(struct ue_test_world *world)
 {
-	struct ue_enabler_set *set = ue_process_find_current()->set;
+	struct ue_enabler_set *set = ue_mm_find_current()->set;
 	unsigned int nr = set->nr;
 	u64 id;
 	int err;
 
 	set->nr = UINT_MAX;
-	err = ue_register(&world->events[1], &ue_test_words[1], &id);
+	err = ue_register(&world->events[1], &ue_test_bits[1], &id);
 	set->nr = nr;
 	return err;
 }
 
 static void ue_errors_test(struct kunit *test)
 {
-	const struct ue_user_bit *word = &ue_test_words[0];
+	const struct ue_user_bit *bit = &ue_test_bits[0];
 	const struct ue_user_bit elsewhere = {
 		.address = UE_TEST_ADDRESS + PAGE_SIZE, .size = 4
 	};
@@ -557,11 +558,11 @@ static void ue_errors_test(struct kunit *test)
 	ue_test_create_world(test, &world);
 	event = &world.events[0];
 	ue_test_enter(process);
-	errors[0] = ue_unregister(word->address, word->bit);
-	errors[1] = ue_register(event, word, &id);
-	errors[2] = ue_register(event, word, &id);
+	errors[0] = ue_unregister(bit->address, bit->nr);
+	errors[1] = ue_register(event, bit, &id);
+	errors[2] = ue_register(event, bit, &id);
 	errors[3] = ue_register(event, &elsewhere, &id);
-	errors[4] = ue_unregister(elsewhere.address, elsewhere.bit);
+	errors[4] = ue_unregister(elsewhere.address, elsewhere.nr);
 	errors[5] = ue_test_register_too_many(&world);
 	ue_test_leave(process);
 	process->registered = BIT(0);
@@ -573,14 +574,14 @@ static void ue_errors_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, errors[3], -EFAULT);
 	KUNIT_EXPECT_EQ(test, errors[4], -ENOENT);
 	KUNIT_EXPECT_EQ(test, errors[5], -ENOMEM);
-	KUNIT_EXPECT_TRUE(test, ue_test_holds(&world));
+	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
 	ue_test_end_world(test, &world);
 }
 
-/* A registration that is taken back is that one, and not another since. */
+/* An undo ends its own registration, not a later one of the same bit. */
 static void ue_undo_test(struct kunit *test)
 {
-	const struct ue_user_bit *word = &ue_test_words[0];
+	const struct ue_user_bit *bit = &ue_test_bits[0];
 	struct ue_test_world world;
 	struct ue_test_process *process = &world.processes[0];
 	struct ue_event *event;
@@ -590,21 +591,21 @@ static void ue_undo_test(struct kunit *test)
 	ue_test_create_world(test, &world);
 	event = &world.events[0];
 	ue_test_enter(process);
-	ue_register(event, word, &first);
-	before = ue_registered(word->address, word->bit);
-	ue_unregister(word->address, word->bit);
-	ue_register(event, word, &second);
-	ue_register_undo(word, first);
-	other = ue_registered(word->address, word->bit);
-	ue_register_undo(word, second);
-	own = ue_registered(word->address, word->bit);
+	ue_register(event, bit, &first);
+	before = ue_registered(bit->address, bit->nr);
+	ue_unregister(bit->address, bit->nr);
+	ue_register(event, bit, &second);
+	ue_register_undo(bit, first);
+	other = ue_registered(bit->address, bit->nr);
+	ue_register_undo(bit, second);
+	own = ue_registered(bit->address, bit->nr);
 	ue_test_leave(process);
 
 	KUNIT_EXPECT_TRUE(test, before);
 	KUNIT_EXPECT_NE(test, first, second);
 	KUNIT_EXPECT_TRUE(test, other);
 	KUNIT_EXPECT_FALSE(test, own);
-	KUNIT_EXPECT_TRUE(test, ue_test_holds(&world));
+	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
 	ue_test_end_world(test, &world);
 }
 
@@ -617,7 +618,7 @@ static int ue_test_setup(struct kunit *test)
 static void ue_test_teardown(struct kunit *test)
 {
 	ue_registrations_exit();
-	ue_tally_check();
+	ue_debug_counters_check();
 }
 
 static struct kunit_case ue_registration_cases[] = {

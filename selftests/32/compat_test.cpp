@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A program of 32 bits on a kernel of 64: its ioctls have numbers of their own, and do the same.
+// 32-bit programs on a 64-bit kernel: their ioctls have other numbers but do the same.
 #include "child.hpp"
 #include "mapping.hpp"
 #include "text_file.hpp"
@@ -16,14 +16,14 @@
 
 using namespace selftest;
 
-static_assert(sizeof(void*) == 4, "this has to be built with -m32");
+static_assert(sizeof(void*) == 4, "build this file with -m32");
 static_assert(_IOC_SIZE(DIAG_IOCSREG) == 4 && _IOC_SIZE(DIAG_IOCSDEL) == 4 &&
               _IOC_SIZE(DIAG_IOCSUNREG) == 4);
 
 namespace {
 
-/// The number that a program of 64 bits issues for the same.
-constexpr unsigned long long_number(unsigned long number) {
+/// The number of the same ioctl in a 64-bit program.
+constexpr unsigned long number_in_64_bit_programs(unsigned long number) {
     return _IOC(_IOC_DIR(number), _IOC_TYPE(number), _IOC_NR(number), 8);
 }
 
@@ -44,7 +44,7 @@ public:
 
     void stop() { write_text(enable_, "0"); }
 
-    /// What `trace` shows of the records, from the event's name on.
+    /// The lines of `trace` that show records, from the event's name on.
     std::vector<std::string> records(const std::string& event) const {
         std::vector<std::string> records;
         for (const std::string& line : lines_of(read_text(directory_ + "/trace")))
@@ -60,18 +60,18 @@ private:
 
 } // namespace
 
-TEST_CASE("The kernel is one of 64 bits") {
+TEST_CASE("The kernel is a 64-bit kernel") {
     utsname kernel{};
     REQUIRE(uname(&kernel) == 0);
     CHECK(std::string(kernel.machine) == "x86_64");
 }
 
-TEST_CASE("A program of 32 bits registers, follows the state, records and unregisters") {
+TEST_CASE("A 32-bit program registers, follows the event, writes records and unregisters") {
     Word word{0x80000000};
     DataFile file;
     const std::string event = unique_name("narrow");
     const std::uint32_t index =
-        file.index_of(&word, 3, event + " u32 number; __rel_loc char[] text");
+        file.must_register(&word, 3, event + " u32 number; __rel_loc char[] text");
     CHECK(word == 0x80000000);
     CHECK(file.register_event(&word, 3, event) == fails(EADDRINUSE));
     {
@@ -97,7 +97,7 @@ TEST_CASE("A program of 32 bits registers, follows the state, records and unregi
     CHECK(status_line(event).empty());
 }
 
-TEST_CASE("A program of 32 bits follows with words of 64") {
+TEST_CASE("A 32-bit program can register a bit in an 8-byte word") {
     alignas(8) LongWord word{0};
     DataFile file;
     const std::string event = unique_name("wide");
@@ -108,7 +108,7 @@ TEST_CASE("A program of 32 bits follows with words of 64") {
     CHECK(word == 0);
 }
 
-TEST_CASE("A program of 32 bits deletes") {
+TEST_CASE("A 32-bit program can delete an event") {
     Word word{0};
     DataFile file;
     const std::string event = unique_name("deleted");
@@ -122,22 +122,22 @@ TEST_CASE("A program of 32 bits deletes") {
     CHECK(DataFile().delete_event(event) == fails(ENOENT));
 }
 
-TEST_CASE("A program of 32 bits is told what it did wrong") {
+TEST_CASE("Invalid ioctl numbers and arguments fail in a 32-bit program") {
     Word word{0};
     DataFile file;
     const std::string event = unique_name("wrong");
     user_reg reg = registration(&word, 0, event.c_str());
-    CHECK(file.control(long_number(DIAG_IOCSREG), &reg) == fails(ENOTTY));
-    CHECK(file.control(long_number(DIAG_IOCSDEL), event.c_str()) == fails(ENOTTY));
+    CHECK(file.control(number_in_64_bit_programs(DIAG_IOCSREG), &reg) == fails(ENOTTY));
+    CHECK(file.control(number_in_64_bit_programs(DIAG_IOCSDEL), event.c_str()) == fails(ENOTTY));
     user_unreg unreg = unregistration(&word, 0);
-    CHECK(file.control(long_number(DIAG_IOCSUNREG), &unreg) == fails(ENOTTY));
+    CHECK(file.control(number_in_64_bit_programs(DIAG_IOCSUNREG), &unreg) == fails(ENOTTY));
     CHECK(file.control(_IO(DIAG_IOC_MAGIC, 0), &reg) == fails(ENOTTY));
     CHECK(file.control(_IOW(DIAG_IOC_MAGIC, 3, void*), &reg) == fails(ENOTTY));
     CHECK(file.control(DIAG_IOCSREG, nullptr) == fails(EFAULT));
     CHECK(file.control(DIAG_IOCSDEL, nullptr) == fails(EFAULT));
     CHECK(file.control(DIAG_IOCSUNREG, nullptr) == fails(EFAULT));
 
-    // Addresses are 64 bits wide, and none of them is cut off.
+    // The kernel does not truncate the 64-bit addresses in the structures.
     reg = registration(&word, 0, event.c_str());
     reg.enable_addr |= std::uint64_t{1} << 32;
     CHECK(file.control(DIAG_IOCSREG, &reg) == fails(EFAULT));
@@ -153,13 +153,13 @@ TEST_CASE("A program of 32 bits is told what it did wrong") {
     CHECK(status_line(event).empty());
 }
 
-TEST_CASE("A child of a program of 32 bits has its registrations") {
+TEST_CASE("A child of a 32-bit program inherits its registrations") {
     Word word{0};
     DataFile file;
     const std::string event = unique_name("child");
     REQUIRE(file.register_event(&word, 0, event) == succeeds());
     Child child([&](Channel& channel) {
-        own_page(word);
+        unshare_page(word);
         channel.send('r');
         channel.receive<char>();
         channel.send(word.load());
@@ -168,7 +168,7 @@ TEST_CASE("A child of a program of 32 bits has its registrations") {
         return 0;
     });
     REQUIRE(child.channel().receive<char>() == 'r');
-    own_page(word);
+    unshare_page(word);
     Recording recording(event);
     child.channel().send('?');
     CHECK(child.channel().receive<std::uint32_t>() == 1);
@@ -178,8 +178,8 @@ TEST_CASE("A child of a program of 32 bits has its registrations") {
     CHECK(word == 1);
 }
 
-TEST_CASE("The topmost page that a program of 32 bits has can hold its word") {
-    // The stack lies at the top, above what fits into a signed number.
+TEST_CASE("A 32-bit program can register a bit at an address above 0x80000000") {
+    // The stack is at the top of the address space.
     Word word{0};
     REQUIRE(reinterpret_cast<std::uintptr_t>(&word) > 0x80000000U);
     DataFile file;

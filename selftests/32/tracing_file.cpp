@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// There is no libtracefs of 32 bits beside that of 64.
+// tracing_file() without libtracefs, which cannot be installed for 32 and 64 bits at once.
 #include "text_file.hpp"
 #include "user_events.hpp"
 

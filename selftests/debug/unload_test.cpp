@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Nothing that the module has allocated is left when it is unloaded: to be run last, after all that
-// the other tests did with it. Needs a kernel with kmemleak.
+// Checks for memory leaks of the module. Runs last, after the other tests have used the module.
+// Needs a kernel with kmemleak.
 #include "deadline.hpp"
 #include "module.hpp"
 #include "text_file.hpp"
@@ -16,8 +16,8 @@ namespace {
 
 const std::string kmemleak = "/sys/kernel/debug/kmemleak";
 
-/// What is younger than five seconds when a scan begins is no leak to kmemleak, nor what has
-/// changed since the last scan.
+/// Returns kmemleak's report. kmemleak does not report an object that is younger than five seconds
+/// when a scan begins, or that has changed since the last scan.
 std::string leaks() {
     const auto old_enough = std::chrono::steady_clock::now() + std::chrono::seconds(6);
     expect(write_text(kmemleak, "scan"), "scan for leaks");
@@ -28,7 +28,7 @@ std::string leaks() {
 
 } // namespace
 
-TEST_CASE("Nothing is left of the module when it is unloaded") {
+TEST_CASE("The module leaks no memory when it is unloaded") {
     REQUIRE(eventually([] { return module::unload().ok(); }));
     CHECK(leaks() == "");
     REQUIRE(module::load() == succeeds());

@@ -32,7 +32,7 @@ bpf_insn add(int to, int value) {
     return instruction(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value);
 }
 
-/// Loads from where register `from` points at.
+/// Loads from the memory that register `from` points to.
 bpf_insn load(int width, int to, int from, int offset) {
     return instruction(BPF_LDX | BPF_MEM | width, to, from, offset);
 }
@@ -55,22 +55,22 @@ Descriptor bpf(bpf_cmd command, bpf_attr& attributes, const std::string& what) {
     return result;
 }
 
-std::ostream& operator<<(std::ostream& stream, const Seen& seen) {
-    return stream << "sum " << seen.sum << ", runs " << seen.runs;
+std::ostream& operator<<(std::ostream& stream, const Totals& totals) {
+    return stream << "sum " << totals.sum << ", runs " << totals.runs;
 }
 
-SeenMap::SeenMap() {
+TotalsMap::TotalsMap() {
     bpf_attr attributes{};
     attributes.map_type = BPF_MAP_TYPE_ARRAY;
     attributes.key_size = sizeof(std::uint32_t);
-    attributes.value_size = sizeof(Seen);
+    attributes.value_size = sizeof(Totals);
     attributes.max_entries = 1;
     map_ = bpf(BPF_MAP_CREATE, attributes, "BPF_MAP_CREATE");
 }
 
-Seen SeenMap::seen() const {
+Totals TotalsMap::totals() const {
     const std::uint32_t key = 0;
-    Seen value;
+    Totals value;
     bpf_attr attributes{};
     attributes.map_fd = static_cast<std::uint32_t>(map_.number());
     attributes.key = address_of(&key);
@@ -84,7 +84,7 @@ Instructions load_field(const tep_format_field& field) {
     return {load(width_of(field), 7, 6, field.offset)};
 }
 
-Instructions load_located(const tep_format_field& field, bool relative) {
+Instructions load_location_data(const tep_format_field& field, bool relative) {
     Instructions program = {
         load(BPF_W, 7, 6, field.offset),
         instruction(BPF_ALU64 | BPF_AND | BPF_K, 7, 0, 0, 0xffff),
@@ -110,7 +110,7 @@ Instructions load_sum(const tep_format_field& first, const tep_format_field& sec
             instruction(BPF_ALU64 | BPF_ADD | BPF_X, 7, 8)};
 }
 
-Program::Program(const SeenMap& map, const Instructions& body, int result) {
+Program::Program(const TotalsMap& map, const Instructions& body, int result) {
     Instructions program = {copy(6, 1)};
     program.insert(program.end(), body.begin(), body.end());
     const bpf_insn rest[] = {

@@ -19,8 +19,7 @@ namespace selftest {
 
 namespace {
 
-constexpr int milliseconds_of_patience =
-    static_cast<int>(std::chrono::milliseconds(patience).count());
+constexpr int wait_limit_ms = static_cast<int>(std::chrono::milliseconds(wait_limit).count());
 
 std::pair<Descriptor, Descriptor> socket_pair() {
     int ends[2];
@@ -29,7 +28,7 @@ std::pair<Descriptor, Descriptor> socket_pair() {
     return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-/// Catch2's signal handlers would report from the child as if it were the test.
+/// Removes Catch2's signal handlers, which would report a test failure from the child.
 void reset_signal_handlers() {
     for (int number : {SIGINT, SIGILL, SIGFPE, SIGSEGV, SIGTERM, SIGABRT})
         signal(number, SIG_DFL);
@@ -46,20 +45,26 @@ void reset_signal_handlers() {
     _exit(255);
 }
 
-union ControlMessage {
-    cmsghdr header;
-    char space[CMSG_SPACE(sizeof(int))];
+/// A message of one byte with room for one descriptor.
+struct DescriptorMessage {
+    char byte = 0;
+    iovec part{&byte, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
+    msghdr message{nullptr, 0, &part, 1, control, sizeof(control), 0};
+
+    cmsghdr& header() { return *reinterpret_cast<cmsghdr*>(control); }
+    int& descriptor() { return *reinterpret_cast<int*>(CMSG_DATA(&header())); }
 };
 
 } // namespace
 
 void Channel::wait_readable() {
     pollfd waiting{socket_.number(), POLLIN, 0};
-    int ready = poll(&waiting, 1, milliseconds_of_patience);
+    int ready = poll(&waiting, 1, wait_limit_ms);
     if (ready < 0)
         throw_errno("poll");
     if (ready == 0)
-        throw std::runtime_error("the other process says nothing");
+        throw std::runtime_error("timeout: the other process has sent nothing");
 }
 
 void Channel::send_bytes(const void* data, std::size_t size) {
@@ -73,40 +78,24 @@ void Channel::receive_bytes(void* data, std::size_t size) {
     if (received < 0)
         throw_errno("recv");
     if (received != static_cast<ssize_t>(size))
-        throw std::runtime_error("the other process has ended or said something else");
+        throw std::runtime_error("the other process has exited or sent a message of another size");
 }
 
 void Channel::send_descriptor(int descriptor) {
-    char byte = 0;
-    iovec part{&byte, 1};
-    ControlMessage control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = &control;
-    message.msg_controllen = sizeof(control);
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(sizeof(int));
-    *reinterpret_cast<int*>(CMSG_DATA(&control.header)) = descriptor;
-    if (sendmsg(socket_.number(), &message, MSG_NOSIGNAL) < 0)
+    DescriptorMessage to;
+    to.header() = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+    to.descriptor() = descriptor;
+    if (sendmsg(socket_.number(), &to.message, MSG_NOSIGNAL) < 0)
         throw_errno("sendmsg");
 }
 
 Descriptor Channel::receive_descriptor() {
     wait_readable();
-    char byte;
-    iovec part{&byte, 1};
-    ControlMessage control{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = &control;
-    message.msg_controllen = sizeof(control);
-    if (recvmsg(socket_.number(), &message, MSG_CMSG_CLOEXEC) != 1 ||
-        control.header.cmsg_type != SCM_RIGHTS)
-        throw std::runtime_error("no descriptor came");
-    return Descriptor(*reinterpret_cast<int*>(CMSG_DATA(&control.header)));
+    DescriptorMessage from;
+    if (recvmsg(socket_.number(), &from.message, MSG_CMSG_CLOEXEC) != 1 ||
+        from.header().cmsg_type != SCM_RIGHTS)
+        throw std::runtime_error("the other process has sent no descriptor");
+    return Descriptor(from.descriptor());
 }
 
 Child::Child(const Body& body) : Child(body, socket_pair()) {}
@@ -130,7 +119,7 @@ Child::~Child() {
 int Child::wait() {
     int status = 0;
     if (!eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }))
-        throw std::runtime_error("the child does not end");
+        throw std::runtime_error("timeout: the child does not exit");
     reaped_ = true;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
@@ -148,7 +137,7 @@ int in_child(const std::function<int()>& body) {
 void become_user(uid_t user, std::initializer_list<unsigned> capabilities) {
     if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setgroups(0, nullptr) != 0 ||
         setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0)
-        throw_errno("become another user");
+        throw_errno("change the user");
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
     for (unsigned capability : capabilities) {

@@ -11,8 +11,9 @@
 
 namespace selftest {
 
-/// One end of a conversation between a test and its child: values and descriptors, each in order.
-/// Receiving waits until the deadline and throws when nothing came or the other end is gone.
+/// One end of a socket pair between a test and its child. It passes values and descriptors, in
+/// order. Sending throws std::system_error. Receiving waits, and throws std::runtime_error after a
+/// timeout, or if the other process has exited or has sent something else.
 class Channel {
 public:
     explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
@@ -28,7 +29,14 @@ public:
         return value;
     }
 
-    /// Passes an open file as SCM_RIGHTS does it.
+    /// Sends a request and receives the answer.
+    template <typename T, typename Request>
+    T ask(const Request& request) {
+        send(request);
+        return receive<T>();
+    }
+
+    /// Passes an open file to the other process (SCM_RIGHTS).
     void send_descriptor(int descriptor);
     Descriptor receive_descriptor();
 
@@ -42,13 +50,14 @@ private:
     Descriptor socket_;
 };
 
-/// A forked process. It runs the body and exits with what that returns (255 for an exception, told
-/// on stderr). No assertions in there: it reports through the channel or its exit status. Whatever
-/// is left of it is killed and reaped with the object.
+/// A forked process. It runs the body and exits with the body's result, or with 255 after an
+/// exception, which it prints to stderr. The body must not use Catch2 assertions: it reports
+/// through the channel or the exit status. The destructor kills and reaps a child that still runs.
 class Child {
 public:
     using Body = std::function<int(Channel&)>;
 
+    /// Throws std::system_error if fork fails.
     explicit Child(const Body& body);
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
@@ -57,11 +66,11 @@ public:
     Channel& channel() { return channel_; }
     pid_t pid() const { return pid_; }
 
-    /// Waits until it has ended. Returns its exit status, or minus the signal that ended it; throws
-    /// when it is still there at the deadline.
+    /// Waits until the child exits. Returns its exit status, or minus the signal that killed it.
+    /// Throws std::runtime_error after a timeout.
     int wait();
 
-    /// Ends it with SIGKILL and waits until it has ended.
+    /// Kills the child with SIGKILL and reaps it.
     void kill();
 
 private:
@@ -72,14 +81,14 @@ private:
     bool reaped_ = false;
 };
 
-/// Runs a body in a child and returns its exit status.
+/// Runs a body in a child. Returns and throws as Child::wait() does.
 int in_child(const std::function<int()>& body);
 
-/// Gives up root for good, in a child: all ids become `user`, no capabilities stay but those given
-/// (CAP_PERFMON and so on).
+/// For a child: drops root permanently. All user and group ids become `user`; only the given
+/// capabilities (CAP_PERFMON, ...) stay. Throws std::system_error.
 void become_user(uid_t user, std::initializer_list<unsigned> capabilities = {});
 
-/// The user of tests that must not be root.
-inline constexpr uid_t nobody = 65534;
+/// The unprivileged user of tests that must not run as root.
+inline constexpr uid_t unprivileged_uid = 65534;
 
 } // namespace selftest

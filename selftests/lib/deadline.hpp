@@ -8,14 +8,14 @@
 
 namespace selftest {
 
-/// How long anything may take that the kernel does in its own time. An emulated machine is slow,
-/// and others may keep it from running.
-inline constexpr std::chrono::seconds patience{120};
+/// The time limit for asynchronous work of the kernel. It is long because an emulated machine is
+/// slow, and other load on the host slows it further.
+inline constexpr std::chrono::seconds wait_limit{120};
 
-/// Polls until the condition holds. Returns whether it did so before the deadline. Half of the time
-/// is left to what it waits for, also where it takes long to look.
+/// Polls until the condition holds. Returns false if it does not hold within the limit. Sleeps as
+/// long as a check takes, so that polling uses at most half of the CPU.
 template <std::predicate Condition>
-bool eventually(Condition&& condition, std::chrono::milliseconds limit = patience) {
+bool eventually(Condition&& condition, std::chrono::milliseconds limit = wait_limit) {
     using Clock = std::chrono::steady_clock;
     for (const auto deadline = Clock::now() + limit;;) {
         const auto start = Clock::now();
@@ -29,24 +29,24 @@ bool eventually(Condition&& condition, std::chrono::milliseconds limit = patienc
     }
 }
 
-/// Rounds of something that takes longer on some kernels than on others: as many as there is time
-/// for, within limits.
+/// Counts the rounds of a loop that runs until a time limit, but at least `least` and at most
+/// `most` rounds.
 class Rounds {
 public:
     Rounds(unsigned least, unsigned most, std::chrono::seconds limit)
         : least_(least), most_(most), end_(std::chrono::steady_clock::now() + limit) {}
 
-    /// Whether there is to be one more, which is then counted.
+    /// Starts a round, or returns false: then the loop must stop.
     bool next() {
-        if (begun_ >= least_ && (begun_ >= most_ || std::chrono::steady_clock::now() >= end_))
+        if (started_ >= least_ && (started_ >= most_ || std::chrono::steady_clock::now() >= end_))
             return false;
-        begun_++;
+        started_++;
         return true;
     }
-    unsigned begun() const { return begun_; }
+    unsigned started() const { return started_; }
 
 private:
-    unsigned least_, most_, begun_ = 0;
+    unsigned least_, most_, started_ = 0;
     std::chrono::steady_clock::time_point end_;
 };
 

@@ -21,7 +21,7 @@ public:
     }
     ~Descriptor() { close(); }
 
-    /// Opens a path, or throws std::system_error.
+    /// Opens a path with O_CLOEXEC. Throws std::system_error.
     static Descriptor open(const std::string& path, int flags);
 
     int number() const { return number_; }

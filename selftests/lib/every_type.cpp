@@ -4,19 +4,15 @@
 namespace selftest {
 
 EveryType::EveryType()
-    : event(unique_name("every")),
-      index(file.index_of(
-          &word, 0,
-          event.name() +
-              " s64 a; u64 b; s32 c; u32 d; int e; unsigned int f; s16 g; u16 h; short i;"
-              " unsigned short j; s8 k; u8 l; char[8] m; __rel_loc char[] n;"
-              " __data_loc char[] o; char p; unsigned char q; unsigned char[4] r;"
-              " struct eight s 8; struct five t 5; __rel_loc u8[] u; __data_loc u32[] v")) {}
+    : Registered(" s64 a; u64 b; s32 c; u32 d; int e; unsigned int f; s16 g; u16 h; short i;"
+                 " unsigned short j; s8 k; u8 l; char[8] m; __rel_loc char[] n;"
+                 " __data_loc char[] o; char p; unsigned char q; unsigned char[4] r;"
+                 " struct eight s 8; struct five t 5; __rel_loc u8[] u; __data_loc u32[] v") {}
 
 std::string EveryType::record(std::int32_t number) {
     const std::string near = "near " + std::to_string(number);
     const auto size = static_cast<std::uint32_t>(near.size() + 1);
-    // What the fields take; n ends at 54 and u at 81.
+    // The sizes of the payload's fixed fields and of the common fields. n ends at 54, u at 81.
     constexpr std::uint32_t fixed = 85, common = 8;
     const Payload payload = Payload()
                                 .add<std::int64_t>(-5000000000 - number)
@@ -32,15 +28,15 @@ std::string EveryType::record(std::int32_t number) {
                                 .add<std::int8_t>(-100)
                                 .add<std::uint8_t>(200)
                                 .add_characters({"array\0\0\0", 8})
-                                .add<std::uint32_t>(DYN_LOC(fixed - 54, size))
-                                .add<std::uint32_t>(DYN_LOC(common + fixed + size, 4))
+                                .add(location(fixed - 54, size))
+                                .add(location(common + fixed + size, 4))
                                 .add('A')
                                 .add<unsigned char>(201)
                                 .add_characters({"raw\0", 4})
                                 .add<std::uint64_t>(12345678901)
                                 .add_characters("five5")
-                                .add<std::uint32_t>(DYN_LOC(fixed - 81 + size + 4, 3))
-                                .add<std::uint32_t>(DYN_LOC(common + fixed + size + 7, 8))
+                                .add(location(fixed - 81 + size + 4, 3))
+                                .add(location(common + fixed + size + 7, 8))
                                 .add_string(near)
                                 .add_string("far")
                                 .add_characters("abc")
@@ -56,7 +52,7 @@ std::string EveryType::record(std::int32_t number) {
 
 std::vector<std::string> write_records(EveryType& every, std::int32_t above) {
     std::vector<std::string> expected;
-    for (std::int32_t number = 1; number <= records; number++) {
+    for (std::int32_t number = 1; number <= every_type_records; number++) {
         const std::string printed = every.record(number);
         if (number > above)
             expected.push_back(printed);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "tracing.hpp"
-#include "user_events.hpp"
+#include "registered.hpp"
 
 #include <cstdint>
 #include <string>
@@ -10,26 +9,21 @@
 
 namespace selftest {
 
-/// An event with a field of every type, and how libtraceevent prints its records. That is not
-/// always what they say: of numbers of 8 and 16 bits it reads none as negative, of a structure it
-/// prints what would be a number, and of what is no string behind a location the location.
-struct EveryType {
+/// An event with a field of every type.
+struct EveryType : Registered {
     EveryType();
 
-    /// Writes a record; `number` makes it differ from others. Returns how it is to be printed.
+    /// Writes a record with values that depend on `number`. Returns the text that libtraceevent is
+    /// expected to print for it. For some types, libtraceevent does not print the value written: it
+    /// prints 8- and 16-bit numbers as unsigned, a structure as a number, and a dynamic field that
+    /// is not a string as its location. Throws std::system_error.
     std::string record(std::int32_t number);
-    std::string full_name() const { return event.system() + ":" + event.name(); }
-
-    Word word{0};
-    DataFile file;
-    const Event event;
-    const std::uint32_t index;
 };
 
-/// How many records write_records() writes.
-inline constexpr std::int32_t records = 5;
+/// The number of records that write_records() writes.
+inline constexpr std::int32_t every_type_records = 5;
 
-/// Writes records, and returns how those with numbers above `above` are to be printed.
+/// Writes records numbered from 1. Returns the expected texts of the records above number `above`.
 std::vector<std::string> write_records(EveryType& every, std::int32_t above = 0);
 
 } // namespace selftest

@@ -10,21 +10,20 @@ namespace selftest {
 
 namespace {
 
-/// Where a kernel that is put at a random place puts modules (x86_64).
+/// The address range of modules with KASLR (x86_64).
 constexpr const char* modules_begin = "0xffffffffc0000000";
 constexpr const char* modules_end = "0xffffffffff000000";
 
-/// Where a function of the kernel begins and ends, its name perhaps with a suffix of the
-/// compiler's.
 struct Range {
     std::string begin, end;
 };
 
+/// Returns the addresses of a kernel function. The compiler may have added a suffix to its name.
 Range function_range(const std::string& name) {
     const auto address = [](const std::string& line) { return "0x" + line.substr(0, 16); };
     Range range;
     for (const std::string& line : lines_of(read_text("/proc/kallsyms"))) {
-        // "ffffffff81234560 t name", in the order of addresses.
+        // A line is "ffffffff81234560 t name". The lines are sorted by address.
         if (!range.begin.empty() && address(line) != range.begin) {
             range.end = address(line);
             return range;
@@ -33,7 +32,7 @@ Range function_range(const std::string& name) {
         if (symbol == name || symbol.starts_with(name + "."))
             range.begin = address(line);
     }
-    throw std::runtime_error("the kernel has no " + name);
+    throw std::runtime_error("/proc/kallsyms has no function " + name);
 }
 
 struct Setting {
@@ -45,21 +44,20 @@ void set(const std::string& file, const std::string& value) {
     expect(write_text("/sys/kernel/debug/" + file, value), file);
 }
 
-/// Only what happens in a module counts: the kernel's own faults in want of memory are not the
-/// test's subject. One of these is in the module's way: where there is no memory for a field of any
-/// new event, the kernel warns, and then of the event's end, too. The kernel is to say nothing
-/// about it, as its log is read for complaints.
-void have_all_fail() {
-    const Range warns = function_range("event_define_fields");
+/// Injects faults only below a module's code: how the kernel itself handles a lack of memory is not
+/// tested here. Any warning in the kernel's log is a test failure. So event_define_fields() is
+/// excluded, which warns when it cannot allocate a field, and injected faults are not logged.
+void configure_all_faults() {
+    const Range excluded = function_range("event_define_fields");
     const Setting common[] = {
         {"verbose", "0"},
         {"stacktrace-depth", "32"},
         {"require-start", modules_begin},
         {"require-end", modules_end},
-        {"reject-start", warns.begin},
-        {"reject-end", warns.end},
+        {"reject-start", excluded.begin},
+        {"reject-end", excluded.end},
     };
-    // Without these only few allocations can fail: none that may wait, no single pages.
+    // By default, allocations that may sleep and allocations of single pages do not fail.
     const Setting further[] = {
         {"failslab/ignore-gfp-wait", "N"},
         {"fail_page_alloc/ignore-gfp-wait", "N"},
@@ -80,7 +78,7 @@ std::string file_of(pid_t task) {
 } // namespace
 
 Faults::Faults(pid_t task) : file_(Descriptor::open(file_of(task), O_RDWR)) {
-    static const bool once = (have_all_fail(), true);
+    static const bool once = (configure_all_faults(), true);
     static_cast<void>(once);
 }
 
@@ -102,34 +100,29 @@ Attempt Faults::attempt(unsigned n, const std::function<Outcome()>& call) {
     Attempt result;
     arm(n);
     result.error = call().error();
-    result.hit = disarm();
+    result.injected = disarm();
     if (result.error != 0)
-        result.again = call().error();
+        result.retry_error = call().error();
     return result;
 }
 
-NoPages::NoPages(unsigned count) {
-    have_all_fail();
-    // Where the kernel touches a program's memory for somebody else.
-    const Range touches = function_range("__get_user_pages");
+PageAllocationFaults::PageAllocationFaults(unsigned count) {
+    configure_all_faults();
+    const Range caller = function_range("__get_user_pages");
     const Setting settings[] = {
-        {"require-start", touches.begin},
-        {"require-end", touches.end},
-        {"space", "0"},
-        {"times", std::to_string(count)},
-        {"interval", "1"},
-        {"probability", "100"},
+        {"require-start", caller.begin},  {"require-end", caller.end}, {"space", "0"},
+        {"times", std::to_string(count)}, {"interval", "1"},           {"probability", "100"},
     };
     for (const Setting& setting : settings)
         set(std::string("fail_page_alloc/") + setting.file, setting.value);
 }
 
-NoPages::~NoPages() {
+PageAllocationFaults::~PageAllocationFaults() {
     set("fail_page_alloc/probability", "0");
-    have_all_fail();
+    configure_all_faults();
 }
 
-unsigned NoPages::left() const {
+unsigned PageAllocationFaults::remaining() const {
     return static_cast<unsigned>(std::stoul(read_text("/sys/kernel/debug/fail_page_alloc/times")));
 }
 

@@ -9,48 +9,47 @@
 
 namespace selftest {
 
-/// What came of a call in which something failed.
+/// The result of a call with an injected fault.
 struct Attempt {
-    /// Whether anything did fail: the call may have less in it that can.
-    bool hit = false;
-    /// Of the call: its errno, or 0.
+    /// False if the call has fewer than n operations that can fail: then no fault was injected.
+    bool injected = false;
+    /// The errno of the call, or 0.
     int error = 0;
-    /// Of the same call once more, undisturbed, where the first one failed.
-    int again = 0;
+    /// If the call failed: the errno of a second call, without a fault, or 0.
+    int retry_error = 0;
 };
 
-/// Makes allocations, and copies from and to user memory, fail: the n-th one that a task comes to
-/// in the code of modules or in what that calls. Needs a kernel with fault injection, the filter by
-/// stack trace included.
+/// Injects faults into allocations, and copies from and to user memory, of one task if a module is
+/// on the call stack. Needs a kernel with fault injection and its stack trace filter.
 class Faults {
 public:
-    /// For a task, by default the calling thread. Throws std::system_error where the kernel lacks
-    /// it.
+    /// `task` is 0 for the calling thread. Throws std::system_error if the kernel lacks fault
+    /// injection.
     explicit Faults(pid_t task = 0);
 
-    /// From the next system call on, the n-th thing that can fail does so, and nothing after it.
+    /// From the next system call on, the n-th operation that can fail does so. Injects one fault.
     void arm(unsigned n);
-    /// Ends that. Returns whether something has failed.
+    /// Stops the injection. Returns whether a fault was injected since arm().
     bool disarm();
 
-    /// Makes a call with the n-th failing, and again if it did not go well.
+    /// Makes a call with the n-th operation failing, and once more without a fault if it fails.
     Attempt attempt(unsigned n, const std::function<Outcome()>& call);
 
 private:
     Descriptor file_;
 };
 
-/// Has the next pages that are wanted for another program's memory not be there, as long as the
-/// object lives. Throws as above.
-class NoPages {
+/// For the lifetime of the object, fails up to `count` page allocations for accesses to another
+/// process's memory (get_user_pages). Throws as Faults does.
+class PageAllocationFaults {
 public:
-    explicit NoPages(unsigned count);
-    NoPages(const NoPages&) = delete;
-    NoPages& operator=(const NoPages&) = delete;
-    ~NoPages();
+    explicit PageAllocationFaults(unsigned count);
+    PageAllocationFaults(const PageAllocationFaults&) = delete;
+    PageAllocationFaults& operator=(const PageAllocationFaults&) = delete;
+    ~PageAllocationFaults();
 
-    /// How many are still to be missed.
-    unsigned left() const;
+    /// Returns how many allocations are still to fail.
+    unsigned remaining() const;
 };
 
 } // namespace selftest

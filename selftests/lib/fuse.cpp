@@ -34,7 +34,7 @@ void answer(const Descriptor& device, std::uint64_t unique, const void* body, st
     const auto whole = static_cast<std::uint32_t>(sizeof(fuse_out_header) + size);
     fuse_out_header header{whole, 0, unique};
     const iovec parts[] = {{&header, sizeof(header)}, {const_cast<void*>(body), size}};
-    // Fails where the one who asked is gone.
+    // Fails if the requesting task has exited.
     (void)!writev(device.number(), parts, 2);
 }
 
@@ -43,7 +43,7 @@ void answer(const Descriptor& device, const fuse_in_header& request, const T& bo
     answer(device, request.unique, &body, sizeof(body));
 }
 
-/// What a request asks for, which stands behind its header.
+/// Returns a request's arguments, which follow its header.
 template <typename T>
 T body_of(const char* request) {
     T body;
@@ -57,14 +57,14 @@ void answer_error(const Descriptor& device, const fuse_in_header& request, int e
 }
 
 Descriptor open_device() {
-    need_kernel_module("/dev/fuse", "fuse");
+    ensure_kernel_module("/dev/fuse", "fuse");
     return Descriptor::open("/dev/fuse", O_RDWR);
 }
 
 } // namespace
 
-SilentFile::SilentFile(To silent_to)
-    : silent_to_(silent_to), directory_("/tmp/" + unique_name("fuse")), device_(open_device()) {
+UnresponsiveFile::UnresponsiveFile(Kind unanswered)
+    : unanswered_(unanswered), directory_("/tmp/" + unique_name("fuse")), device_(open_device()) {
     const std::string options =
         "fd=" + std::to_string(device_.number()) + ",rootmode=40000,user_id=0,group_id=0";
     if (mkdir(directory_.c_str(), 0755) != 0 ||
@@ -73,38 +73,38 @@ SilentFile::SilentFile(To silent_to)
     server_ = std::jthread([this] { serve(); });
 }
 
-SilentFile::~SilentFile() {
+UnresponsiveFile::~UnresponsiveFile() {
     end();
     server_.join();
     rmdir(directory_.c_str());
 }
 
-void SilentFile::end() {
+void UnresponsiveFile::end() {
     umount2(directory_.c_str(), MNT_FORCE);
     umount2(directory_.c_str(), MNT_DETACH);
 }
 
-void SilentFile::speak() {
+void UnresponsiveFile::respond() {
     const std::lock_guard lock(mutex_);
-    speaks_ = true;
+    responds_ = true;
     for (const Transfer& transfer : waiting_)
-        carry_out(transfer);
+        complete(transfer);
     waiting_.clear();
     waits_ = false;
 }
 
-void SilentFile::take(const Transfer& transfer) {
+void UnresponsiveFile::receive(const Transfer& transfer) {
     const std::lock_guard lock(mutex_);
-    if (transfer.to != silent_to_ || speaks_) {
-        carry_out(transfer);
+    if (transfer.kind != unanswered_ || responds_) {
+        complete(transfer);
     } else {
         waiting_.push_back(transfer);
         waits_ = true;
     }
 }
 
-void SilentFile::carry_out(const Transfer& transfer) {
-    if (transfer.to == To::reads) {
+void UnresponsiveFile::complete(const Transfer& transfer) {
+    if (transfer.kind == Kind::reads) {
         const std::vector<char> zeros(std::min<std::size_t>(transfer.size, page_size));
         answer(device_, transfer.unique, zeros.data(), zeros.size());
     } else {
@@ -113,10 +113,10 @@ void SilentFile::carry_out(const Transfer& transfer) {
     }
 }
 
-void SilentFile::serve() {
+void UnresponsiveFile::serve() {
     alignas(8) std::array<char, FUSE_MIN_READ_BUFFER + (1 << 17)> buffer;
     ssize_t size;
-    // Fails when the file system is unmounted.
+    // Fails with ENODEV once the file system is unmounted.
     while ((size = read(device_.number(), buffer.data(), buffer.size())) > 0 ||
            (size < 0 && (errno == EINTR || errno == ENOENT))) {
         if (size < 0)
@@ -152,10 +152,10 @@ void SilentFile::serve() {
             answer(device_, request, fuse_open_out{});
             break;
         case FUSE_READ:
-            take({To::reads, request.unique, body_of<fuse_read_in>(buffer.data()).size});
+            receive({Kind::reads, request.unique, body_of<fuse_read_in>(buffer.data()).size});
             break;
         case FUSE_WRITE:
-            take({To::writes, request.unique, body_of<fuse_write_in>(buffer.data()).size});
+            receive({Kind::writes, request.unique, body_of<fuse_write_in>(buffer.data()).size});
             break;
         case FUSE_FORGET:
         case FUSE_BATCH_FORGET:

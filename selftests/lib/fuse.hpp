@@ -12,46 +12,47 @@
 
 namespace selftest {
 
-/// A mounted file system of one file, `file`, a page of zeros, whose server is a thread of the
-/// test's. It answers everything but reads, or writes, which wait until it is told to speak(), or
-/// until its end(). Declare it before whoever may wait for it, as nothing else ends their waiting.
-class SilentFile {
+/// A mounted FUSE file system with one file, a page of zeros. A thread of the test serves it. The
+/// server leaves either reads or writes unanswered until respond() or end(). A task that waits for
+/// an answer cannot be killed: declare this object before any child or thread that may wait.
+class UnresponsiveFile {
 public:
-    enum class To { reads, writes };
+    enum class Kind { reads, writes };
 
-    explicit SilentFile(To silent_to = To::reads);
-    SilentFile(const SilentFile&) = delete;
-    SilentFile& operator=(const SilentFile&) = delete;
-    ~SilentFile();
+    /// Mounts the file system. Throws std::system_error.
+    explicit UnresponsiveFile(Kind unanswered = Kind::reads);
+    UnresponsiveFile(const UnresponsiveFile&) = delete;
+    UnresponsiveFile& operator=(const UnresponsiveFile&) = delete;
+    ~UnresponsiveFile();
 
+    /// Returns the file's path.
     std::string path() const { return directory_ + "/file"; }
-    /// Whether somebody waits.
-    bool is_waited_for() const { return waits_; }
-    /// Has them answered who wait, and who come later.
-    void speak();
-    /// Ends the connection: whoever waits gets an error.
+    /// Returns whether a read or write waits for its answer.
+    bool has_waiter() const { return waits_; }
+    /// Answers all waiting requests, and later ones at once.
+    void respond();
+    /// Aborts the connection: waiting requests fail with an error.
     void end();
 
 private:
-    /// A read or a write that waits to be answered.
+    /// A read or write that the server has received.
     struct Transfer {
-        To to;
+        Kind kind;
         std::uint64_t unique;
         std::uint32_t size;
     };
 
     void serve();
-    void take(const Transfer& transfer);
-    void carry_out(const Transfer& transfer);
+    void receive(const Transfer& transfer);
+    void complete(const Transfer& transfer);
 
-    const To silent_to_;
+    const Kind unanswered_;
     std::string directory_;
     Descriptor device_;
     std::atomic<bool> waits_{false};
     std::mutex mutex_;
-    /// Protected by mutex_, as is what follows.
-    bool speaks_ = false;
-    std::vector<Transfer> waiting_;
+    bool responds_ = false;         // protected by mutex_
+    std::vector<Transfer> waiting_; // protected by mutex_
     std::jthread server_;
 };
 

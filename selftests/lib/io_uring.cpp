@@ -8,12 +8,12 @@ namespace selftest {
 
 namespace {
 
-/// One of the counters that the kernel shares.
+/// Returns a counter that is shared with the kernel.
 std::atomic_ref<unsigned> counter(const Mapping& ring, unsigned offset) {
     return std::atomic_ref(*ring.at<unsigned>(offset));
 }
 
-/// A part of the ring as the kernel lays it out.
+/// Maps one of the three areas of the ring.
 void map(std::optional<Mapping>& part, const Descriptor& ring, off_t offset, std::size_t size) {
     part.emplace((size + page_size - 1) / page_size, PROT_READ | PROT_WRITE, MAP_SHARED,
                  ring.number(), offset);

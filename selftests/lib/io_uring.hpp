@@ -11,18 +11,20 @@
 
 namespace selftest {
 
-/// An io_uring of one operation at a time. It needs no library.
+/// An io_uring for one operation at a time, without liburing. All calls throw std::system_error if
+/// the ring itself fails; the writes wait for, and return, the result of the operation.
 class IoUring {
 public:
     IoUring();
 
-    /// Writes to a file, at its position, and waits for what comes of it.
+    /// Writes to a file, at its position.
     Outcome write(int file, const void* data, std::size_t size);
+    /// Writes several parts to a file, at its position.
     Outcome writev(int file, const iovec* parts, unsigned count);
-    /// From the memory that was registered.
+    /// Writes to a file, at its position, from the registered memory.
     Outcome write_fixed(int file, const void* data, std::size_t size);
 
-    /// Registers memory that write_fixed() may write from, in place of none. Once.
+    /// Registers the memory for write_fixed(). Can be called once.
     void register_memory(const Mapping& memory);
 
 private:

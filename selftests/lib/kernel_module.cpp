@@ -14,7 +14,7 @@ Outcome load_kernel_module(const std::string& path) {
     return Outcome::of(syscall(SYS_finit_module, file.number(), "", 0));
 }
 
-void need_kernel_module(const std::string& file, const std::string& name) {
+void ensure_kernel_module(const std::string& file, const std::string& name) {
     if (!exists(file))
         expect(load_kernel_module("/modules/" + name + ".ko"), "load " + name + ".ko");
 }

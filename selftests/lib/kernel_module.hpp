@@ -7,11 +7,12 @@
 
 namespace selftest {
 
-/// Loads a module from its file; throws std::system_error where there is none.
+/// Loads a module from a file, and returns the result. Throws std::system_error if the file cannot
+/// be opened.
 Outcome load_kernel_module(const std::string& path);
 
-/// Loads a module of the kernel's own unless a file that it makes is there: not every kernel has it
-/// built in. The module is where selftests/vm/run puts it.
-void need_kernel_module(const std::string& file, const std::string& name);
+/// Loads one of the kernel's own modules from /modules, unless it is built in or loaded already:
+/// then `file`, which the module creates, exists. Throws std::system_error.
+void ensure_kernel_module(const std::string& file, const std::string& name);
 
 } // namespace selftest

@@ -13,7 +13,7 @@ namespace selftest {
 namespace {
 
 std::string free_loop_device() {
-    need_kernel_module("/dev/loop-control", "loop");
+    ensure_kernel_module("/dev/loop-control", "loop");
     const int number =
         ioctl(Descriptor::open("/dev/loop-control", O_RDWR).number(), LOOP_CTL_GET_FREE);
     if (number < 0)

@@ -7,9 +7,10 @@
 
 namespace selftest {
 
-/// A block device, for as long as the object lives, of a file that has its size.
+/// A loop device for the lifetime of the object.
 class LoopDevice {
 public:
+    /// Attaches `file` to a free loop device. Throws std::system_error.
     explicit LoopDevice(const Descriptor& file);
     LoopDevice(const LoopDevice&) = delete;
     LoopDevice& operator=(const LoopDevice&) = delete;

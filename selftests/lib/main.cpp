@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The main function of every selftest: Catch2's, which by default writes TAP for `prove`, and fails
-// a test case that asserts nothing as well as a selection that no test case matches.
+// The main function of every selftest. It runs Catch2 with TAP output, for `prove`. A test case
+// without an assertion is a failure, and so is a selection that matches no test case.
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 #include <catch2/catch_reporter_tap.hpp>

@@ -11,10 +11,10 @@ namespace selftest {
 
 inline const std::size_t page_size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
-/// Owns a mapping of whole pages. They are not touched before the test does so.
+/// Owns a memory mapping. It does not access the pages.
 class Mapping {
 public:
-    /// Maps private memory, or a file's where a descriptor is given.
+    /// Maps pages: by default private memory, else `descriptor`'s file. Throws std::system_error.
     explicit Mapping(std::size_t pages, int protection = PROT_READ | PROT_WRITE,
                      int flags = MAP_PRIVATE | MAP_ANONYMOUS, int descriptor = -1, off_t offset = 0)
         : size_(pages * page_size) {
@@ -28,19 +28,19 @@ public:
 
     std::size_t size() const { return size_; }
 
-    /// The object that stands `offset` bytes from the start.
+    /// Returns a pointer to the object `offset` bytes from the start.
     template <typename T = std::byte>
     T* at(std::size_t offset = 0) const {
         return reinterpret_cast<T*>(static_cast<std::byte*>(start_) + offset);
     }
 
-    /// Changes what may be done with the pages from `page` to the end.
+    /// Changes the protection of all pages from number `page` on. Throws std::system_error.
     void protect(int protection, std::size_t page = 0) {
         if (mprotect(at(page * page_size), size_ - page * page_size, protection) != 0)
             throw_errno("mprotect");
     }
 
-    /// Takes the pages away; the address range stays free until the next mmap.
+    /// Unmaps all pages early. The destructor unmaps the same range again: map nothing there.
     void unmap() { munmap(start_, size_); }
 
 private:

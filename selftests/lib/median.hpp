@@ -6,7 +6,7 @@
 
 namespace selftest {
 
-/// What half of some values are above of. There is one at least.
+/// Returns the median of at least one value.
 template <typename T>
 T median(std::vector<T> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

@@ -7,21 +7,23 @@
 
 namespace selftest::module {
 
-/// The module's file: what USER_EVENTS_KO names, or /user_events.ko.
+/// Returns the path of the module's file: $USER_EVENTS_KO, or /user_events.ko.
 std::string path();
 
+/// Returns whether user_events is loaded.
 bool is_loaded();
 
+/// Loads the module from its file. Throws std::system_error if the file cannot be opened.
 Outcome load();
 
-/// Loads what is not the file: bytes of it that somebody has changed, perhaps.
+/// Loads a module from memory, such as a modified copy of the file.
 Outcome load_image(const std::string& image);
 
-/// Does not wait for what is in use.
+/// Unloads the module. Fails at once if it is in use.
 Outcome unload();
 
-/// Loads the module where it is not loaded, or throws std::system_error. Loads it again at the end,
-/// for who comes next.
+/// For a test that unloads the module: its constructor and its destructor load the module if it is
+/// not loaded.
 class Loaded {
 public:
     Loaded() { ensure(); }
@@ -31,6 +33,7 @@ public:
         if (!is_loaded())
             load();
     }
+    /// Loads the module if it is not loaded. Throws std::system_error.
     static void ensure();
 };
 

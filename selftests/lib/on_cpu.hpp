@@ -8,10 +8,11 @@
 
 namespace selftest {
 
-/// Keeps the thread on one of the CPUs that it may use, for as long as the object lives.
+/// Pins the calling thread to a CPU for the lifetime of the object.
 class OnCpu {
 public:
-    /// Counts the CPUs from 0.
+    /// Pins to number `which`, from 0, of the CPUs that the thread may use. Throws
+    /// std::system_error, or std::runtime_error if there are fewer.
     explicit OnCpu(int which) {
         if (sched_getaffinity(0, sizeof(before_), &before_) != 0)
             throw_errno("sched_getaffinity");

@@ -7,10 +7,11 @@
 
 namespace selftest {
 
-/// What a system call answered: the value it returned, or the errno it failed with.
+/// The result of a system call: its return value, or its errno.
 class Outcome {
 public:
-    /// From what a C library wrapper has just returned: -1 stands for errno.
+    /// Returns the outcome of a C library call that has just returned `returned`. For -1, it is
+    /// errno.
     static Outcome of(long returned) {
         return returned == -1 ? failure(errno) : Outcome(returned, 0);
     }
@@ -29,22 +30,23 @@ private:
     int error_;
 };
 
-/// The failure with an errno, to compare an outcome with: `CHECK(file.read() == fails(EINVAL))`.
+/// Returns a failure to compare with: `CHECK(file.read() == fails(EINVAL))`.
 inline Outcome fails(int error) {
     return Outcome::failure(error);
 }
 
-/// The success with a value, 0 if none is given.
+/// Returns a success to compare with.
 inline Outcome succeeds(long value = 0) {
     return Outcome::success(value);
 }
 
+/// Prints "success VALUE" or the name of the errno.
 std::ostream& operator<<(std::ostream& stream, const Outcome& outcome);
 
-/// Throws a std::system_error of the present errno.
+/// Throws std::system_error with the current errno.
 [[noreturn]] void throw_errno(const std::string& what);
 
-/// What an outcome's value is; a failure is thrown as std::system_error.
+/// Returns the value of a success. Throws std::system_error for a failure.
 long expect(const Outcome& outcome, const std::string& what);
 
 } // namespace selftest

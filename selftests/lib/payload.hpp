@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <linux/user_events.h>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -12,9 +14,15 @@ namespace selftest {
 
 using Bytes = std::vector<std::byte>;
 
-/// Builds the bytes of a record, one value after the other without padding.
+/// Returns a location: the offset and size of a dynamic field's data.
+inline std::uint32_t location(std::uint32_t offset, std::uint32_t size) {
+    return DYN_LOC(offset, size);
+}
+
+/// Builds a payload from values, without padding.
 class Payload {
 public:
+    /// Appends the bytes of a value.
     template <typename T>
     requires std::is_trivially_copyable_v<T> Payload& add(const T& value) {
         const std::size_t end = bytes_.size();
@@ -23,18 +31,19 @@ public:
         return *this;
     }
 
-    /// The characters alone, without a NUL.
+    /// Appends the characters without a NUL.
     Payload& add_characters(std::string_view characters) {
         for (char character : characters)
             add(character);
         return *this;
     }
 
-    /// The characters and a NUL.
+    /// Appends the characters and a NUL.
     Payload& add_string(std::string_view characters) {
         return add_characters(characters).add('\0');
     }
 
+    /// Appends bytes.
     Payload& add_bytes(const Bytes& bytes) {
         bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
         return *this;

@@ -12,10 +12,10 @@ namespace selftest {
 
 namespace {
 
-/// The common fields of a record.
+/// The size of a record's common fields.
 constexpr std::size_t common_size = 8;
 
-/// Takes values out of a record, one after the other.
+/// Takes consecutive values out of a sample or record.
 class Reader {
 public:
     explicit Reader(const Bytes& bytes) : bytes_(bytes) {}
@@ -30,7 +30,7 @@ public:
 
     Bytes take_bytes(std::size_t size) {
         if (size > bytes_.size() - at_)
-            throw std::runtime_error("perf: a sample ends too early");
+            throw std::runtime_error("perf: a sample is too short");
         const auto start = bytes_.begin() + static_cast<std::ptrdiff_t>(at_);
         at_ += size;
         return Bytes(start, start + static_cast<std::ptrdiff_t>(size));
@@ -41,7 +41,7 @@ private:
     std::size_t at_ = 0;
 };
 
-/// In the order in which perf puts them.
+/// Takes the parts in the order in which perf writes them.
 PerfSample parse_sample(const Bytes& bytes, std::uint64_t sample_type) {
     Reader reader(bytes);
     PerfSample sample;
@@ -85,12 +85,14 @@ perf_event_attr perf_sampling(const Event& event, std::uint64_t more) {
     return attributes;
 }
 
+Descriptor open_perf(perf_event_attr attributes, pid_t task, int cpu) {
+    const long result =
+        syscall(SYS_perf_event_open, &attributes, task, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return Descriptor(static_cast<int>(expect(Outcome::of(result), "perf_event_open")));
+}
+
 PerfEvent::PerfEvent(perf_event_attr attributes, pid_t task, int cpu)
-    : file_(static_cast<int>(
-          syscall(SYS_perf_event_open, &attributes, task, cpu, -1, PERF_FLAG_FD_CLOEXEC))),
-      sample_type_(attributes.sample_type) {
-    if (file_.number() < 0)
-        throw_errno("perf_event_open");
+    : file_(open_perf(attributes, task, cpu)), sample_type_(attributes.sample_type) {
     if (sample_type_ != 0)
         ring_.emplace(1 + data_pages, PROT_READ | PROT_WRITE, MAP_SHARED, file_.number());
 }

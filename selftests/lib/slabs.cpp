@@ -10,7 +10,7 @@ namespace selftest {
 void flush_slabs() {
     for (const auto& cache : std::filesystem::directory_iterator("/sys/kernel/slab")) {
         const Outcome shrunk = write_text(cache.path().string() + "/shrink", "1");
-        // It may be gone since the directory was read.
+        // The cache may have been removed since the directory was read.
         if (shrunk != fails(ENOENT) && shrunk != fails(ENODEV))
             expect(shrunk, "shrink a slab cache");
     }

@@ -3,8 +3,8 @@
 
 namespace selftest {
 
-/// Has every CPU give back the slabs that it keeps for itself, and a kernel that checks its memory
-/// what it keeps of freed objects: both count as used.
+/// Flushes the per-CPU slabs and, with KASAN, the quarantine of freed objects, so that neither is
+/// counted as used memory. Throws std::system_error.
 void flush_slabs();
 
 } // namespace selftest

@@ -12,18 +12,18 @@ namespace selftest {
 
 namespace {
 
-/// A file of memory that is a swap area: its first page is a header (include/linux/swap.h of the
-/// kernel).
+/// Creates a memory file that is a swap area. Its first page is a header (include/linux/swap.h of
+/// the kernel).
 Descriptor make_swap_area(std::size_t pages) {
     static constexpr char magic[] = "SWAPSPACE2";
     constexpr std::size_t length = sizeof(magic) - 1;
     Descriptor file(memfd_create("swap", MFD_CLOEXEC));
-    // Behind room for a boot sector: the version, and the number of the last page.
+    // After 1024 bytes for a boot sector: the version, and the number of the last page.
     const std::uint32_t info[] = {1, static_cast<std::uint32_t>(pages - 1)};
     if (ftruncate(file.number(), static_cast<off_t>(pages * page_size)) != 0 ||
         pwrite(file.number(), info, sizeof(info), 1024) != sizeof(info) ||
         pwrite(file.number(), magic, length, static_cast<off_t>(page_size - length)) != length)
-        throw_errno("a swap area");
+        throw_errno("create a swap area");
     return file;
 }
 

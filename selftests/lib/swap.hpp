@@ -7,9 +7,10 @@
 
 namespace selftest {
 
-/// Space to swap to, in use as long as the object lives: a file of memory behind a loop device.
+/// Swap space for the lifetime of the object: a memory file behind a loop device.
 class SwapSpace {
 public:
+    /// Creates the space and swaps it on. Throws std::system_error.
     explicit SwapSpace(std::size_t pages);
     SwapSpace(const SwapSpace&) = delete;
     SwapSpace& operator=(const SwapSpace&) = delete;

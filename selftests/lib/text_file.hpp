@@ -9,20 +9,20 @@
 
 namespace selftest {
 
-/// All of a file, or a thrown std::system_error.
+/// Returns the contents of a file. Throws std::system_error.
 std::string read_text(const std::string& path);
 
-/// Writes a text with one write() to a file opened with O_WRONLY and the flags given. Answers what
-/// failed of open, write and close, else the bytes written.
+/// Writes a text with one write() to a file opened with O_WRONLY and `flags`. Returns the failure
+/// of open, write or close, or the number of bytes written.
 Outcome write_text(const std::string& path, std::string_view text, int flags = 0);
 
-/// Whether there is something of that path.
+/// Returns whether a path exists.
 bool exists(const std::string& path);
 
-/// The lines of a text, without their ends.
+/// Splits a text into lines, without the newlines.
 std::vector<std::string> lines_of(const std::string& text);
 
-/// Whether a text has a line that is this one.
+/// Returns whether one of a text's lines equals `line`.
 bool has_line(const std::string& text, std::string_view line);
 
 } // namespace selftest

@@ -10,8 +10,8 @@
 
 namespace selftest {
 
-std::string output_of(const Folder& folder, const std::string& command) {
-    const std::string out = folder.file("out"), err = folder.file("err");
+std::string output_of(const TemporaryDirectory& directory, const std::string& command) {
+    const std::string out = directory.file("out"), err = directory.file("err");
     const int status = std::system(("(" + command + ") >" + out + " 2>" + err).c_str());
     if (status != 0)
         throw std::runtime_error(command + ": status " + std::to_string(status) + ": " +
@@ -19,10 +19,10 @@ std::string output_of(const Folder& folder, const std::string& command) {
     return read_text(out);
 }
 
-std::string record_with(const Folder& folder, const std::string& tool,
+std::string record_with(const TemporaryDirectory& directory, const std::string& tool,
                         const std::function<void()>& body) {
-    const std::string started = folder.file("started"), done = folder.file("done");
-    const std::string script = folder.file("wait");
+    const std::string started = directory.file("started"), done = directory.file("done");
+    const std::string script = directory.file("wait");
     for (const std::string& earlier : {started, done})
         std::filesystem::remove(earlier);
     expect(write_text(script,
@@ -30,10 +30,10 @@ std::string record_with(const Folder& folder, const std::string& tool,
                       O_CREAT),
            "write " + script);
     const std::string wait = "/bin/sh " + script;
-    const std::size_t place = tool.find("WAIT");
+    const std::size_t at = tool.find("WAIT");
     const std::string command =
-        place == std::string::npos ? tool + " " + wait : std::string(tool).replace(place, 4, wait);
-    auto output = std::async(std::launch::async, [&] { return output_of(folder, command); });
+        at == std::string::npos ? tool + " " + wait : std::string(tool).replace(at, 4, wait);
+    auto output = std::async(std::launch::async, [&] { return output_of(directory, command); });
     const bool recording = eventually([&] {
         return exists(started) ||
                output.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -43,29 +43,28 @@ std::string record_with(const Folder& folder, const std::string& tool,
     expect(write_text(done, "1", O_CREAT), "write " + done);
     std::string written = output.get();
     if (!recording)
-        throw std::runtime_error("nothing was started by " + tool);
+        throw std::runtime_error("timeout: the tool has not started its command: " + tool);
     return written;
 }
 
-ShellEvent::ShellEvent()
-    : event(unique_name("shell")), index(file.index_of(&word, 0, event.name() + " u8 a")),
-      inherited_(dup(file.descriptor())) {
-    // All that the shell's language has a word for.
+ShellEvent::ShellEvent() : Registered(" u8 a"), inherited_(dup(file.descriptor())) {
+    // The shell's >&N takes one digit.
     if (index != 0 || inherited_.number() < 0 || inherited_.number() > 9)
-        throw std::runtime_error("a file that a shell can't write to");
+        throw std::runtime_error("a shell cannot write to descriptor " +
+                                 std::to_string(inherited_.number()));
 }
 
-std::string ShellEvent::command(const Folder& folder) const {
+std::string ShellEvent::command(const TemporaryDirectory& directory) const {
     const auto write = [&](const char* a) {
         return "printf '\\000\\000\\000\\000\\" + std::string(a) + "' >&" +
                std::to_string(inherited_.number());
     };
-    const std::string script = folder.file("writes");
+    const std::string script = directory.file("writes");
     expect(write_text(script, write("001") + "\n(" + write("002") + ")\n:\n", O_CREAT), script);
     return "/bin/sh " + script;
 }
 
-std::vector<std::string> fields_in(const std::string& text, const Event& event) {
+std::vector<std::string> printed_fields(const std::string& text, const Event& event) {
     std::vector<std::string> found;
     for (const std::string& line : lines_of(text)) {
         const std::size_t name = line.find(event.name() + ":");

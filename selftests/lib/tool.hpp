@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "tracing.hpp"
-#include "user_events.hpp"
+#include "registered.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -11,54 +10,54 @@
 
 namespace selftest {
 
-/// A folder of the test's own, removed with the object.
-class Folder {
+/// A temporary directory, removed with its contents at the end of the object's lifetime.
+class TemporaryDirectory {
 public:
-    Folder() : path_("/tmp/" + unique_name("tools")) { std::filesystem::create_directory(path_); }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() {
+    TemporaryDirectory() : path_("/tmp/" + unique_name("tools")) {
+        std::filesystem::create_directory(path_);
+    }
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    ~TemporaryDirectory() {
         std::error_code ignored;
         std::filesystem::remove_all(path_, ignored);
     }
 
+    /// Returns the path of a file in the directory.
     std::string file(const std::string& name) const { return path_ + "/" + name; }
 
 private:
     std::string path_;
 };
 
-/// Runs a shell command and returns its standard output. Throws std::runtime_error, with what it
-/// said, where it fails.
-std::string output_of(const Folder& folder, const std::string& command);
+/// Runs a shell command and returns its standard output. Throws std::runtime_error, with its
+/// standard error, if it fails.
+std::string output_of(const TemporaryDirectory& directory, const std::string& command);
 
-/// Runs a tool around a command that says that the tool records by now, and waits until `body` has
-/// run. The command takes the place of WAIT, or else the end. Returns what the tool wrote to its
-/// standard output.
-std::string record_with(const Folder& folder, const std::string& tool,
+/// Runs `body` while a tool records, and returns the tool's standard output. `tool` is a command
+/// line that records another command, which replaces WAIT or is appended. That other command starts
+/// `body` and waits for its end. Throws std::runtime_error if the tool fails or does not start that
+/// command.
+std::string record_with(const TemporaryDirectory& directory, const std::string& tool,
                         const std::function<void()>& body);
 
-/// An event that a shell can record, too: it inherits the open file.
-struct ShellEvent {
+/// An event with a field "u8 a" that a shell command can record: it inherits the open file.
+struct ShellEvent : Registered {
+    /// Throws std::runtime_error if the file's number has more than one digit.
     ShellEvent();
 
-    Outcome record(std::uint8_t a) { return file.record(index, Payload().add(a)); }
-    /// Makes a shell command of which the shell writes a record with a=1 and a child of it one with
+    /// Writes a record.
+    Outcome record(std::uint8_t a) { return Registered::record(Payload().add(a)); }
+    /// Returns a shell command. The shell writes a record with a=1, a child of the shell one with
     /// a=2.
-    std::string command(const Folder& folder) const;
-    std::string full_name() const { return event.system() + ":" + event.name(); }
-
-    Word word{0};
-    DataFile file;
-    const Event event;
-    const std::uint32_t index;
+    std::string command(const TemporaryDirectory& directory) const;
 
 private:
-    /// The file once more, for commands to inherit.
+    /// A duplicate of the file, without O_CLOEXEC.
     Descriptor inherited_;
 };
 
-/// What stands behind the event's name in each line about it.
-std::vector<std::string> fields_in(const std::string& text, const Event& event);
+/// Returns what follows "NAME:" in each line of a tool's output that contains it.
+std::vector<std::string> printed_fields(const std::string& text, const Event& event);
 
 } // namespace selftest

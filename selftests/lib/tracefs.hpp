@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-// libtracefs 1.6 is for C: no extern "C", and one of its inline functions passes an int as an enum.
-// The overload below, which is nowhere defined and nowhere used, makes that valid C++.
+// The header of libtracefs 1.6 is not valid C++: it lacks extern "C", and an inline function passes
+// an int as an enum. The overload declared below makes that call valid. Nothing defines or calls
+// it.
 
 struct tracefs_instance;
 struct tracefs_hist;

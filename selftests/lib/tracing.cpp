@@ -19,12 +19,11 @@ namespace {
 void parse_format(tep_handle& formats, const Event& event) {
     const std::string text = event.format();
     if (tep_parse_event(&formats, text.c_str(), text.size(), event.system().c_str()) != 0)
-        throw std::runtime_error("libtraceevent does not understand " + text);
+        throw std::runtime_error("libtraceevent cannot parse the format " + text);
 }
 
-/// What it takes to decode a record of any user event that there is. tracefs_local_events_system()
-/// does the same, but reads all symbols of the kernel for it, which takes an emulated machine a
-/// second each time.
+/// Returns the formats of all user events. tracefs_local_events_system() does the same, but also
+/// reads all kernel symbols, which takes a second on an emulated machine.
 std::shared_ptr<tep_handle> formats_of_user_events() {
     std::shared_ptr<tep_handle> formats(tep_alloc(), tep_free);
     const std::string page = read_text(tracing_file("events/header_page"));
@@ -37,23 +36,24 @@ std::shared_ptr<tep_handle> formats_of_user_events() {
             try {
                 parse_format(*formats, Event(*event, system));
             } catch (const std::system_error&) {
-                // Gone since the directory was read.
+                // The event was removed after the directory was read.
             }
         tracefs_list_free(events);
     }
     return formats;
 }
 
-/// The longest of the last thousand changes of state or so, and how many have come since.
+/// The longest time of about the last thousand changes of an event's state, and the number of
+/// changes since the longest one.
 std::atomic<std::chrono::steady_clock::duration> longest_change;
 std::atomic<unsigned> changes_since;
 
-/// Writes to a file that changes the state of an event.
+/// Writes to a file that changes the state of an event, and measures the time.
 Outcome change_state(const std::string& path, const char* state) {
     const auto start = std::chrono::steady_clock::now();
     const Outcome outcome = write_text(path, state);
     const auto spent = std::chrono::steady_clock::now() - start;
-    // Of these changes the kernel does not wait for some twenty that need it to.
+    // After a timeout the module does not wait in about the next twenty changes.
     if (spent >= longest_change.load() || ++changes_since > 1000) {
         longest_change = spent;
         changes_since = 0;
@@ -61,14 +61,19 @@ Outcome change_state(const std::string& path, const char* state) {
     return outcome;
 }
 
+/// Replaces the value of a success by 0.
+Outcome without_value(const Outcome& outcome) {
+    return outcome.ok() ? succeeds() : outcome;
+}
+
 } // namespace
 
 bool bits_may_be_late(unsigned processes) {
-    // The kernel counts in ticks, and from the last one on that it has noticed.
+    // Half of the timeout: the kernel measures it in ticks, and may start from an old tick.
     return longest_change.load() > std::chrono::milliseconds(100 + 10 * processes);
 }
 
-bool at_once(const std::function<bool()>& is_right, unsigned processes) {
+bool holds_after_change(const std::function<bool()>& is_right, unsigned processes) {
     return is_right() || (bits_may_be_late(processes) && eventually(is_right));
 }
 
@@ -80,7 +85,7 @@ bool Event::exists() const {
     return selftest::exists(path("format"));
 }
 
-bool Event::goes() const {
+bool Event::wait_removed() const {
     return eventually([this] { return !exists() && status_line(name_).empty(); });
 }
 
@@ -100,11 +105,7 @@ Outcome Event::disable() const {
     return change_state(path("enable"), "0");
 }
 
-std::string Event::enabled() const {
-    return lines_of(read_text(path("enable"))).at(0);
-}
-
-std::chrono::steady_clock::duration median_change(const Event& event, unsigned count) {
+std::chrono::steady_clock::duration median_change_time(const Event& event, unsigned count) {
     std::vector<std::chrono::steady_clock::duration> taken(count);
     for (unsigned change = 0; change < count; change++) {
         const auto start = std::chrono::steady_clock::now();
@@ -118,7 +119,7 @@ Format::Format(const Event& event) : formats_(tep_alloc(), tep_free) {
     parse_format(*formats_, event);
     event_ = tep_find_event_by_name(formats_.get(), event.system().c_str(), event.name().c_str());
     if (!event_)
-        throw std::runtime_error("libtraceevent does not find " + event.name());
+        throw std::runtime_error("libtraceevent does not know the event " + event.name());
 }
 
 const tep_format_field& Format::field(const std::string& name) const {
@@ -152,7 +153,7 @@ long long Record::number(const std::string& field) const {
     tep_record record = view();
     unsigned long long value;
     if (tep_get_any_field_val(nullptr, event_, field.c_str(), &record, &value, 0) != 0)
-        throw std::runtime_error("no number in field " + field);
+        throw std::runtime_error("no such field: " + field);
     return static_cast<long long>(value);
 }
 
@@ -161,10 +162,10 @@ Bytes Record::bytes(const std::string& field) const {
     int size = 0;
     const void* start = tep_get_field_raw(nullptr, event_, field.c_str(), &record, &size, 0);
     if (!start)
-        throw std::runtime_error("no field " + field);
+        throw std::runtime_error("no such field: " + field);
     const auto* first = static_cast<const std::byte*>(start);
     if (size < 0 || first < data_.data() || first + size > data_.data() + data_.size())
-        throw std::runtime_error("outside the record: field " + field);
+        throw std::runtime_error("the data is outside the record: field " + field);
     return Bytes(first, first + size);
 }
 
@@ -183,7 +184,7 @@ Instance::Instance()
     : name_(unique_name("selftest")), instance_(tracefs_instance_create(name_.c_str())) {
     if (!instance_)
         throw_errno("create the tracing instance " + name_);
-    // Records are in order, on a machine whose clock the kernel does not trust, too.
+    // This clock orders records even where the kernel considers the TSC unstable.
     if (const Outcome set = write_text(path("trace_clock"), "counter"); !set.ok()) {
         tracefs_instance_destroy(instance_);
         tracefs_instance_free(instance_);
@@ -200,20 +201,22 @@ std::string Instance::path(const std::string& file) const {
     return tracing_file("instances/" + name_ + "/" + file);
 }
 
+std::string Instance::path(const Event& event, const std::string& file) const {
+    return path("events/" + event.system() + "/" + event.name() + "/" + file);
+}
+
+// Not tracefs_event_enable(): it matches the name, as a regular expression, with all events, and
+// fails if an event is removed at the same time.
 Outcome Instance::enable(const Event& event) {
-    return switch_event(event, "1");
+    return without_value(change_state(path(event, "enable"), "1"));
 }
 
 Outcome Instance::disable(const Event& event) {
-    return switch_event(event, "0");
+    return without_value(change_state(path(event, "enable"), "0"));
 }
 
-// tracefs_event_enable() takes names for regular expressions and looks through all events; while
-// others come and go it fails.
-Outcome Instance::switch_event(const Event& event, const char* state) {
-    const Outcome written =
-        change_state(path("events/" + event.system() + "/" + event.name() + "/enable"), state);
-    return written.ok() ? succeeds() : written;
+Outcome Instance::set_filter(const Event& event, const std::string& filter) const {
+    return without_value(write_text(path(event, "filter"), filter));
 }
 
 std::vector<Record> Instance::records() {

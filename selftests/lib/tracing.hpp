@@ -16,7 +16,7 @@
 
 namespace selftest {
 
-/// An event as tracing sees it: events/SYSTEM/NAME.
+/// The name of an event in tracefs: events/SYSTEM/NAME. The event need not exist.
 class Event {
 public:
     explicit Event(std::string name, std::string system = "user_events")
@@ -25,47 +25,49 @@ public:
     const std::string& name() const { return name_; }
     const std::string& system() const { return system_; }
 
-    /// The path of one of the event's files.
+    /// Returns the path of one of the event's files in the top-level instance.
     std::string path(const std::string& file) const;
 
+    /// Returns whether the event exists.
     bool exists() const;
-    /// Polls until the event is gone. Returns whether it went before the deadline.
-    bool goes() const;
+    /// Polls until the event is removed. Returns false after a timeout.
+    bool wait_removed() const;
 
+    /// Reads the event's `format` file. Throws std::system_error.
     std::string format() const;
+    /// Reads the event's `id` file. Throws std::system_error.
     int id() const;
 
-    /// Writes to the event's `enable` (the top-level instance).
+    /// Writes 1 or 0 to the event's `enable` file in the top-level instance.
     Outcome enable() const;
     Outcome disable() const;
-    /// What `enable` says, without the end of the line.
-    std::string enabled() const;
 
 private:
     std::string name_;
     std::string system_;
 };
 
-/// Whether bits may be late for whose memory the kernel has to do something: at a change of state
-/// it waits 200 ms for that and 10 ms for each of so many processes, and whom it has waited for in
-/// vain it does not wait for at the next changes. So that is where a change by one of the calls
-/// above or below took nearly as long.
+/// Returns whether some enable bits may be updated only after enable() or disable() has returned. A
+/// change waits up to 200 ms, plus 10 ms for each process, for workers that fault in pages. After a
+/// timeout, the next changes do not wait for that process. So this returns true if a recent change
+/// took at least half of that time.
 bool bits_may_be_late(unsigned processes = 1);
 
-/// Whether something is as it should be when such a change returns. It may come right later where
-/// bits may be late.
-bool at_once(const std::function<bool()>& is_right, unsigned processes = 1);
+/// Returns whether a condition on enable bits holds after enable() or disable(). Waits for it only
+/// if bits_may_be_late().
+bool holds_after_change(const std::function<bool()>& is_right, unsigned processes = 1);
 
-/// How long a change takes, of so many that enable an event and disable it again: half of them take
-/// longer.
-std::chrono::steady_clock::duration median_change(const Event& event, unsigned count);
+/// Enables and disables an event, `count` changes in all, and returns the median time of a change.
+/// Throws std::system_error.
+std::chrono::steady_clock::duration median_change_time(const Event& event, unsigned count);
 
-/// An event's `format` as libtraceevent understands it.
+/// An event's `format`, parsed by libtraceevent.
 class Format {
 public:
+    /// Throws std::system_error or std::runtime_error if the event has no valid format.
     explicit Format(const Event& event);
 
-    /// Throws std::runtime_error when there is no such field.
+    /// Throws std::runtime_error if the event has no such field.
     const tep_format_field& field(const std::string& name) const;
 
 private:
@@ -73,9 +75,10 @@ private:
     tep_event* event_;
 };
 
-/// Enables an event in the top-level instance for as long as the object lives.
+/// Enables an event in the top-level instance for the lifetime of the object.
 class Enabled {
 public:
+    /// Throws std::system_error.
     explicit Enabled(const Event& event);
     Enabled(const Enabled&) = delete;
     Enabled& operator=(const Enabled&) = delete;
@@ -85,7 +88,7 @@ private:
     Event event_;
 };
 
-/// One record read back, decoded by libtraceevent with the event's `format`.
+/// A record from a ring buffer, decoded by libtraceevent.
 class Record {
 public:
     Record(std::shared_ptr<tep_handle> formats, tep_event* event, const tep_record& record);
@@ -93,16 +96,16 @@ public:
     std::string event() const { return event_->name; }
     int cpu() const { return record_.cpu; }
     unsigned long long timestamp() const { return record_.ts; }
-    /// The common_pid.
     long long pid() const { return number("common_pid"); }
 
-    /// The value of a field. Throws std::runtime_error when there is no such field.
+    /// Returns the value of a field. Throws std::runtime_error if there is no such field.
     long long number(const std::string& field) const;
-    /// The bytes of a field; those behind a location, where the field is one.
+    /// Returns the bytes of a field, or the data of a dynamic field. Throws std::runtime_error if
+    /// there is no such field, or if the data is outside the record.
     Bytes bytes(const std::string& field) const;
-    /// The same up to the first NUL.
+    /// Returns bytes() up to the first NUL, as a string.
     std::string text(const std::string& field) const;
-    /// What follows the common fields. The ring buffer pads records to a multiple of four bytes.
+    /// Returns what follows the common fields. The ring buffer pads it to a multiple of 4 bytes.
     Bytes payload() const;
 
 private:
@@ -114,36 +117,43 @@ private:
     Bytes data_;
 };
 
-/// A tracing instance of the test's own, destroyed with the object.
+/// A tracing instance with a unique name, removed at the end of the object's lifetime.
 class Instance {
 public:
+    /// Throws std::system_error.
     Instance();
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
     ~Instance();
 
     const std::string& name() const { return name_; }
+    /// Returns the path of one of the instance's files.
     std::string path(const std::string& file) const;
+    /// Returns the path of one of the event's files in the instance.
+    std::string path(const Event& event, const std::string& file) const;
 
+    /// Writes 1, 0 or a filter to a file of the event in this instance. A success has the value 0.
     Outcome enable(const Event& event);
     Outcome disable(const Event& event);
+    Outcome set_filter(const Event& event, const std::string& filter) const;
 
-    /// All records of user events in there, in the order of time. They are taken out.
+    /// Takes all records of user events out of the ring buffer, sorted by time. Throws
+    /// std::system_error.
     std::vector<Record> records();
-    /// The lines of the `trace` file that are no comment, from the event's name on: what stands
-    /// before it names the task, the CPU and the time.
+    /// Returns the event's lines in the `trace` file, without the task, CPU and time before the
+    /// event's name. Throws std::system_error.
     std::vector<std::string> trace(const Event& event);
 
 private:
-    Outcome switch_event(const Event& event, const char* state);
-
     std::string name_;
     tracefs_instance* instance_;
 };
 
-/// A line of a file in tracefs where such are added, taken away again with the object.
+/// A definition in a tracefs file such as dynamic_events, removed at the end of the object's
+/// lifetime.
 class Definition {
 public:
+    /// Appends `text` to the file; the destructor appends `removal`. Throws std::system_error.
     Definition(const std::string& file, const std::string& text, std::string removal);
     Definition(const Definition&) = delete;
     Definition& operator=(const Definition&) = delete;

@@ -44,7 +44,7 @@ DataFile::DataFile(int flags) : file_(Descriptor::open(tracing_file("user_events
 DataFile::~DataFile() {
     if (registered_.empty())
         return;
-    // Through a file of its own: this one may be closed.
+    // Uses another open file: this one may be closed.
     Descriptor file(::open(tracing_file("user_events_data").c_str(), O_RDWR | O_CLOEXEC));
     for (user_unreg& unreg : registered_)
         ioctl(file.number(), DIAG_IOCSUNREG, &unreg);
@@ -69,7 +69,7 @@ Outcome DataFile::register_event(const volatile void* word, unsigned bit,
 Outcome DataFile::unregister(const volatile void* word, unsigned bit) {
     user_unreg unreg = unregistration(word, bit);
     Outcome outcome = control(DIAG_IOCSUNREG, &unreg);
-    // A failure to clear the bit ends the registration as well.
+    // UNREG ends the registration even if it cannot clear the bit.
     std::erase_if(registered_, [&](const user_unreg& other) {
         return other.disable_addr == unreg.disable_addr && other.disable_bit == unreg.disable_bit;
     });
@@ -80,8 +80,9 @@ Outcome DataFile::control(unsigned long request, const void* argument) {
     return Outcome::of(ioctl(file_.number(), request, argument));
 }
 
-std::uint32_t DataFile::index_of(const volatile void* word, unsigned bit,
-                                 const std::string& command, unsigned enable_size, unsigned flags) {
+std::uint32_t DataFile::must_register(const volatile void* word, unsigned bit,
+                                      const std::string& command, unsigned enable_size,
+                                      unsigned flags) {
     user_reg reg = registration(word, bit, command.c_str(), enable_size, flags);
     expect(register_event(reg), "register " + command);
     return reg.write_index;
@@ -114,10 +115,10 @@ unsigned long status_count(const std::string& label) {
     for (const std::string& line : lines_of(status()))
         if (line.starts_with(label))
             return std::stoul(line.substr(label.size()));
-    throw std::runtime_error("user_events_status has no " + label);
+    throw std::runtime_error("user_events_status has no line \"" + label + "\"");
 }
 
-unsigned long settled_count(const std::string& label) {
+unsigned long stable_status_count(const std::string& label) {
     unsigned long count = status_count(label);
     for (unsigned same = 0; same < 20; same++) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));

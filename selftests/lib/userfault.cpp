@@ -36,20 +36,20 @@ void protect(const Descriptor& file, const Mapping& memory, std::uint64_t mode) 
 
 } // namespace
 
-Userfault::Userfault(const Mapping& memory, Of kind)
+Userfault::Userfault(const Mapping& memory, Kind kind)
     : memory_(memory), kind_(kind),
-      file_(open_userfault(kind == Of::missing ? 0 : UFFD_FEATURE_PAGEFAULT_FLAG_WP)) {
-    const bool missing = kind == Of::missing;
+      file_(open_userfault(kind == Kind::missing ? 0 : UFFD_FEATURE_PAGEFAULT_FLAG_WP)) {
+    const bool missing = kind == Kind::missing;
     const std::uint64_t mode = missing ? UFFDIO_REGISTER_MODE_MISSING : UFFDIO_REGISTER_MODE_WP;
     control(file_, UFFDIO_REGISTER, uffdio_register{range_of(memory), mode, 0}, "UFFDIO_REGISTER");
-    // Last: the kernel may be about to write there, and brings a page back until all is set up.
+    // Not before the registration: the kernel could then write to the page and make it present.
     if (!missing)
         protect(file_, memory, UFFDIO_WRITEPROTECT_MODE_WP);
     else if (madvise(memory.at(), memory.size(), MADV_DONTNEED) != 0)
         throw_errno("MADV_DONTNEED");
 }
 
-bool Userfault::is_waited_for(const Descriptor& file) {
+bool Userfault::has_waiter(const Descriptor& file) {
     pollfd waiting{file.number(), POLLIN, 0};
     return poll(&waiting, 1, 0) == 1 && waiting.revents == POLLIN;
 }
@@ -59,7 +59,7 @@ void Userfault::wake(const Descriptor& file, const Mapping& memory) {
 }
 
 void Userfault::answer() {
-    if (kind_ == Of::missing)
+    if (kind_ == Kind::missing)
         control(file_, UFFDIO_ZEROPAGE, uffdio_zeropage{range_of(memory_), 0, 0},
                 "UFFDIO_ZEROPAGE");
     else
@@ -71,12 +71,12 @@ ForkStop::ForkStop() : file_(open_userfault(UFFD_FEATURE_EVENT_FORK)) {
             uffdio_register{range_of(memory_), UFFDIO_REGISTER_MODE_MISSING, 0}, "UFFDIO_REGISTER");
 }
 
-void ForkStop::go_on() {
+void ForkStop::resume() {
     uffd_msg message;
     if (read(file_.number(), &message, sizeof(message)) != sizeof(message) ||
         message.event != UFFD_EVENT_FORK)
-        throw_errno("a message of a fork");
-    // The child's own, which it has no use for.
+        throw_errno("read the event of a fork");
+    // The child's userfaultfd. The child does not need it.
     ::close(static_cast<int>(message.arg.fork.ufd));
 }
 

@@ -6,29 +6,30 @@
 
 namespace selftest {
 
-/// Memory whose faults user space answers. Whoever touches it waits, in the kernel too, until
-/// answer() or until the last descriptor of it is closed.
+/// Memory whose page faults the test resolves (userfaultfd). A task that accesses it, also in the
+/// kernel, waits until answer() or until the last descriptor of the userfaultfd is closed.
 class Userfault {
 public:
-    enum class Of {
-        /// Pages that are not there. What the memory held is dropped.
+    enum class Kind {
+        /// Faults on absent pages. The constructor discards the memory's contents.
         missing,
-        /// Pages that are there, when they are written to. They must have been touched.
-        writing,
+        /// Write faults on present pages. The pages must have been accessed before.
+        write_protect,
     };
 
-    explicit Userfault(const Mapping& memory, Of kind = Of::missing);
+    /// Throws std::system_error.
+    explicit Userfault(const Mapping& memory, Kind kind = Kind::missing);
 
-    /// Whether somebody waits.
-    bool is_waited_for() const { return is_waited_for(file_); }
-    /// The same, of the memory behind a descriptor that another process has passed.
-    static bool is_waited_for(const Descriptor& file);
+    /// Returns whether a task waits.
+    bool has_waiter() const { return has_waiter(file_); }
+    /// Returns whether a task waits for a userfaultfd that another process has passed.
+    static bool has_waiter(const Descriptor& file);
 
-    /// Lets everybody go on: missing pages become zero, others writable.
+    /// Resolves all faults: absent pages become zero pages, write-protected ones writable.
     void answer();
 
-    /// Has whoever waits look again, and take the lock of the mappings for that, which answer()
-    /// takes itself.
+    /// Wakes the waiting tasks without resolving the fault: they take the mmap_lock again, fault
+    /// again, and wait. Unlike answer(), it does not take the mmap_lock itself.
     static void wake(const Descriptor& file, const Mapping& memory);
     void wake() const { wake(file_, memory_); }
 
@@ -36,21 +37,22 @@ public:
 
 private:
     const Mapping& memory_;
-    Of kind_;
+    Kind kind_;
     Descriptor file_;
 };
 
-/// Stops forks of this process where the memory has been copied and the child is still to come:
-/// they wait until go_on(), or until the object goes.
+/// Stops each fork of this process after it has copied the memory and before the child exists. The
+/// forking task waits until resume() or until the destructor runs.
 class ForkStop {
 public:
+    /// Throws std::system_error.
     ForkStop();
 
-    /// Whether a fork waits.
-    bool is_waited_for() const { return Userfault::is_waited_for(file_); }
+    /// Returns whether a forking task waits.
+    bool has_waiter() const { return Userfault::has_waiter(file_); }
 
-    /// Lets the one that waits go on.
-    void go_on();
+    /// Resumes the waiting task. Throws std::system_error if there is none.
+    void resume();
 
 private:
     Mapping memory_{1};

@@ -23,7 +23,7 @@ namespace {
 
 class Administrator {
 public:
-    Administrator(World& world, Random random) : world_(world), random_(random) {}
+    Administrator(Shared& shared, Random random) : shared_(shared), random_(random) {}
     Administrator(const Administrator&) = delete;
     Administrator& operator=(const Administrator&) = delete;
     ~Administrator() {
@@ -32,7 +32,7 @@ public:
     }
 
     void run() {
-        while (world_.phase == Phase::chaos)
+        while (shared_.phase == Phase::running)
             act();
     }
 
@@ -60,7 +60,7 @@ private:
         }
     }
 
-    /// An event's directory, of those there are; or the name of one that may be there.
+    /// Returns the directory of a multi-format event, or of a single-format one that may not exist.
     std::string any_event() {
         std::vector<std::string> found;
         const std::string multi = USER_EVENTS_MULTI_SYSTEM;
@@ -75,7 +75,7 @@ private:
         return found[random_.below(static_cast<unsigned>(found.size()))];
     }
 
-    /// A file of an event, at the top or in an instance.
+    /// Returns the path of an event's file, at the top level or in an instance.
     std::string any_file(const std::string& file) {
         const std::string path = "events/" + any_event() + "/" + file;
         if (instances_.empty() || random_.chance(50))
@@ -85,7 +85,7 @@ private:
 
     void write(Operation operation, const std::string& path, const std::string& text,
                int flags = 0) {
-        world_.tally(operation, write_text(path, text, flags));
+        shared_.count(operation, write_text(path, text, flags));
     }
 
     void enable() { write(Operation::enable, any_file("enable"), random_.chance(50) ? "1" : "0"); }
@@ -118,7 +118,7 @@ private:
         Outcome outcome = Outcome::of(file.number());
         while (outcome.ok() && outcome.value() > 0)
             outcome = Outcome::of(read(file.number(), piece, random_.below(sizeof(piece)) + 1));
-        world_.tally(Operation::read_files, outcome);
+        shared_.count(Operation::read_files, outcome);
     }
 
     void dynamic_event() {
@@ -133,19 +133,18 @@ private:
         if (instances_.size() >= 2)
             return;
         const std::string path = tracing_file("instances/" + unique_name("stress"));
-        if (world_.tally(Operation::make_instance, Outcome::of(mkdir(path.c_str(), 0700))).ok())
+        if (shared_.count(Operation::make_instance, Outcome::of(mkdir(path.c_str(), 0700))).ok())
             instances_.push_back(path);
     }
 
     void remove_instance() {
         if (instances_.empty())
             return;
-        world_.tally(Operation::remove_instance, Outcome::of(rmdir(instances_.back().c_str())));
+        shared_.count(Operation::remove_instance, Outcome::of(rmdir(instances_.back().c_str())));
         instances_.pop_back();
     }
 
-    /// Attaches perf to an event, and perhaps a program of BPF, for as long as a few other things
-    /// take.
+    /// Attaches perf to an event, and sometimes a BPF program, for a few other operations.
     void perf() {
         perf_event_attr attributes{};
         attributes.size = sizeof(attributes);
@@ -159,12 +158,12 @@ private:
         const Descriptor file(static_cast<int>(syscall(
             SYS_perf_event_open, &attributes, -1, random_.below(2), -1, PERF_FLAG_FD_CLOEXEC)));
         const Outcome outcome = Outcome::of(file.number());
-        if (!world_.tally(Operation::perf, outcome).ok())
+        if (!shared_.count(Operation::perf, outcome).ok())
             return;
         if (random_.chance(50))
-            world_.tally(Operation::bpf, Outcome::of(ioctl(file.number(), PERF_EVENT_IOC_SET_BPF,
-                                                           program_.descriptor())));
-        for (unsigned left = random_.below(20); left > 0 && world_.phase == Phase::chaos; left--)
+            shared_.count(Operation::bpf, Outcome::of(ioctl(file.number(), PERF_EVENT_IOC_SET_BPF,
+                                                            program_.descriptor())));
+        for (unsigned left = random_.below(20); left > 0 && shared_.phase == Phase::running; left--)
             act();
     }
 
@@ -175,21 +174,21 @@ private:
         write(Operation::limit, path, "32768");
     }
 
-    /// Refused, as the books are open.
-    void unload() { world_.wrong += world_.tally(Operation::unload, module::unload()).ok(); }
+    /// Unloading must fail, because the counted event is in use.
+    void unload() { shared_.violations += shared_.count(Operation::unload, module::unload()).ok(); }
 
-    World& world_;
+    Shared& shared_;
     Random random_;
     std::vector<std::string> instances_;
-    const SeenMap map_;
+    const TotalsMap map_;
     const Program program_{map_, load_at(BPF_W, 8)};
 };
 
 } // namespace
 
-void run_administrator(World& world, unsigned seed, unsigned stream) {
+void run_administrator(Shared& shared, unsigned seed, unsigned stream) {
     {
-        Administrator administrator(world, Random(seed, stream));
+        Administrator administrator(shared, Random(seed, stream));
         administrator.run();
     }
     _exit(0);

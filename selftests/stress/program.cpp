@@ -27,11 +27,11 @@ namespace {
 constexpr unsigned files_of_program = 4;
 constexpr unsigned threads_of_program = 2;
 
-/// Open files that the threads of a program use side by side; a slot holds -1 or a descriptor. What
-/// one thread closes another may be using, as it happens in a program with a mistake.
+/// The open files that the threads of a program share; an unused slot is -1. A thread may close a
+/// file while another thread uses it, as in a program with a bug.
 using Files = std::array<std::atomic<int>, files_of_program>;
 
-/// A message that passes a file, or takes one.
+/// A message that sends or receives a file.
 struct FileMessage {
     char byte = 0;
     iovec part{&byte, 1};
@@ -47,20 +47,20 @@ struct FileMessage {
     cmsghdr& header() { return *reinterpret_cast<cmsghdr*>(control); }
 };
 
-/// One thread, and the words that it registers. No other thread touches those.
-class Actor {
+/// A thread of a program, and the words that it registers. No other thread accesses them.
+class ProgramThread {
 public:
-    Actor(World& world, Random random, Files& files, int socket)
-        : world_(world), random_(random), files_(files), socket_(socket), memory_(pages) {
+    ProgramThread(Shared& shared, Random random, Files& files, int socket)
+        : shared_(shared), random_(random), files_(files), socket_(socket), memory_(pages) {
         std::memset(memory_.at(), 0, memory_.size());
     }
 
     void run() {
-        while (world_.phase == Phase::chaos)
+        while (shared_.phase == Phase::running)
             act();
     }
 
-    /// A forked child does a few things more. What it shares with other threads is as they left it.
+    /// Runs a few operations in a forked child. The shared files are as they were at the fork.
     void run_briefly() {
         for (unsigned left = random_.below(30); left > 0; left--)
             act();
@@ -68,12 +68,12 @@ public:
 
     void restore_memory() { memory_.protect(PROT_READ | PROT_WRITE); }
 
-    /// Whether each bit registered has the state, and the others are 0.
+    /// Returns whether each registered bit has the state, and all others are 0.
     bool has_bits(bool state) const {
         return std::memcmp(expected(state).data(), memory_.at(), memory_.size()) == 0;
     }
 
-    /// Of a failure of has_bits(): the words that are wrong.
+    /// Prints the wrong words after a failure of has_bits().
     void print_bits(bool state) const {
         const std::vector<std::uint64_t> right = expected(state);
         std::ostringstream text;
@@ -103,13 +103,14 @@ private:
     void act() {
         struct Choice {
             unsigned weight;
-            void (Actor::*act)();
+            void (ProgramThread::*act)();
         };
         static constexpr Choice choices[] = {
-            {8, &Actor::open_file},     {2, &Actor::close_file}, {25, &Actor::register_event},
-            {18, &Actor::unregister},   {8, &Actor::remove},     {30, &Actor::write},
-            {2, &Actor::fork_child},    {3, &Actor::pass_file},  {3, &Actor::take_file},
-            {3, &Actor::change_memory},
+            {8, &ProgramThread::open_file},       {2, &ProgramThread::close_file},
+            {25, &ProgramThread::register_event}, {18, &ProgramThread::unregister},
+            {8, &ProgramThread::remove},          {30, &ProgramThread::write},
+            {2, &ProgramThread::fork_child},      {3, &ProgramThread::pass_file},
+            {3, &ProgramThread::take_file},       {3, &ProgramThread::change_memory},
         };
         static constexpr unsigned total = [] {
             unsigned sum = 0;
@@ -135,7 +136,7 @@ private:
 
     void open_file() {
         const int file = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
-        world_.tally(Operation::open, Outcome::of(file));
+        shared_.count(Operation::open, Outcome::of(file));
         if (file >= 0)
             put_into_slot(file);
     }
@@ -143,7 +144,7 @@ private:
     void close_file() {
         const int file = any_slot().exchange(-1);
         if (file >= 0)
-            world_.tally(Operation::close, Outcome::of(::close(file)));
+            shared_.count(Operation::close, Outcome::of(::close(file)));
     }
 
     void register_event() {
@@ -154,9 +155,9 @@ private:
         user_reg reg = registration(memory_.at(pair.offset), pair.bit, command.c_str(), pair.size,
                                     random_.one_of(flags));
         const Outcome outcome = Outcome::of(ioctl(any_slot(), DIAG_IOCSREG, &reg));
-        if (!world_.tally(Operation::register_event, outcome).ok())
+        if (!shared_.count(Operation::register_event, outcome).ok())
             return;
-        world_.wrong += is_registered(pair);
+        shared_.violations += is_registered(pair);
         pairs_.push_back(pair);
     }
 
@@ -169,15 +170,15 @@ private:
     void unregister() {
         if (pairs_.empty() || random_.chance(10)) {
             user_unreg absent = unregistration(memory_.at(8), random_.below(32));
-            world_.tally(Operation::unregister,
-                         Outcome::of(ioctl(any_slot(), DIAG_IOCSUNREG, &absent)));
+            shared_.count(Operation::unregister,
+                          Outcome::of(ioctl(any_slot(), DIAG_IOCSUNREG, &absent)));
             return;
         }
         const auto at = pairs_.begin() + random_.below(static_cast<unsigned>(pairs_.size()));
         user_unreg unreg = unregistration(memory_.at(at->offset), at->bit);
         const Outcome outcome = Outcome::of(ioctl(any_slot(), DIAG_IOCSUNREG, &unreg));
-        world_.tally(Operation::unregister, outcome);
-        // Ended, but the memory could not be written: the bit stays.
+        shared_.count(Operation::unregister, outcome);
+        // UNREG ends the registration even if it cannot clear the bit.
         if (outcome == fails(EFAULT))
             clear_after_failure(*at);
         if (outcome.ok() || outcome == fails(EFAULT))
@@ -191,8 +192,8 @@ private:
     }
 
     void remove() {
-        world_.tally(Operation::remove,
-                     Outcome::of(ioctl(any_slot(), DIAG_IOCSDEL, random_.one_of(names))));
+        shared_.count(Operation::remove,
+                      Outcome::of(ioctl(any_slot(), DIAG_IOCSDEL, random_.one_of(names))));
     }
 
     void write() {
@@ -200,19 +201,19 @@ private:
         std::uint32_t index = random_.below(6);
         std::vector<char> payload(random_.one_of(sizes));
         iovec parts[] = {{&index, sizeof(index)}, {payload.data(), payload.size()}};
-        world_.tally(Operation::write, Outcome::of(writev(any_slot(), parts, 2)));
+        shared_.count(Operation::write, Outcome::of(writev(any_slot(), parts, 2)));
     }
 
     void fork_child() {
         const pid_t child = fork();
-        world_.tally(Operation::fork, Outcome::of(child));
+        shared_.count(Operation::fork, Outcome::of(child));
         if (child == 0)
             live_as_child();
         if (child < 0)
             return;
         if (random_.chance(30)) {
             kill(child, SIGKILL);
-            world_.tally(Operation::kill, succeeds());
+            shared_.count(Operation::kill, succeeds());
         }
         waitpid(child, nullptr, 0);
     }
@@ -220,7 +221,7 @@ private:
     [[noreturn]] void live_as_child() {
         run_briefly();
         if (random_.chance(30)) {
-            world_.tally(Operation::exec, succeeds());
+            shared_.count(Operation::exec, succeeds());
             execl("/proc/self/exe", "stress", "--briefly", nullptr);
         }
         _exit(0);
@@ -233,15 +234,15 @@ private:
         passed.header().cmsg_type = SCM_RIGHTS;
         passed.header().cmsg_len = CMSG_LEN(sizeof(int));
         std::memcpy(CMSG_DATA(&passed.header()), &file, sizeof(file));
-        world_.tally(Operation::pass_file,
-                     Outcome::of(sendmsg(socket_, &passed.message, MSG_DONTWAIT)));
+        shared_.count(Operation::pass_file,
+                      Outcome::of(sendmsg(socket_, &passed.message, MSG_DONTWAIT)));
     }
 
     void take_file() {
         FileMessage taken;
         const Outcome outcome =
             Outcome::of(recvmsg(socket_, &taken.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
-        world_.tally(Operation::take_file, outcome);
+        shared_.count(Operation::take_file, outcome);
         int file = -1;
         if (!outcome.ok() || taken.header().cmsg_type != SCM_RIGHTS)
             return;
@@ -254,7 +255,7 @@ private:
         int result = 0;
         switch (random_.below(3)) {
         case 0:
-            // The words that are there are 0 from now on, until their events change.
+            // The words are 0 until the states of their events change.
             result = madvise(page, page_size, MADV_DONTNEED);
             break;
         case 1:
@@ -263,12 +264,12 @@ private:
         default:
             restore_memory();
         }
-        world_.tally(Operation::change_memory, Outcome::of(result));
+        shared_.count(Operation::change_memory, Outcome::of(result));
     }
 
-    /// Here, as a child forked while another thread made it would wait for that thread.
+    /// Determined here: a child forked while another thread is in tracing_file() would deadlock.
     const std::string path_ = tracing_file("user_events_data");
-    World& world_;
+    Shared& shared_;
     Random random_;
     Files& files_;
     int socket_;
@@ -276,63 +277,63 @@ private:
     std::vector<Pair> pairs_;
 };
 
-void wait_for(const World& world, Phase phase) {
-    while (world.phase < phase)
+void wait_for(const Shared& shared, Phase phase) {
+    while (shared.phase < phase)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
-/// Waits for a phase, looks, and tells.
-void look(World& world, Phase phase, bool state,
-          const std::vector<std::unique_ptr<Actor>>& actors) {
-    wait_for(world, phase);
-    if (world.phase != phase)
+/// Waits for a phase, and checks the bits of all threads.
+void check_bits(Shared& shared, Phase phase, bool state,
+                const std::vector<std::unique_ptr<ProgramThread>>& threads) {
+    wait_for(shared, phase);
+    if (shared.phase != phase)
         return;
-    for (const auto& actor : actors) {
-        if (eventually([&] { return actor->has_bits(state); }))
+    for (const auto& thread : threads) {
+        if (eventually([&] { return thread->has_bits(state); }))
             continue;
-        world.wrong++;
-        actor->print_bits(state);
+        shared.violations++;
+        thread->print_bits(state);
     }
-    world.looked++;
+    shared.checked++;
 }
 
 } // namespace
 
-void run_program(World& world, unsigned seed, unsigned stream, int socket) {
+void run_program(Shared& shared, unsigned seed, unsigned stream, int socket) {
     Files files;
     for (auto& file : files)
         file = -1;
-    std::vector<std::unique_ptr<Actor>> actors;
+    std::vector<std::unique_ptr<ProgramThread>> threads;
     for (unsigned i = 0; i < threads_of_program; i++)
-        actors.push_back(
-            std::make_unique<Actor>(world, Random(seed, stream * 16 + i), files, socket));
+        threads.push_back(
+            std::make_unique<ProgramThread>(shared, Random(seed, stream * 16 + i), files, socket));
     {
-        std::vector<std::jthread> threads;
-        threads.reserve(actors.size());
-        for (auto& actor : actors)
-            threads.emplace_back([&actor] { actor->run(); });
+        std::vector<std::jthread> running;
+        running.reserve(threads.size());
+        for (auto& thread : threads)
+            running.emplace_back([&thread] { thread->run(); });
     }
-    wait_for(world, Phase::writable);
-    for (const auto& actor : actors)
-        actor->restore_memory();
-    world.looked++;
-    look(world, Phase::disabled, false, actors);
-    look(world, Phase::enabled, true, actors);
-    wait_for(world, Phase::end);
+    wait_for(shared, Phase::writable);
+    for (const auto& thread : threads)
+        thread->restore_memory();
+    shared.checked++;
+    check_bits(shared, Phase::disabled, false, threads);
+    check_bits(shared, Phase::enabled, true, threads);
+    wait_for(shared, Phase::end);
     _exit(0);
 }
 
-void run_book_keeper(World& world, unsigned seed, unsigned stream, int file, std::uint32_t index) {
+void run_writer(Shared& shared, unsigned seed, unsigned stream, int file, std::uint32_t index) {
     Random random(seed, stream);
-    while (world.phase == Phase::chaos) {
-        std::uint64_t number = world.begun++;
+    while (shared.phase == Phase::running) {
+        std::uint64_t number = shared.begun++;
         std::vector<char> more(random.below(200));
         iovec parts[] = {
             {&index, sizeof(index)}, {&number, sizeof(number)}, {more.data(), more.size()}};
         const Outcome outcome = Outcome::of(writev(file, parts, 3));
-        if (world.tally(Operation::write_books, outcome).ok())
-            world.succeeded++;
-        // The others have something to do as well.
+        if (shared.count(Operation::write_counted, outcome).ok())
+            shared.succeeded++;
+        // Leaves CPU time to the other processes.
         if (random.chance(20))
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

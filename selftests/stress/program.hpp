@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "world.hpp"
+#include "shared.hpp"
 
 namespace stress {
 
-/// What a traced program does, until the end of the round or until it is killed: threads that
-/// register, unregister, delete, write, fork, exec and pass files. `socket` is shared by all
-/// programs. In the quiet phases it looks at its bits. Does not return.
-[[noreturn]] void run_program(World& world, unsigned seed, unsigned stream, int socket);
+/// Runs a traced program until the round ends or it is killed: its threads register, unregister,
+/// delete, write, fork, exec and pass files. Afterwards it checks its bits. The
+/// programs pass files through a socket pair; `socket` is one of its ends. Does not return.
+[[noreturn]] void run_program(Shared& shared, unsigned seed, unsigned stream, int socket);
 
-/// Writes to the books alone, through a file it has from its parent.
-[[noreturn]] void run_book_keeper(World& world, unsigned seed, unsigned stream, int file,
-                                  std::uint32_t index);
+/// Writes to the counted event only, through a file of the parent. Does not return.
+[[noreturn]] void run_writer(Shared& shared, unsigned seed, unsigned stream, int file,
+                             std::uint32_t index);
 
-/// What a program does that was started by exec.
+/// Runs after an exec: registers an event and writes one record. Returns the exit status.
 int run_briefly();
 
 } // namespace stress

@@ -2,9 +2,9 @@
 /*
  * user_events: the interface between a program and the kernel.
  *
- * A program opens the file user_events_data of tracefs, registers events
- * with the ioctls below, and writes a record of an event as four bytes of
- * write index followed by the payload.
+ * A program opens the file user_events_data in tracefs and registers events
+ * with the ioctls below. To record an event it writes the event's write index
+ * (four bytes) followed by the payload.
  *
  * This header is for the kernel, C11 and C++ alike.
  */
@@ -20,41 +20,44 @@
 /* The same for events registered with USER_EVENT_REG_MULTI_FORMAT. */
 #define USER_EVENTS_MULTI_SYSTEM	"user_events_multi"
 
-/* What stands before a user event in the file dynamic_events. */
+/* The prefix of a user event's line in the file dynamic_events. */
 #define USER_EVENTS_PREFIX		"u:"
 
 /*
  * The value of a __data_loc or __rel_loc field.
  * @offset: bytes; from the start of the record (8 bytes before the payload)
  *	for __data_loc, from the end of the field for __rel_loc
- * @size: bytes, a string's terminating NUL included
+ * @size: bytes, including the terminating NUL of a string
  */
 #define DYN_LOC(offset, size)		((size) << 16 | (offset))
 
-/* Flags of struct user_reg. */
+/**
+ * enum user_reg_flag - flags of struct user_reg
+ * @USER_EVENT_REG_PERSIST: keep the event when it has no users any more; needs
+ *	CAP_PERFMON or CAP_SYS_ADMIN
+ * @USER_EVENT_REG_MULTI_FORMAT: allow events of the same name with other
+ *	formats
+ * @USER_EVENT_REG_MAX: not a flag: this bit and all higher bits are refused
+ */
 enum user_reg_flag {
-	/* The event stays when its last user goes. Needs CAP_PERFMON. */
 	USER_EVENT_REG_PERSIST		= 1U << 0,
-
-	/* Other formats of the same name may live beside this one. */
 	USER_EVENT_REG_MULTI_FORMAT	= 1U << 1,
-
-	/* Not a flag: this and all above it are refused. */
 	USER_EVENT_REG_MAX		= 1U << 2,
 };
 
-/*
+/**
  * struct user_reg - the argument of DIAG_IOCSREG
  * @size: sizeof(struct user_reg), in bytes
- * @enable_bit: the bit to keep at the event's state, counted from the least
- *	significant one of the word at @enable_addr; below 8 * @enable_size
- * @enable_size: 4 or 8, the bytes of that word; 8 on 64-bit kernels alone
+ * @enable_bit: number of the enable bit, which the kernel sets while the event
+ *	is enabled and clears while it is not; 0 is the least significant bit of
+ *	the word at @enable_addr; less than 8 * @enable_size
+ * @enable_size: size of that word in bytes: 4, or on 64-bit kernels 8
  * @flags: of enum user_reg_flag
- * @enable_addr: the word's address, a multiple of @enable_size
- * @name_args: the address of the command, "name[ type field[;type field]...]",
- *	at most 511 bytes and a NUL
- * @write_index: set by the kernel: what a write to this open file starts with
- *	to record this event
+ * @enable_addr: address of the word, a multiple of @enable_size
+ * @name_args: address of the command, "name[ type field[;type field]...]", at
+ *	most 511 bytes and a NUL
+ * @write_index: set by the kernel: the write index of the event, for writes to
+ *	this open file
  */
 struct user_reg {
 	__u32	size;
@@ -66,13 +69,13 @@ struct user_reg {
 	__u32	write_index;
 } __attribute__((__packed__));
 
-/*
+/**
  * struct user_unreg - the argument of DIAG_IOCSUNREG
  * @size: sizeof(struct user_unreg), in bytes
- * @disable_bit: enable_bit as it was registered
+ * @disable_bit: the enable_bit of the registration
  * @__reserved: 0
  * @__reserved2: 0
- * @disable_addr: enable_addr as it was registered
+ * @disable_addr: the enable_addr of the registration
  */
 struct user_unreg {
 	__u32	size;
@@ -85,11 +88,11 @@ struct user_unreg {
 #define DIAG_IOC_MAGIC	'*'
 
 /*
- * The ioctls of user_events_data. Their numbers carry the size of a pointer,
- * so that a 32-bit program issues others than a 64-bit one.
+ * The ioctls of user_events_data. Their numbers contain the size of a pointer,
+ * so those of 32-bit and 64-bit programs differ.
  *
- * DIAG_IOCSREG registers an event, DIAG_IOCSDEL deletes every event of a
- * name (the argument is the bare name), DIAG_IOCSUNREG ends a registration.
+ * DIAG_IOCSREG registers an event. DIAG_IOCSDEL deletes all events of a name;
+ * its argument is the name alone. DIAG_IOCSUNREG unregisters.
  */
 #define DIAG_IOCSREG	_IOWR(DIAG_IOC_MAGIC, 0, struct user_reg *)
 #define DIAG_IOCSDEL	_IOW(DIAG_IOC_MAGIC, 1, char *)

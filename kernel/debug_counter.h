@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Counts the objects of each kind, so that unloading can warn of leaks. Only in
+ * modules built with UE_DEBUG=y; otherwise the functions do nothing.
+ */
+#ifndef UE_DEBUG_COUNTER_H
+#define UE_DEBUG_COUNTER_H
+
+/**
+ * enum ue_debug_counter - kinds of objects
+ * @UE_COUNT_EVENTS: struct ue_event
+ * @UE_COUNT_RECORDERS: recorders of events
+ * @UE_COUNT_ENABLERS: enablers
+ * @UE_COUNT_SETS: sets of enablers
+ * @UE_COUNT_MMS: struct ue_mm
+ * @UE_COUNT_WORKERS: workers
+ * @UE_COUNT_FORK_SNAPSHOTS: fork snapshots
+ * @UE_COUNT_FORKS: forks in progress
+ * @UE_COUNT_FILES: open user_events_data files
+ * @UE_DEBUG_COUNTERS: number of kinds
+ */
+enum ue_debug_counter {
+	UE_COUNT_EVENTS,
+	UE_COUNT_RECORDERS,
+	UE_COUNT_ENABLERS,
+	UE_COUNT_SETS,
+	UE_COUNT_MMS,
+	UE_COUNT_WORKERS,
+	UE_COUNT_FORK_SNAPSHOTS,
+	UE_COUNT_FORKS,
+	UE_COUNT_FILES,
+	UE_DEBUG_COUNTERS
+};
+
+#ifdef UE_DEBUG
+
+/**
+ * ue_debug_count() - count a new or a freed object
+ * @kind: kind of the object
+ * @change: 1 for a new object, -1 for a freed one
+ *
+ * Context: any.
+ */
+void ue_debug_count(enum ue_debug_counter kind, int change);
+
+/**
+ * ue_debug_counters_check() - warn of objects that were not freed
+ *
+ * Context: module exit, after all objects were freed.
+ */
+void ue_debug_counters_check(void);
+
+#else
+
+static inline void ue_debug_count(enum ue_debug_counter kind, int change)
+{
+}
+
+static inline void ue_debug_counters_check(void)
+{
+}
+
+#endif
+
+#endif /* UE_DEBUG_COUNTER_H */

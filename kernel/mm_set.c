@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Replaces and copies the enabler set of an address space.
+ */
+#include <linux/module.h>
+
+#include "enabler.h"
+#include "fork_snapshot.h"
+#include "mm.h"
+#include "mm_set.h"
+
+void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set)
+{
+	struct ue_enabler_set *old = ue_mm->set;
+
+	if (old)
+		hlist_del(&ue_mm->of_set);
+	spin_lock(&ue_mm->lock);
+	/* A snapshot of a failed fork must not keep the old set forever. */
+	ue_fork_snapshots_expire(ue_mm);
+	ue_mm->set = set;
+	spin_unlock(&ue_mm->lock);
+	if (set)
+		hlist_add_head(&ue_mm->of_set, &set->mms);
+	if (old)
+		ue_enabler_set_put_locked(old);
+}
+
+/*
+ * Replaces a shared set by a copy, unless another thread has done so by then.
+ * The additional reference keeps the set unchanged while it is copied.
+ */
+static int ue_mm_copy_set(struct ue_mm *ue_mm, gfp_t gfp)
+{
+	struct ue_enabler_set *set = ue_mm->set, *copy;
+
+	atomic_inc(&set->references);
+	mutex_unlock(&ue_enabler_mutex);
+	copy = ue_enabler_set_copy(set, gfp);
+	mutex_lock(&ue_enabler_mutex);
+
+	if (copy) {
+		if (copy->nr)
+			__module_get(THIS_MODULE);
+		if (ue_mm->set == set)
+			ue_mm_replace_set(ue_mm, copy);
+		else
+			ue_enabler_set_put_locked(copy);
+	}
+	ue_enabler_set_put_locked(set);
+	return copy ? 0 : -ENOMEM;
+}
+
+int ue_mm_own_set(struct ue_mm *ue_mm, gfp_t gfp)
+{
+	int err = 0;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	while (!err && atomic_read(&ue_mm->set->references) > 1)
+		err = ue_mm_copy_set(ue_mm, gfp);
+	return err;
+}
+
+bool ue_mm_lock_own_set(struct ue_mm *ue_mm)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	spin_lock(&ue_mm->lock);
+	if (atomic_read(&ue_mm->set->references) == 1) {
+		/* For sparse: the caller unlocks. */
+		__release(&ue_mm->lock);
+		return true;
+	}
+	spin_unlock(&ue_mm->lock);
+	return false;
+}

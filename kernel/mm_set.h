@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which enabler set an address space has: shared after a fork, copied when one
+ * of those that share it changes it.
+ */
+#ifndef UE_MM_SET_H
+#define UE_MM_SET_H
+
+#include <linux/types.h>
+
+struct ue_enabler_set;
+struct ue_mm;
+
+/**
+ * ue_mm_replace_set() - give an address space another set
+ * @ue_mm: the address space
+ * @set: the new set, or NULL; the caller's reference becomes the address
+ *	space's
+ *
+ * Drops the reference to the old set.
+ *
+ * Context: ue_enabler_mutex held, which may be released and retaken.
+ */
+void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set);
+
+/**
+ * ue_mm_own_set() - give an address space a set that it does not share
+ * @ue_mm: the address space, which stays attached: the caller holds its memory
+ * @gfp: how to allocate
+ *
+ * A fork may share the set again at any time.
+ *
+ * Context: ue_enabler_mutex held, which may be released and retaken; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int ue_mm_own_set(struct ue_mm *ue_mm, gfp_t gfp);
+
+/**
+ * ue_mm_lock_own_set() - take @ue_mm->lock if the set is not shared
+ * @ue_mm: the address space
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: true with the lock held, and the set may be changed in place; else
+ * false.
+ */
+bool ue_mm_lock_own_set(struct ue_mm *ue_mm);
+
+#endif /* UE_MM_SET_H */

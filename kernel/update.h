@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Updates enable bits so that they match the state of their events.
+ */
+#ifndef UE_UPDATE_H
+#define UE_UPDATE_H
+
+struct ue_event;
+struct ue_mm;
+
+/**
+ * ue_update_event() - update all enable bits of an event
+ * @event: the event, whose state has changed
+ *
+ * Bits that cannot be written without waiting for a program, and those beyond a
+ * limit, are left to workers. The current task waits for the workers when it
+ * returns to user space; see update_wait.h.
+ *
+ * Context: event_mutex held; waits for no program.
+ */
+void ue_update_event(struct ue_event *event);
+
+/**
+ * ue_update_mm() - update all enable bits of an address space
+ * @ue_mm: as for ue_mm_access()
+ *
+ * A bit that cannot be written is skipped until the next update. Returns early
+ * if the current task is killed or the program has exited.
+ *
+ * Context: may sleep, see ue_mm_access().
+ * Return: 0; -ENOMEM if memory was short for some bits: the caller then calls
+ * this again, unless it was killed.
+ */
+int ue_update_mm(struct ue_mm *ue_mm);
+
+#endif /* UE_UPDATE_H */

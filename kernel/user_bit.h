@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writes one bit in the memory of a program. Knows neither events nor sets.
+ */
+#ifndef UE_USER_BIT_H
+#define UE_USER_BIT_H
+
+#include <linux/types.h>
+
+struct mm_struct;
+struct page;
+
+/**
+ * struct ue_user_bit - a bit in the memory of a program
+ * @address: of the word that holds the bit, a multiple of @size
+ * @nr: number of the bit, from 0 for the least significant one of the word
+ * @size: of the word, 4 or 8 bytes
+ */
+struct ue_user_bit {
+	unsigned long address;
+	u8 nr;
+	u8 size;
+};
+
+/**
+ * ue_user_bit_write() - write a bit if that needs no page fault
+ * @mm: the address space; the caller holds its memory (mmget()) and its
+ *	mmap_lock for reading
+ * @bit: the bit
+ * @value: its new value
+ * @page: the page from ue_user_bit_fault_in(), if the mmap_lock has been held
+ *	since; else NULL
+ *
+ * The write is one atomic operation on the word and changes no other bit.
+ *
+ * Context: may sleep, but does not wait for a program.
+ * Return: 0; -EAGAIN if the page is absent, read-only, unmapped since the
+ * fault, or a page of a file that is locked or is clean and has write-back, or
+ * if this cannot be found out without a fault.
+ */
+int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *bit,
+		      bool value, struct page *page);
+
+/**
+ * ue_user_bit_clear() - clear a bit at the end of its registration
+ * @mm: as for ue_user_bit_write()
+ * @bit: the bit
+ * @page: as for ue_user_bit_write()
+ *
+ * In the current address space, this first tries an atomic operation on user
+ * memory.
+ *
+ * Context: as ue_user_bit_write().
+ * Return: as ue_user_bit_write().
+ */
+int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *bit,
+		      struct page *page);
+
+/**
+ * ue_user_bit_fault_in() - make the page of a bit present, writable and dirty
+ * @mm: as for ue_user_bit_write()
+ * @bit: the bit
+ * @locked: set to 0 if the mmap_lock was released, else to 1
+ * @page: set to the page, pinned, if the mmap_lock is still held; the caller
+ *	calls unpin_user_page(). Else set to NULL.
+ *
+ * Context: may wait for the program indefinitely, in a killable sleep. The
+ * caller holds no other lock.
+ * Return: 0; -EFAULT if the program itself could not write there; -ENOMEM;
+ * -EINTR if the current task was killed.
+ */
+int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *bit,
+			 int *locked, struct page **page);
+
+#endif /* UE_USER_BIT_H */

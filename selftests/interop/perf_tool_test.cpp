@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Debian's unmodified perf: which tasks' records it counts and samples, the call graphs, and how it
+// reports them.
+#include "every_type.hpp"
+#include "text_file.hpp"
+#include "tool.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include "on_cpu.hpp"
+
+#define CATCH_CONFIG_EXTERNAL_INTERFACES
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <thread>
+
+using namespace selftest;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+/// perf reads all kernel symbols in each run, which takes most of the time on an emulated machine.
+/// Mounts a file with only the symbols that perf needs over /proc/kallsyms.
+class FewSymbols : public Catch::TestEventListenerBase {
+public:
+    using TestEventListenerBase::TestEventListenerBase;
+
+    void testRunStarting(const Catch::TestRunInfo&) override {
+        std::string symbols;
+        for (const std::string& line : lines_of(read_text("/proc/kallsyms")))
+            for (const char* name : {" _text", " _stext", " _etext", " _end", " vfs_write"})
+                if (line.ends_with(name))
+                    symbols += line + "\n";
+        const std::string file = "/tmp/" + unique_name("symbols");
+        expect(write_text(file, symbols, O_CREAT), "write " + file);
+        if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, "") != 0 ||
+            mount(file.c_str(), "/proc/kallsyms", "", MS_BIND, "") != 0)
+            throw_errno("shorten /proc/kallsyms");
+    }
+};
+CATCH_REGISTER_LISTENER(FewSymbols)
+
+/// Recording the BPF programs that are loaded takes perf half its time and is not tested.
+const std::string perf_record = "perf record -q --no-bpf-event";
+
+/// What `perf stat -x,` counted for an event: the number at the start of its line.
+std::string counted(const std::string& stat, const std::string& full_name) {
+    for (const std::string& line : lines_of(stat))
+        if (line.find(",," + full_name + ",") != std::string::npos)
+            return line.substr(0, line.find(','));
+    return "nothing in " + stat;
+}
+
+std::size_t occurrences(const std::string& text, const std::string& what) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+        count++;
+    return count;
+}
+
+} // namespace
+
+TEST_CASE("perf records and reports every field type", "[waits][tool:perf]") {
+    EveryType every;
+    const TemporaryDirectory directory;
+    const std::int32_t above = GENERATE(0, 3);
+    const std::string filter = above ? " --filter 'c > 3 && n != \"near 9\"'" : "";
+    CAPTURE(filter);
+    const std::string file = directory.file("perf.data");
+    std::vector<std::string> expected;
+    bool enabled = false;
+    record_with(directory,
+                perf_record + " -a --no-buildid -e " + every.full_name() + filter + " -o " + file,
+                [&] {
+                    enabled = every.word == 1;
+                    expected = write_records(every, above);
+                });
+    CHECK(enabled);
+    CHECK(every.word == 0);
+    const auto reported = printed_fields(
+        output_of(directory, "perf script -F event,trace -i " + file + " 2>/dev/null"),
+        every.event);
+    CHECK(expected.size() == static_cast<std::size_t>(every_type_records - above));
+    CHECK(reported == expected);
+}
+
+TEST_CASE("perf record -g starts the call graph of a write in libc") {
+    EveryType every;
+    const TemporaryDirectory directory;
+    const std::string file = directory.file("perf.data");
+    record_with(directory, perf_record + " -a -g -e " + every.full_name() + " -o " + file,
+                [&] { write_records(every); });
+    const std::string script =
+        output_of(directory, "perf script -F comm,ip,sym,dso -i " + file + " 2>/dev/null");
+    std::size_t first_frames = 0, in_libc = 0;
+    const auto lines = lines_of(script);
+    for (std::size_t i = 0; i + 1 < lines.size(); i++)
+        if (lines[i].starts_with("perf_tool_test")) {
+            first_frames++;
+            in_libc += lines[i + 1].find("libc.so") != std::string::npos;
+        }
+    CAPTURE(script);
+    CHECK(first_frames == every_type_records);
+    CHECK(in_libc == every_type_records);
+}
+
+TEST_CASE("perf stat counts the records of a command with its children, and of all tasks with -a") {
+    ShellEvent event, other;
+    const TemporaryDirectory directory;
+    const std::string file = directory.file("stat"), stat = "perf stat -x, -o " + file + " -e ";
+    const auto count = [&](const std::string& options, const ShellEvent& of) {
+        record_with(directory,
+                    stat + options + " /bin/sh -c '" + event.command(directory) + "; WAIT'", [&] {
+                        CHECK(event.word == 1);
+                        CHECK(event.record(7).ok());
+                        other.record(7);
+                    });
+        return counted(read_text(file), of.full_name());
+    };
+    CHECK(count(event.full_name(), event) == "2");
+    CHECK(count(event.full_name() + " --filter a==2", event) == "1");
+    CHECK(count(event.full_name() + " -e " + other.full_name() + " -a", event) == "3");
+    CHECK(counted(read_text(file), other.full_name()) == "1");
+    CHECK(event.word == 0);
+}
+
+TEST_CASE("perf stat counts the records of a process or of a CPU") {
+    ShellEvent event;
+    const TemporaryDirectory directory;
+    const std::string file = directory.file("stat"),
+                      stat = "perf stat -x, -o " + file + " -e " + event.full_name();
+    const auto write = [&] {
+        const OnCpu on_cpu(1);
+        for (std::uint8_t a : {1, 2, 3})
+            CHECK(event.record(a) == succeeds(5));
+        output_of(directory, event.command(directory));
+    };
+    record_with(directory, stat + " -p " + std::to_string(getpid()), write);
+    CHECK(counted(read_text(file), event.full_name()) == "5");
+    record_with(directory, stat + " -C 1", write);
+    CHECK(counted(read_text(file), event.full_name()) == "5");
+    record_with(directory, stat + " -C 0", write);
+    CHECK(counted(read_text(file), event.full_name()) == "0");
+}
+
+TEST_CASE("perf record samples a command, its children, a process or a CPU") {
+    ShellEvent event;
+    const TemporaryDirectory directory;
+    const std::string file = directory.file("perf.data");
+    const std::string record =
+        perf_record + " --no-buildid -e " + event.full_name() + " -o " + file + " ";
+    const auto sampled = [&] {
+        return printed_fields(
+            output_of(directory, "perf script -F event,trace -i " + file + " 2>/dev/null"),
+            event.event);
+    };
+    SECTION("command and its children") {
+        output_of(directory, record + event.command(directory));
+        CHECK(sampled() == Lines{"a=1", "a=2"});
+    }
+    SECTION("command without its children") {
+        output_of(directory, record + "-i " + event.command(directory));
+        CHECK(sampled() == Lines{"a=1"});
+    }
+    SECTION("process") {
+        record_with(directory, record + "-p " + std::to_string(getpid()),
+                    [&] { CHECK(event.record(7) == succeeds(5)); });
+        CHECK(sampled() == Lines{"a=7"});
+    }
+    SECTION("CPU") {
+        record_with(directory, record + "-C 1", [&] {
+            for (int cpu : {0, 1}) {
+                const OnCpu on_cpu(cpu);
+                CHECK(event.record(static_cast<std::uint8_t>(cpu + 10)) == succeeds(5));
+            }
+        });
+        CHECK(sampled() == Lines{"a=11"});
+    }
+    CHECK(event.word == 0);
+}
+
+TEST_CASE("perf report shows the writing program, its library and the fields") {
+    ShellEvent event;
+    const TemporaryDirectory directory;
+    const std::string file = directory.file("perf.data");
+    record_with(directory,
+                perf_record + " -a -g --no-buildid -e " + event.full_name() + " -o " + file, [&] {
+                    for (std::uint8_t a : {1, 1, 1, 2})
+                        CHECK(event.record(a) == succeeds(5));
+                });
+    const std::string report = "perf report --stdio --no-children -g none -i " + file;
+    const std::string writers = output_of(directory, report + " --sort comm,dso,sym 2>/dev/null");
+    CAPTURE(writers);
+    CHECK(occurrences(writers, "event '" + event.full_name() + "'") == 1);
+    CHECK(occurrences(writers, "100.00%  perf_tool_test  libc.so.6") == 1);
+    const std::string fields = output_of(directory, report + " --sort trace_fields 2>/dev/null");
+    CAPTURE(fields);
+    CHECK(occurrences(fields, "75.00%") == 1);
+    CHECK(occurrences(fields, "25.00%") == 1);
+}
+
+TEST_CASE("perf record --call-graph dwarf unwinds the stack from write() to main()") {
+    ShellEvent event;
+    const TemporaryDirectory directory;
+    const std::string file = directory.file("perf.data");
+    record_with(directory,
+                perf_record + " -a --call-graph dwarf --no-buildid -e " + event.full_name() +
+                    " -o " + file,
+                [&] { CHECK(event.record(1) == succeeds(5)); });
+    const std::string script = output_of(
+        directory, "perf script --no-inline -F comm,ip,sym,dso -i " + file + " 2>/dev/null");
+    CAPTURE(script);
+    const std::size_t system_call = script.find("libc.so.6"),
+                      writer = script.find("selftest::DataFile::record"),
+                      start = script.find(" main ");
+    CHECK(system_call != std::string::npos);
+    CHECK(writer != std::string::npos);
+    CHECK(start != std::string::npos);
+    CHECK(system_call < writer);
+    CHECK(writer < start);
+}
+
+// perf trace 6.1 prints 32 bits as unsigned and 64 as signed, whatever the type.
+TEST_CASE("perf trace prints records with their fields") {
+    ShellEvent event;
+    Word word{0};
+    DataFile data;
+    const Event other(unique_name("traced"));
+    const std::uint32_t index =
+        data.must_register(&word, 0, other.name() + " s32 a; __data_loc char[] text; u64 b");
+    const TemporaryDirectory directory;
+    const std::string file = directory.file("trace");
+    record_with(directory,
+                "perf trace --no-syscalls -a -o " + file + " -e " + event.full_name() +
+                    " -e user_events:" + other.name(),
+                [&] {
+                    CHECK(event.record(200) == succeeds(5));
+                    CHECK(data.record(index, Payload()
+                                                 .add<std::int32_t>(5)
+                                                 .add(location(24, 4))
+                                                 .add<std::uint64_t>(9000000000)
+                                                 .add_string("far"))
+                              .ok());
+                });
+    const std::string traced = read_text(file);
+    CAPTURE(traced);
+    CHECK(occurrences(traced, event.full_name() + "(a: 200)\n") == 1);
+    CHECK(occurrences(traced, "user_events:" + other.name() +
+                                  "(a: 5, text: \"far\", b: 9000000000)\n") == 1);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Debian's unmodified trace-cmd: which tasks it records, and event names with a dot.
+#include "text_file.hpp"
+#include "tool.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace selftest;
+
+TEST_CASE("trace-cmd records a process, a command, or a command with its children",
+          "[waits][tool:trace-cmd]") {
+    ShellEvent event;
+    const TemporaryDirectory directory;
+    const std::string file = directory.file("trace.dat");
+    const std::string record = "trace-cmd record -q -e " + event.full_name() + " -o " + file;
+    const auto reported = [&] {
+        return printed_fields(output_of(directory, "trace-cmd report -i " + file), event.event);
+    };
+    using Lines = std::vector<std::string>;
+    SECTION("process without its child") {
+        record_with(directory, record + " -P " + std::to_string(getpid()), [&] {
+            CHECK(event.record(7).ok());
+            output_of(directory, event.command(directory));
+        });
+        CHECK(reported() == Lines{"a=7"});
+    }
+    SECTION("command without its child") {
+        output_of(directory, record + " -F " + event.command(directory));
+        CHECK(reported() == Lines{"a=1"});
+    }
+    SECTION("command with its children, without the test's process") {
+        record_with(directory,
+                    record + " -c -F /bin/sh -c '" + event.command(directory) + "; WAIT'",
+                    [&] { CHECK(event.record(7).ok()); });
+        CHECK(reported() == Lines{"a=1", "a=2"});
+    }
+    CHECK(event.word == 0);
+}
+
+// libtraceevent does not parse names with a dot. trace-cmd 3.1 records such an event but cannot
+// report it, and shows only what the kernel prints. perf 6.1 fails.
+TEST_CASE("trace-cmd start and show work with a multi-format event") {
+    Word word{0};
+    DataFile file;
+    const std::string name = unique_name("multi");
+    const std::uint32_t index =
+        file.must_register(&word, 0, name + " u32 a", 4, USER_EVENT_REG_MULTI_FORMAT);
+    std::string tracepoint;
+    for (const std::string& line : lines_of(status()))
+        if (line.starts_with(name + "."))
+            tracepoint = line.substr(0, line.find(' '));
+    const Event event(tracepoint, USER_EVENTS_MULTI_SYSTEM);
+    const TemporaryDirectory directory;
+    output_of(directory, "trace-cmd start -e user_events_multi:" + event.name() + " -f 'a > 1'");
+    CHECK(word == 1);
+    for (std::uint32_t a : {1, 2})
+        CHECK(file.record(index, Payload().add(a)) == succeeds(8));
+    const std::string shown = output_of(directory, "trace-cmd show");
+    output_of(directory, "trace-cmd reset");
+    CHECK(word == 0);
+    CHECK(printed_fields(shown, event) == std::vector<std::string>{"a=2"});
+}
