@@ -45,7 +45,7 @@ struct ue_event_owner {
  * @creator: the user ID of the task that created the event
  * @inline_used: bytes of @inline_data in use
  * @multi: registered with USER_EVENT_REG_MULTI_FORMAT
- * @persistent: stays without users
+ * @persistent: stays when it has no users
  * @ever_enabled: an ftrace instance has ever enabled it; changed with
  *	event_mutex held
  * @users: number of users; negative while the event is unavailable, see

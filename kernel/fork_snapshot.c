@@ -63,7 +63,7 @@ static void ue_snapshot_expire(struct callback_head *task_work)
 		ue_enabler_set_put(snapshot->inherited.set);
 	ue_snapshot_free(snapshot);
 	ue_mm_put(ue_mm);
-	/* ue_fork_pool_exit() waits for the rest of this function. */
+	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
 	module_put(THIS_MODULE);
 }
 

@@ -45,8 +45,8 @@ void ue_fork_snapshot_take(struct ue_mm *ue_mm);
  *
  * Called before the set is replaced, or if there are too many snapshots. Each
  * forking task drops its snapshot when it returns to user space or exits.
- * Before this call, the snapshot of a failed fork, which the kernel does not
- * report, is harmless.
+ * The kernel does not report a failed fork, so its snapshot remains. It is
+ * harmless as long as the address space keeps its set.
  *
  * Context: @ue_mm->lock held.
  */
@@ -54,8 +54,8 @@ void ue_fork_snapshots_expire(struct ue_mm *ue_mm);
 
 /**
  * ue_fork_inherit() - take a reference to the set that a child inherits
- * @inherited: set to the reference, which the caller hands to ue_mm_attach() or
- *	drops with ue_enabler_set_put()
+ * @inherited: filled in; the caller hands its reference to ue_mm_attach(), or
+ *	drops it with ue_enabler_set_put()
  *
  * The set comes from the current task's snapshot. If there is none, it is the
  * set that the current address space has now.

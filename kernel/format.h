@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The format of an event, parsed from a command:
- * "name[ type field[;type field]...]". Pure: takes no locks and uses no
- * function of tracing.
+ * "name[ field[;field]...]", where a field is a type and a name. Pure: takes no
+ * locks and uses no function of tracing.
  */
 #ifndef UE_FORMAT_H
 #define UE_FORMAT_H

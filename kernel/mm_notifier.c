@@ -29,7 +29,7 @@ static void ue_mm_remove_notifier(struct ue_mm *ue_mm)
 static void ue_remove_notifier_task_work(struct callback_head *task_work)
 {
 	ue_mm_remove_notifier(container_of(task_work, struct ue_mm, task_work));
-	/* ue_fork_pool_exit() waits for the rest of this function. */
+	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
 	module_put(THIS_MODULE);
 }
 

@@ -26,7 +26,8 @@ bool ue_registered(unsigned long address, u8 nr);
  * @id: set to an identifier that no other registration ever has
  *
  * On return the bit has the state of the event. A child that is forked before
- * the bit is written normally does not inherit the registration.
+ * the bit is written does not inherit the registration, unless the fork has no
+ * snapshot.
  *
  * Context: process context; may sleep, see ue_mm_access().
  * Return: 0. On an error nothing is registered: -EADDRINUSE if the pair of

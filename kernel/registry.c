@@ -304,7 +304,7 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 	return event;
 }
 
-/* A malformed command counts as other fields of an existing event. */
+/* If the event exists, a malformed command fails as other fields do. */
 static bool ue_registry_has_name(const char *command)
 {
 	char *name = ue_command_name(command);

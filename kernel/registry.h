@@ -23,7 +23,7 @@ extern unsigned int ue_registry_max;
  *
  * Context: may sleep; event_mutex not held.
  * Return: 0; -EINVAL for a malformed command; -EADDRINUSE if a single-format
- * event of that name has other fields, or the command is malformed then;
+ * event of that name exists, and its fields differ or the command is malformed;
  * -EMFILE if there are ue_registry_max events; -ENOMEM; -ENODEV if tracing has
  * no type number left.
  */
@@ -37,9 +37,9 @@ int ue_registry_register(const char *command, unsigned int flags,
  * Deletes either all of the events or none.
  *
  * Context: may sleep; event_mutex not held.
- * Return: 0; -ENOENT if there is no such event; -EPERM if the caller lacks
- * CAP_PERFMON and one of the events is persistent or was created by another
- * user ID; -EBUSY if one of them is in use.
+ * Return: 0; -ENOENT if there is no such event; -EPERM if the caller
+ * has neither CAP_PERFMON nor CAP_SYS_ADMIN, and one of the events is persistent
+ * or was created by another user ID; -EBUSY if one of them is in use.
  */
 int ue_registry_delete(const char *name);
 

@@ -18,9 +18,10 @@
 #include "worker.h"
 
 /*
- * One more than the bits of one set that a change of an event writes directly,
- * over all address spaces that have the set. Workers write the rest, because
- * all other tracing operations wait while event_mutex is held.
+ * How many bits of one set a change of an event may write directly, over all
+ * address spaces that have the set, and one more. Each write counts it down. At
+ * 1, workers are started for the rest, because all other tracing operations
+ * wait while event_mutex is held. At 0, they have been started.
  */
 #define UE_DIRECT_WRITES	16384
 

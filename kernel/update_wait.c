@@ -5,7 +5,8 @@
  * The tracing core reports a change with event_mutex held, under which no task
  * may wait for a program. So the task that makes the change waits later, on its
  * way back to user space. A program that blocks its own worker cannot delay
- * other tasks again and again: after a timeout they skip its next updates.
+ * other tasks again and again: after a timeout they do not wait for its next
+ * updates.
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -93,7 +94,7 @@ static void ue_wait_for_updates(struct callback_head *task_work)
 	if (!left)
 		ue_updates_time_out();
 	kfree(task_work);
-	/* ue_fork_pool_exit() waits for the rest of this function. */
+	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
 	module_put(THIS_MODULE);
 }
 

@@ -62,8 +62,8 @@ static bool ue_has_write_back(struct folio *folio)
 }
 
 /*
- * Reclaim skips a pinned page, and a swappable page is dirty by its flag alone
- * (noop_dirty_folio()). The flag is set after the bit is written. If it were
+ * Reclaim skips a pinned page. For a swappable page it is enough to set the
+ * dirty flag (noop_dirty_folio()). The flag is set after the bit is written. If it were
  * set before, MADV_FREE could clear it, and reclaim would discard the write.
  */
 static __always_inline void

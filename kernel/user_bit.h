@@ -34,9 +34,9 @@ struct ue_user_bit {
  * The write is one atomic operation on the word and changes no other bit.
  *
  * Context: may sleep, but does not wait for a program.
- * Return: 0; -EAGAIN if the page is absent, read-only, unmapped since the
- * fault, or a page of a file that is locked or is clean and has write-back, or
- * if this cannot be found out without a fault.
+ * Return: 0; -EAGAIN if the page is absent, read-only or unmapped since the
+ * fault; if it is a file's page and is locked, or is clean and has write-back;
+ * or if pinning it might fault.
  */
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *bit,
 		      bool value, struct page *page);

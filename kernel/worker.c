@@ -20,9 +20,9 @@
 #include "worker.h"
 
 /*
- * How many work items a workqueue runs at a time on any node
- * (WQ_DFL_MIN_ACTIVE). A higher limit depends on the number of processors since
- * 6.9.
+ * A workqueue runs at least this many work items at a time on each node
+ * (WQ_DFL_MIN_ACTIVE). Since Linux 6.9, whether it runs more depends on the
+ * number of CPUs.
  */
 #define UE_NR_SLOTS		8
 
@@ -174,7 +174,7 @@ static int ue_worker_thread(void *ue_mm)
 	module_put_and_kthread_exit(0);
 }
 
-/* Releases the mutex to create a thread, which waits for memory. */
+/* Releases the mutex while it creates a thread, which may wait for memory. */
 static void ue_create_threads(struct work_struct *work)
 {
 	struct task_struct *thread = NULL;
@@ -189,7 +189,7 @@ static void ue_create_threads(struct work_struct *work)
 		mutex_lock(&ue_enabler_mutex);
 	}
 	if (IS_ERR(thread)) {
-		/* A slot may have become free while none was waiting. */
+		/* A slot may have become free while @ue_mm was not in the list. */
 		if (!ue_worker_queue(ue_mm))
 			list_add(&ue_mm->waiting, &ue_waiting);
 		schedule_delayed_work(to_delayed_work(work), UE_SLOT_WAIT);

@@ -191,7 +191,7 @@ TEST_CASE("REG rejects a registered pair of address and bit with EADDRINUSE") {
     }
 }
 
-TEST_CASE("REG compares address and bit number, not the bit of memory that they name") {
+TEST_CASE("REG accepts two pairs of address and bit number that name one bit in memory") {
     alignas(8) Word words[2] = {0, 0};
     DataFile file;
     const std::string name = unique_name("as_given");
@@ -247,7 +247,7 @@ TEST_CASE("REG reads the command up to its NUL and no further") {
     }
 }
 
-TEST_CASE("REG rejects a flag after the event's name with EINVAL") {
+TEST_CASE("REG rejects a colon in the event's name with EINVAL") {
     Word word{0};
     DataFile file;
     for (const char* rest : {":flag", ":flag u32 a", ":1", ":BPF_ITER u32 a"}) {

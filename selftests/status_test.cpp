@@ -140,7 +140,7 @@ TEST_CASE("A multi-format event is listed by its tracepoint's name") {
     }
 }
 
-TEST_CASE("Active counts the lines, Busy counts the lines with users") {
+TEST_CASE("Active counts all events, Busy counts the enabled ones") {
     Word word{0};
     DataFile file;
     const Event first(unique_name("totals")), second(unique_name("totals"));

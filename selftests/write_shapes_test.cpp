@@ -135,7 +135,7 @@ void check_call(const WriteCall& call, const Mapping& memory) {
 
 } // namespace
 
-TEST_CASE("A write in one part records up to 8180 bytes of payload, else fails with E2BIG") {
+TEST_CASE("perf records up to 8180 bytes written in one part; a larger payload fails with E2BIG") {
     const Mapping memory(5);
     SECTION("write") {
         check_call(
@@ -161,7 +161,8 @@ TEST_CASE("A write in one part records up to 8180 bytes of payload, else fails w
     }
 }
 
-TEST_CASE("A write in several parts records up to 8180 bytes of payload, else fails with E2BIG") {
+TEST_CASE(
+    "perf records up to 8180 bytes written in several parts; a larger payload fails with E2BIG") {
     const Mapping memory(5);
     IoUring ring;
     for (const auto& sizes_of_parts : splits) {

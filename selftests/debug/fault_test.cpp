@@ -194,7 +194,7 @@ private:
 
 } // namespace
 
-TEST_CASE("Opening user_events_data survives each fault") {
+TEST_CASE("Opening user_events_data survives each injected failure") {
     Unchanged unchanged;
     const std::string path = tracing_file("user_events_data");
     int file = -1;
@@ -204,7 +204,7 @@ TEST_CASE("Opening user_events_data survives each fault") {
         [&] { ::close(file); });
 }
 
-TEST_CASE("Reading dynamic_events survives each fault") {
+TEST_CASE("Reading dynamic_events survives each injected failure") {
     Unchanged unchanged;
     LongWord word{0};
     DataFile file;
@@ -216,7 +216,7 @@ TEST_CASE("Reading dynamic_events survives each fault") {
         [&] { return Outcome::of(pread(reader.number(), text, sizeof(text), 0)); }, nothing);
 }
 
-TEST_CASE("Registering survives each fault") {
+TEST_CASE("Registering survives each injected failure") {
     Unchanged unchanged;
     LongWord word{0}, words{0};
     std::optional<DataFile> file;
@@ -317,7 +317,7 @@ TEST_CASE("Registering survives each fault") {
     file.reset();
 }
 
-TEST_CASE("Unregistering survives each fault") {
+TEST_CASE("Unregistering survives each injected failure") {
     Unchanged unchanged;
     Word word{0};
     LongWord words{0};
@@ -357,7 +357,7 @@ TEST_CASE("Unregistering survives each fault") {
     }
 }
 
-TEST_CASE("Deleting survives each fault") {
+TEST_CASE("Deleting survives each injected failure") {
     Unchanged unchanged;
     const std::string name = unique_name("fault");
     DataFile file;
@@ -367,7 +367,7 @@ TEST_CASE("Deleting survives each fault") {
         [&] { return file.delete_event(name); }, [&] { CHECK(status_line(name).empty()); });
 }
 
-TEST_CASE("Writing survives each fault, and each success is recorded") {
+TEST_CASE("Writing survives each injected failure, and each success is recorded") {
     Unchanged unchanged;
     Registered registered(" u32 a");
     const Event& event = registered.event;
@@ -402,7 +402,7 @@ TEST_CASE("Writing survives each fault, and each success is recorded") {
     CHECK(instance.disable(event) == succeeds());
 }
 
-TEST_CASE("Creating and deleting through dynamic_events survives each fault") {
+TEST_CASE("Creating and deleting through dynamic_events survives each injected failure") {
     Unchanged unchanged;
     const std::string name = unique_name("fault");
     const std::string create = "u:" + name + " u32 a; char[20] b; __rel_loc char[] c";
@@ -431,7 +431,7 @@ TEST_CASE("Creating and deleting through dynamic_events survives each fault") {
             [&] { return write(line); }, remove);
 }
 
-TEST_CASE("Enabling survives each fault") {
+TEST_CASE("Enabling survives each injected failure") {
     Unchanged unchanged;
     const OtherEnabled other;
     Registered event(" u32 a");
@@ -454,7 +454,7 @@ TEST_CASE("Enabling survives each fault") {
 
 // If a trigger fails to enable the event, the kernel still counts it as a user of the enabled
 // event. So each attempt uses a new event, and does not check the state after a failure.
-TEST_CASE("Adding a trigger survives each fault") {
+TEST_CASE("Adding a trigger survives each injected failure") {
     Unchanged unchanged;
     const OtherEnabled other;
     Faults faults;
@@ -473,7 +473,7 @@ TEST_CASE("Adding a trigger survives each fault") {
     });
 }
 
-TEST_CASE("Opening a perf event survives each fault") {
+TEST_CASE("Opening a perf event survives each injected failure") {
     Unchanged unchanged;
     Registered registered(" u32 a");
     perf_event_attr attributes = perf_attributes(registered.event);
@@ -498,7 +498,7 @@ TEST_CASE("Opening a perf event survives each fault") {
         });
 }
 
-TEST_CASE("A fork copies all registrations despite each fault") {
+TEST_CASE("A fork copies all registrations even if an allocation fails") {
     Unchanged unchanged;
     const OtherEnabled other;
     Registered event("");
@@ -560,7 +560,7 @@ TEST_CASE("A bit is written later if its page cannot be allocated at first") {
     CHECK(word == 0);
 }
 
-TEST_CASE("Loading the module survives each fault") {
+TEST_CASE("Loading the module survives each injected failure") {
     const auto unload = [] { REQUIRE(eventually([] { return module::unload().ok(); })); };
     unload();
     // tracefs does not report why it cannot create a file: the module returns ENODEV.

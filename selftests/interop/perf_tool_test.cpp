@@ -88,7 +88,7 @@ TEST_CASE("perf records and reports every field type", "[waits][tool:perf]") {
     CHECK(reported == expected);
 }
 
-TEST_CASE("perf record -g starts the call graph of a write in libc") {
+TEST_CASE("With perf record -g, the call graph of a write starts in libc") {
     EveryType every;
     const TemporaryDirectory directory;
     const std::string file = directory.file("perf.data");

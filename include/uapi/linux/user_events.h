@@ -54,8 +54,8 @@ enum user_reg_flag {
  * @enable_size: size of that word in bytes: 4, or on 64-bit kernels 8
  * @flags: of enum user_reg_flag
  * @enable_addr: address of the word, a multiple of @enable_size
- * @name_args: address of the command, "name[ type field[;type field]...]", at
- *	most 511 bytes and a NUL
+ * @name_args: address of the command, "name[ field[;field]...]", where a
+ *	field is a type and a name; at most 511 bytes and a NUL
  * @write_index: set by the kernel: the write index of the event, for writes to
  *	this open file
  */
