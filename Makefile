@@ -12,6 +12,7 @@ KERNEL ?= $(lastword $(KERNELS))
 
 SEED ?=
 STRESS_SECONDS ?= 60
+HOURS ?= 8
 FUZZ_SECONDS ?= 60
 INPUTS ?= 100
 
@@ -58,6 +59,17 @@ stress: ## run random operations for STRESS_SECONDS=60, with SEED= (about 2 minu
 	@$(MAKE) $(KERNELS:%=modules-%) selftests
 	@selftests/stress/run $(STRESS_SECONDS) "$(SEED)" $(KERNELS)
 
+.PHONY: soak
+soak: ## run stress and fuzz in turns for HOURS=8, also on a kernel with KCSAN (builds it)
+	@$(packages) build kernel vm tests
+	@$(MAKE) $(KERNELS:%=modules-%) modules-kcsan selftests
+	+@for kernel in debug kcsan; do \
+		tools/vm/module $$kernel build/fuzz/$$kernel UE_DEBUG=y \
+			KCOV_INSTRUMENT=y || exit; \
+	done
+	@$(MAKE) -C fuzz BUILD=$(CURDIR)/build/fuzz $(CURDIR)/build/fuzz/calls/calls
+	@selftests/stress/soak $(HOURS) $(KERNELS)
+
 .PHONY: test-unit
 test-unit: ## run the unit tests on a kernel with KASAN and lockdep (first run builds it)
 	+@selftests/run unit
@@ -80,10 +92,10 @@ differential: ## run INPUTS=100, compare with the in-tree user_events (first run
 .PHONY: fuzz
 fuzz: ## fuzz the parser and the system calls for FUZZ_SECONDS=60 (first run builds a kernel)
 	@$(packages) fuzz build vm tests
-	+@tools/vm/module debug build/fuzz/module UE_DEBUG=y KCOV_INSTRUMENT=y
+	+@tools/vm/module debug build/fuzz/debug UE_DEBUG=y KCOV_INSTRUMENT=y
 	@$(MAKE) -C fuzz BUILD=$(CURDIR)/build/fuzz
 	@fuzz/run $(FUZZ_SECONDS) & \
-	fuzz/calls/run $(FUZZ_SECONDS) $(SEED); calls=$$?; wait $$! && exit $$calls
+	fuzz/calls/run debug $(FUZZ_SECONDS) $(SEED); calls=$$?; wait $$! && exit $$calls
 
 .PHONY: bench
 bench: ## measure the module and the in-tree user_events (first run builds kernels)
