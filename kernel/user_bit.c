@@ -81,8 +81,8 @@ ue_write_swappable(struct folio *folio, struct page *page,
 }
 
 /*
- * The caller has locked the page. A clean page with write-back may become dirty
- * only by a page fault, which notifies the file system.
+ * The caller has locked the page. A clean page whose mapping can write back may
+ * become dirty only by a page fault, which notifies the file system.
  */
 static int ue_make_dirty(struct folio *folio)
 {

@@ -35,8 +35,8 @@ struct ue_user_bit {
  *
  * Context: may sleep, but does not wait for a program.
  * Return: 0; -EAGAIN if the page is absent, read-only or unmapped since the
- * fault; if it is a file's page and is locked, or is clean and has write-back;
- * or if pinning it might fault.
+ * fault; if it is a file's page and is locked, or is clean and its mapping can
+ * write back (mapping_can_writeback()); or if pinning it might fault.
  */
 int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *bit,
 		      bool value, struct page *page);
