@@ -43,9 +43,10 @@ void ue_event_unpublish_at_unload(struct ue_event *event);
 int ue_publish_init(void);
 
 /**
- * ue_publish_exit() - free retired events and those whose files are closed
+ * ue_publish_exit() - free the events that were kept after their removal
  *
- * Waits until the memory is freed.
+ * They are retired events, and events whose tracefs files were open. Waits until
+ * the memory is freed.
  *
  * Context: module exit, with no event published; may sleep.
  */

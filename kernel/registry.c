@@ -304,7 +304,7 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 	return event;
 }
 
-/* If the event exists, a malformed command fails as other fields do. */
+/* Decides between -EADDRINUSE and -EINVAL for a malformed command. */
 static bool ue_registry_has_name(const char *command)
 {
 	char *name = ue_command_name(command);

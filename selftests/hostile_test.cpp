@@ -487,7 +487,7 @@ TEST_CASE("Bits follow an event at once while other programs register and unregi
     CHECK(counts.cleared > 0);
 }
 
-TEST_CASE("Each change waits its own full time limit for a blocking program, also if others wait") {
+TEST_CASE("A change waits its full time limit even if an earlier change times out") {
     const Event event(unique_name("first")), other(unique_name("second"));
     Blocker first(event), second(other);
     std::jthread change([&] { expect(event.enable(), "enable"); });
