@@ -4,6 +4,7 @@
 // changing the symbol names in the module.
 #include "basic_recording.hpp"
 #include "deadline.hpp"
+#include "kernel_log.hpp"
 #include "module.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -39,23 +40,6 @@ bool looks_up(const std::string& name) {
     const std::string zero(1, '\0');
     return read_text(module::path()).find(zero + name + zero) != std::string::npos;
 }
-
-/// Kernel messages since the object was created.
-class KernelLog {
-public:
-    KernelLog() { lseek(file_.number(), 0, SEEK_END); }
-
-    std::string read() {
-        std::string text;
-        char record[8192];
-        for (ssize_t size; (size = ::read(file_.number(), record, sizeof(record))) > 0;)
-            text.append(record, static_cast<std::size_t>(size));
-        return text;
-    }
-
-private:
-    Descriptor file_ = Descriptor::open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
-};
 
 /// Whether the module or one of its files is present.
 bool is_present() {
@@ -104,6 +88,15 @@ TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that
     // The module finds this function with a kprobe, and all others with this function.
     check_failure(without_symbol("kallsyms_lookup_name"), ENOENT, "kallsyms_lookup_name",
                   "needs it to find other symbols");
+}
+
+TEST_CASE("Loading fails with ENOEXEC if the kernel's dynamic events are not what is declared") {
+    const module::Loaded loaded;
+    unload();
+    // Some other object in the place of the one that is checked.
+    for (const std::string other : {"event_mutex", "dyn_event_list", "linux_banner"})
+        check_failure(with_changed_string("eprobe_dyn_event_ops", other), ENOEXEC,
+                      "struct dyn_event_operations, member create", "not loaded");
 }
 
 TEST_CASE("Without the symbols of dynamic events, everything works but the file dynamic_events") {
