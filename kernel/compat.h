@@ -5,12 +5,25 @@
 #ifndef UE_COMPAT_H
 #define UE_COMPAT_H
 
+#include <linux/version.h>
+
+/* Refuse a kernel before one of its headers is missing or a call does not compile. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
+	LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) && \
+	!defined(UE_EVENT_FILES_FIXED)
+#error "Linux 6.6 to 6.10 are not supported: they use freed memory of removed events; see Documentation/admin-guide.rst"
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0) && \
+	!defined(UE_UNTESTED_KERNEL)
+#error "Linux 7.4 and later are not tested; make UE_UNTESTED_KERNEL=y builds the module anyway"
+#endif
+
 #include <linux/hugetlb_inline.h>
 #include <linux/mm.h>
 #include <linux/ring_buffer.h>
 #include <linux/sysctl.h>
 #include <linux/uio.h>
-#include <linux/version.h>
 #include <asm/local.h>
 
 /* Moved in 6.12. */
@@ -26,12 +39,6 @@
  * can't do so for the eventfs of 6.6 and later.
  */
 #define UE_KEEP_EVENT_FILES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
-
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
-	LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) && \
-	!defined(UE_EVENT_FILES_FIXED)
-#error "Linux 6.6 to 6.10 are not supported: they use freed memory of removed events; see Documentation/admin-guide.rst"
-#endif
 
 /**
  * ue_pin_may_fault() - check if ue_pin_page() may fault despite FOLL_NOFAULT
