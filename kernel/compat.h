@@ -20,8 +20,10 @@
 #endif
 
 #include <linux/hugetlb_inline.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/ring_buffer.h>
+#include <linux/string.h>
 #include <linux/sysctl.h>
 #include <linux/uio.h>
 #include <asm/local.h>
@@ -39,6 +41,25 @@
  * can't do so for the eventfs of 6.6 and later.
  */
 #define UE_KEEP_EVENT_FILES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
+
+/**
+ * ue_can_be_directory() - check the length of an event's name
+ * @name: the name of the tracepoint, and of its directory
+ *
+ * Before 6.6, tracefs creates no directory with a longer name, and the kernel
+ * logs each attempt. The eventfs of 6.6 and later has no limit.
+ *
+ * Context: any.
+ * Return: true if the kernel can create the directory.
+ */
+static inline bool ue_can_be_directory(const char *name)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	return strlen(name) <= NAME_MAX;
+#else
+	return true;
+#endif
+}
 
 /**
  * ue_pin_may_fault() - check if ue_pin_page() may fault despite FOLL_NOFAULT

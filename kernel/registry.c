@@ -12,6 +12,7 @@
 #include <linux/xarray.h>
 #include <uapi/linux/user_events.h>
 
+#include "compat.h"
 #include "event.h"
 #include "format.h"
 #include "kernel_symbols.h"
@@ -202,9 +203,11 @@ static struct ue_event *ue_registry_find(const struct ue_format *format,
 	return event;
 }
 
-/* Checks whether another event may be created. */
-static int ue_registry_may_create(void)
+/* Checks whether an event of this tracepoint name may be created. */
+static int ue_registry_may_create(const char *name)
 {
+	if (!ue_can_be_directory(name))
+		return -EINVAL;
 	return ue_nr_active < READ_ONCE(ue_registry_max) ? 0 : -EMFILE;
 }
 
@@ -221,7 +224,7 @@ static struct ue_event *ue_registry_new_event(struct ue_format *format, bool mul
 		if (!name)
 			return ERR_PTR(-ENOMEM);
 	}
-	err = ue_registry_may_create();
+	err = ue_registry_may_create(name ?: ue_format_name(format));
 	if (!err)
 		event = ue_event_create(format, name, multi ?
 					USER_EVENTS_MULTI_SYSTEM :

@@ -22,10 +22,10 @@ extern unsigned int ue_registry_max;
  * @event: set to the event, of which the caller becomes a user
  *
  * Context: may sleep; event_mutex not held.
- * Return: 0; -EINVAL for a malformed command; -EADDRINUSE if a single-format
- * event of that name has other fields, or the command is malformed then;
- * -EMFILE if there are ue_registry_max events; -ENOMEM; -ENODEV if tracing has
- * no type number left.
+ * Return: 0; -EINVAL for a malformed command, or a name that is too long for a
+ * directory; -EADDRINUSE if a single-format event of that name has other fields,
+ * or the command is malformed then; -EMFILE if there are ue_registry_max events;
+ * -ENOMEM; -ENODEV if tracing has no type number left.
  */
 int ue_registry_register(const char *command, unsigned int flags,
 			 struct ue_event **event);
