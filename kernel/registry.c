@@ -81,6 +81,12 @@ static DEFINE_XARRAY(ue_by_serial);
 /* The multi-format events by name, to delete them. Protected by event_mutex. */
 static DEFINE_HASHTABLE(ue_multi_by_name, 10);
 
+/*
+ * Pointers to the number of events that a user has created, by user ID. They are
+ * allocated while it is not 0. Protected by event_mutex.
+ */
+static DEFINE_XARRAY(ue_nr_by_user);
+
 /* Marks events in @ue_by_serial that are unused, but tracing refers to them. */
 #define UE_RECHECK		XA_MARK_1
 #define UE_RECHECK_DELAY	HZ
@@ -94,6 +100,7 @@ static unsigned int ue_nr_active;
 static unsigned int ue_nr_busy;
 
 unsigned int ue_registry_max = 32768;
+unsigned int ue_registry_max_per_user = 8192;
 
 /* Changed with event_mutex held. */
 static const struct ue_registry_observer *ue_observer;
@@ -110,11 +117,48 @@ static u32 ue_hash_name(const char *name)
 	return jhash(name, strlen(name), 0);
 }
 
+static unsigned int *ue_registry_nr_of_user(kuid_t user)
+{
+	return xa_load(&ue_nr_by_user, __kuid_val(user));
+}
+
+/* Return: 0 or -ENOMEM. */
+static int ue_registry_count(kuid_t creator)
+{
+	unsigned int *nr = ue_registry_nr_of_user(creator);
+	int err;
+
+	if (nr) {
+		++*nr;
+		return 0;
+	}
+	nr = kmalloc(sizeof(*nr), GFP_KERNEL_ACCOUNT);
+	if (!nr)
+		return -ENOMEM;
+	*nr = 1;
+	err = xa_insert(&ue_nr_by_user, __kuid_val(creator), nr,
+			GFP_KERNEL_ACCOUNT);
+	if (err)
+		kfree(nr);
+	return err;
+}
+
+static void ue_registry_uncount(kuid_t creator)
+{
+	unsigned int *nr = ue_registry_nr_of_user(creator);
+
+	if (--*nr)
+		return;
+	xa_erase(&ue_nr_by_user, __kuid_val(creator));
+	kfree(nr);
+}
+
 static void ue_registry_unlink(struct ue_event *event)
 {
 	xa_erase(&ue_by_serial, event->serial);
 	rhashtable_remove_fast(&ue_by_key, &event->by_key, ue_params);
 	hash_del(&event->same_name);
+	ue_registry_uncount(event->creator);
 	WRITE_ONCE(ue_nr_active, ue_nr_active - 1);
 }
 
@@ -203,12 +247,22 @@ static struct ue_event *ue_registry_find(const struct ue_format *format,
 	return event;
 }
 
-/* Checks whether an event of this tracepoint name may be created. */
+/*
+ * Checks whether the current task may create an event of this tracepoint name.
+ * Compares the count before it checks a capability, which is audited.
+ */
 static int ue_registry_may_create(const char *name)
 {
+	const unsigned int *nr = ue_registry_nr_of_user(current_uid());
+
 	if (!ue_can_be_directory(name))
 		return -EINVAL;
-	return ue_nr_active < READ_ONCE(ue_registry_max) ? 0 : -EMFILE;
+	if (ue_nr_active >= READ_ONCE(ue_registry_max))
+		return -EMFILE;
+	if ((nr ? *nr : 0) >= READ_ONCE(ue_registry_max_per_user) &&
+	    !perfmon_capable())
+		return -EMFILE;
+	return 0;
 }
 
 /* On success, the event owns @format. */
@@ -245,9 +299,12 @@ static int ue_registry_link(struct ue_event *event)
 			GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
+	err = ue_registry_count(event->creator);
+	if (err)
+		goto erase;
 	if (rhashtable_insert_fast(&ue_by_key, &event->by_key, ue_params)) {
-		xa_erase(&ue_by_serial, event->serial);
-		return -ENOMEM;
+		err = -ENOMEM;
+		goto uncount;
 	}
 	if (event->multi)
 		hash_add(ue_multi_by_name, &event->same_name,
@@ -257,6 +314,11 @@ static int ue_registry_link(struct ue_event *event)
 	err = ue_event_publish(event);
 	if (err)
 		ue_registry_unlink(event);
+	return err;
+uncount:
+	ue_registry_uncount(event->creator);
+erase:
+	xa_erase(&ue_by_serial, event->serial);
 	return err;
 }
 
@@ -491,4 +553,5 @@ void ue_registry_exit(void)
 	cancel_delayed_work_sync(&ue_recheck_work);
 	ue_publish_exit();
 	rhashtable_destroy(&ue_by_key);
+	WARN_ON_ONCE(!xa_empty(&ue_nr_by_user));
 }

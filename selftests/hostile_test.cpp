@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Programs that block the kernel on purpose delay only their own bits. Users with very many
-// events do not slow others down.
+// Programs that block the kernel on purpose delay only their own bits. Users who create as many
+// events as they can leave events to others, and do not slow them down.
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "mapping.hpp"
 #include "median.hpp"
 #include "module.hpp"
+#include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -628,6 +629,41 @@ Durations run_victims() {
 }
 
 } // namespace
+
+TEST_CASE("A user who creates as many events as possible leaves other users theirs") {
+    Setting limit("/proc/sys/kernel/user_events_max_per_user");
+    limit.set(std::to_string(events_of_user()));
+    const std::string name = unique_name("squatter");
+    const unsigned flags = GENERATE(0, USER_EVENT_REG_MULTI_FORMAT);
+    CAPTURE(flags);
+    Word word{0};
+    DataFile file, other;
+    const unsigned long before = stable_status_count("Active: ");
+    {
+        Child attacker([&](Channel& channel) {
+            become_user(attacker_uid);
+            std::vector<Word> words(2 * events_of_user());
+            Outcome outcome = succeeds();
+            for (std::size_t n = 0; n < words.size() && outcome.ok(); n++)
+                outcome = file.register_event(&words[n], 0, name + std::to_string(n), 4, flags);
+            channel.send(outcome.error());
+            channel.receive<char>();
+            return 0;
+        });
+        CHECK(attacker.channel().receive<int>() == EMFILE);
+        CHECK(status_count("Active: ") == before + events_of_user());
+        const Event event(unique_name("other"));
+        CHECK(in_child([&] {
+                  become_user(victim_uid);
+                  return other.register_event(&word, 0, event.name()).error();
+              }) == 0);
+        const Enabled enabled{event};
+        CHECK(status_line(event.name()) == event.name() + " # Used by ftrace");
+    }
+    file.close();
+    other.close();
+    CHECK(eventually([&] { return status_count("Active: ") == before; }));
+}
 
 TEST_CASE("A user with many formats of one name slows others down by less than a factor of 5") {
     const Opened directory(tracing_file(""), 0711);

@@ -44,7 +44,9 @@ bool looks_up(const std::string& name) {
 /// Whether the module or one of its files is present.
 bool is_present() {
     return module::is_loaded() || exists(tracing_file("user_events_data")) ||
-           exists(tracing_file("user_events_status")) || exists("/proc/sys/kernel/user_events_max");
+           exists(tracing_file("user_events_status")) ||
+           exists("/proc/sys/kernel/user_events_max") ||
+           exists("/proc/sys/kernel/user_events_max_per_user");
 }
 
 void check_failure(const std::string& image, int error, const std::string& symbol,
