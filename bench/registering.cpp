@@ -88,6 +88,46 @@ void measure(Report& report, const std::string& of_what, Registrations&& registr
     }
 }
 
+/// Measures formats of one name. Each of the measured ones has an open file of its own. Closing the
+/// file removes the event.
+void measure_formats(Report& report) {
+    // The kernel frees the events of the measurements above asynchronously.
+    stable_status_count("Active: ");
+    const std::string name = unique_name("formats");
+    Word word{0};
+    std::size_t count = 0;
+    const auto add = [&](const DataFile& file) {
+        const std::string command = name + " u32 a_" + std::to_string(count++);
+        user_reg reg = registration(&word, 0, command.c_str(), 4, USER_EVENT_REG_MULTI_FORMAT);
+        int result = -1;
+        const double cost =
+            cost_once([&] { result = ioctl(file.descriptor(), DIAG_IOCSREG, &reg); });
+        user_unreg unreg = unregistration(&word, 0);
+        if (result != 0 || ioctl(file.descriptor(), DIAG_IOCSUNREG, &unreg) != 0)
+            throw_errno("register a format");
+        return cost;
+    };
+    const DataFile file;
+    for (std::size_t step : {10, 30'000}) {
+        while (count < step - 1)
+            add(file);
+        std::vector<double> adding, removing;
+        // Only the second half counts: the first one warms up.
+        for (std::size_t i = 0; i < 2 * samples; i++) {
+            if (i == samples) {
+                adding.clear();
+                removing.clear();
+            }
+            DataFile own;
+            adding.push_back(add(own));
+            removing.push_back(cost_once([&] { own.close(); }));
+        }
+        const std::string nth = std::to_string(step) + "th format of one name";
+        report.add("register the " + nth, median(adding));
+        report.add("remove the " + nth, median(removing));
+    }
+}
+
 } // namespace
 
 void registering(Report& report) {
@@ -98,6 +138,7 @@ void registering(Report& report) {
     measure(report, "event", Registrations([&](std::size_t n) {
                 return many + "_" + std::to_string(n) + " u32 a";
             }));
+    measure_formats(report);
 }
 
 } // namespace bench

@@ -87,7 +87,8 @@ void check_layout(const ue_format& format, const std::string& command) {
 
 bool same(const ue_format& a, const ue_format& b) {
     return ue_format_equal(&a, &b) && ue_format_equal(&b, &a) &&
-           std::string_view(ue_format_name(&a)) == ue_format_name(&b) && a.size == b.size &&
+           std::string_view(ue_format_name(&a)) == ue_format_name(&b) &&
+           ue_format_name_length(&a) == std::strlen(ue_format_name(&a)) && a.size == b.size &&
            a.nr_locations == b.nr_locations;
 }
 
@@ -189,20 +190,20 @@ void check_spacing(const Parsed& parsed, const std::string& command) {
             "white space does not change the format", command);
 }
 
-/// Checks that two formats are equal exactly if the texts of their fields are.
+/// Checks that two formats are equal exactly if their texts are.
 void check_equality(const Parsed& parsed, const std::string& command) {
-    const auto fields = [](const Parsed& one) {
+    const auto text = [](const Parsed& one) {
         const Text text(ue_format_text(one.format.get()));
-        return std::string(text.get()).substr(std::strlen(ue_format_name(one.format.get())));
+        return std::string(text.get());
     };
     std::string changed = command;
     changed.back() ^= 1;
-    for (const std::string& other : {changed, command + ";u8 further"}) {
+    for (const std::string& other : {changed, command + ";u8 further", command + " ; ;"}) {
         const Parsed another = parse(other);
         if (another.error == 0)
             require(ue_format_equal(parsed.format.get(), another.format.get()) ==
-                        (fields(parsed) == fields(another)),
-                    "formats are equal exactly if their fields are", command);
+                        (text(parsed) == text(another)),
+                    "formats are equal exactly if their texts are", command);
     }
 }
 

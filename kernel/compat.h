@@ -5,12 +5,27 @@
 #ifndef UE_COMPAT_H
 #define UE_COMPAT_H
 
+#include <linux/version.h>
+
+/* Refuse a kernel before one of its headers is missing or a call does not compile. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
+	LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) && \
+	!defined(UE_EVENT_FILES_FIXED)
+#error "Linux 6.6 to 6.10 are not supported: they use freed memory of removed events; see Documentation/admin-guide.rst"
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0) && \
+	!defined(UE_UNTESTED_KERNEL)
+#error "Linux 7.4 and later are not tested; make UE_UNTESTED_KERNEL=y builds the module anyway"
+#endif
+
 #include <linux/hugetlb_inline.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/ring_buffer.h>
+#include <linux/string.h>
 #include <linux/sysctl.h>
 #include <linux/uio.h>
-#include <linux/version.h>
 #include <asm/local.h>
 
 /* Moved in 6.12. */
@@ -27,11 +42,24 @@
  */
 #define UE_KEEP_EVENT_FILES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
-	LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) && \
-	!defined(UE_EVENT_FILES_FIXED)
-#error "Linux 6.6 to 6.10 are not supported: they use freed memory of removed events; see Documentation/admin-guide.rst"
+/**
+ * ue_can_be_directory() - check the length of an event's name
+ * @name: the name of the tracepoint, and of its directory
+ *
+ * Before 6.6, tracefs creates no directory with a longer name, and the kernel
+ * logs each attempt. The eventfs of 6.6 and later has no limit.
+ *
+ * Context: any.
+ * Return: true if the kernel can create the directory.
+ */
+static inline bool ue_can_be_directory(const char *name)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	return strlen(name) <= NAME_MAX;
+#else
+	return true;
 #endif
+}
 
 /**
  * ue_pin_may_fault() - check if ue_pin_page() may fault despite FOLL_NOFAULT

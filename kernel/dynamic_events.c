@@ -70,8 +70,7 @@ static int ue_dynamic_free(struct dyn_event *dynamic)
 static bool ue_match_fields(const struct ue_format *format, int argc,
 			    const char **argv)
 {
-	/* Any name will do: ue_format_equal() compares only fields. */
-	char *command = kstrdup("e", GFP_KERNEL), *shorter;
+	char *command = kstrdup(ue_format_name(format), GFP_KERNEL), *shorter;
 	struct ue_format *asked;
 	bool equal = false;
 

@@ -54,7 +54,9 @@ struct ue_event_owner {
  * @enablers: list of enablers that follow the event; protected by
  *	ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
- * @by_name: entry in the registry's hash table
+ * @by_key: entry in the registry's hash table
+ * @same_name: entry in the registry's hash table of multi-format events by name;
+ *	protected by event_mutex
  * @dynamic: entry in the kernel's list of dynamic events, or in the list of
  *	retired events; protected by event_mutex
  * @references: number of references to the memory: one of the registry, one
@@ -81,7 +83,8 @@ struct ue_event {
 	struct ue_recorders recorders;
 	struct list_head enablers;
 	unsigned long serial;
-	struct rhlist_head by_name;
+	struct rhash_head by_key;
+	struct hlist_node same_name;
 	struct dyn_event dynamic;
 	refcount_t references;
 	atomic_t check_queued;

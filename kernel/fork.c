@@ -18,6 +18,7 @@
 #include <linux/string.h>
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>
+#include <trace/events/sched.h>
 
 #include "debug_counter.h"
 #include "enabler.h"
@@ -189,6 +190,7 @@ void ue_fork_pool_exit(void)
 
 int ue_fork_init(void)
 {
+	check_trace_callback_type_sched_process_fork(ue_fork_probe);
 	for_each_kernel_tracepoint(ue_find_tracepoint, NULL);
 	if (!ue_fork_tracepoint) {
 		pr_err("this kernel lacks the tracepoint sched_process_fork\n");

@@ -295,13 +295,22 @@ static int ue_parse_field(struct ue_reader *reader, struct ue_format *format)
 	return 0;
 }
 
-/* Return: the number of non-blank parts between semicolons. */
+static size_t ue_name_length(const char *command)
+{
+	const char *end = command;
+
+	while (*end && !ue_is_space(*end))
+		end++;
+	return end - command;
+}
+
+/* Return: the number of non-blank parts between semicolons after the name. */
 static size_t ue_count_fields(const char *command)
 {
 	bool blank = true;
 	size_t nr = 0;
 
-	for (; *command; command++) {
+	for (command += ue_name_length(command); *command; command++) {
 		if (*command == ';') {
 			blank = true;
 		} else if (blank && !ue_is_space(*command)) {
@@ -330,15 +339,6 @@ static int ue_parse_into(struct ue_format *format, struct ue_reader *reader)
 	} while (!err && *reader->text++ == ';');
 	format->bytes = reader->store - (char *)format;
 	return err;
-}
-
-static size_t ue_name_length(const char *command)
-{
-	size_t length = 0;
-
-	while (command[length] && !ue_is_space(command[length]))
-		length++;
-	return length;
 }
 
 bool ue_command_has_flags(const char *command)
@@ -376,17 +376,7 @@ int ue_format_parse(const char *command, struct ue_format **result)
 
 bool ue_format_equal(const struct ue_format *a, const struct ue_format *b)
 {
-	if (a->nr_fields != b->nr_fields)
-		return false;
-	for (int i = 0; i < a->nr_fields; i++) {
-		const struct ue_field *x = &a->fields[i], *y = &b->fields[i];
-
-		if (x->size != y->size ||
-		    strcmp(ue_field_type(a, x), ue_field_type(b, y)) ||
-		    strcmp(ue_field_name(a, x), ue_field_name(b, y)))
-			return false;
-	}
-	return true;
+	return a->bytes == b->bytes && !memcmp(a, b, a->bytes);
 }
 
 /* Return: the conversion specifier for the print format. */

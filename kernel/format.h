@@ -71,7 +71,8 @@ struct ue_field {
  * @fields: in the order of the command
  *
  * The texts of names and types are after @fields, at offsets from the start of
- * the format. So a copy of @bytes bytes is the same format.
+ * the format. So a copy of @bytes bytes is the same format. Equal formats have
+ * equal bytes, because the texts have no gaps, and unused bytes are zero.
  */
 struct ue_format {
 	u32 size;
@@ -94,6 +95,22 @@ struct ue_format {
 static inline const char *ue_format_name(const struct ue_format *format)
 {
 	return (const char *)format + format->name;
+}
+
+/**
+ * ue_format_name_length() - get the length of the event's name
+ * @format: the format
+ *
+ * The name is the first text; the type of the first field follows it.
+ *
+ * Context: any.
+ * Return: bytes without the NUL.
+ */
+static inline size_t ue_format_name_length(const struct ue_format *format)
+{
+	size_t end = format->nr_fields ? format->fields[0].type : format->bytes;
+
+	return end - format->name - 1;
 }
 
 /**
@@ -172,14 +189,13 @@ bool ue_command_has_flags(const char *command);
 char *ue_command_name(const char *command);
 
 /**
- * ue_format_equal() - compare the fields of two formats
+ * ue_format_equal() - compare two formats
  * @a: a format
  * @b: another format
  *
- * The names of the events and the white space of the commands are ignored.
- *
  * Context: any.
- * Return: true if all fields have the same type, name and size.
+ * Return: true if the events have the same name, and all fields the same type,
+ * name and size.
  */
 bool ue_format_equal(const struct ue_format *a, const struct ue_format *b);
 

@@ -4,7 +4,8 @@
  * come from kallsyms_lookup_name(), whose own address comes from a kprobe.
  *
  * The type of each static call is that of the kernel's own declaration, if a
- * header has one. If the prototype changes, the calls no longer compile.
+ * header has one. If the prototype changes, the calls no longer compile. What no
+ * header declares is checked at load, as far as a symbol of the kernel shows it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -156,11 +157,26 @@ bool ue_has_dyn_events(void)
 	       ue_dyn_event_ops_mutex && ue_dyn_event_list;
 }
 
+/* Kinds are added while the kernel boots, and by this module later. */
+static int __init ue_check_dyn_events(void)
+{
+	const char *misfit;
+
+	if (!ue_eprobe_operations)
+		return 0;
+	misfit = ue_dyn_event_misfit(ue_eprobe_operations);
+	if (!misfit)
+		return 0;
+	pr_err("this kernel's eprobe_dyn_event_ops does not fit struct dyn_event_operations, member %s; the module is not loaded\n",
+	       misfit);
+	return -ENOEXEC;
+}
+
 int __init ue_kernel_symbols_init(void)
 {
 	int err = ue_find_kallsyms();
 
 	for (int i = 0; !err && i < ARRAY_SIZE(ue_symbols); i++)
 		err = ue_resolve(&ue_symbols[i]);
-	return err;
+	return err ?: ue_check_dyn_events();
 }

@@ -17,6 +17,8 @@
 #include <linux/static_call.h>
 #include <linux/tracefs.h>
 
+#include "dyn_event.h"
+
 /*
  * The kernel's event_mutex: protects the list of events and their recorders,
  * and much of the module's state.
@@ -29,45 +31,8 @@ extern struct mutex *ue_event_mutex;
  */
 extern struct rw_semaphore *ue_trace_event_sem;
 
-struct dyn_event;
-struct seq_file;
-
-/**
- * struct dyn_event_operations - a kind of dynamic events
- * @list: entry in the kernel's list of kinds
- * @create: create an event from a line written to the file dynamic_events
- * @show: print the event as a line of that file
- * @is_busy: check whether the event is in use
- * @free: remove the event
- * @match: check whether the event matches what user space asks to delete
- *
- * The kernel's own structure, unchanged since 5.13; in no public header.
- */
-struct dyn_event_operations {
-	struct list_head list;
-	int (*create)(const char *raw_command);
-	int (*show)(struct seq_file *m, struct dyn_event *ev);
-	bool (*is_busy)(struct dyn_event *ev);
-	int (*free)(struct dyn_event *ev);
-	bool (*match)(const char *system, const char *event, int argc,
-		      const char **argv, struct dyn_event *ev);
-};
-
-/**
- * struct dyn_event - a dynamic event
- * @list: entry in the kernel's list of dynamic events
- * @ops: operations of its kind
- *
- * The kernel's own structure, as struct dyn_event_operations.
- */
-struct dyn_event {
-	struct list_head list;
-	struct dyn_event_operations *ops;
-};
-
 /* The kernel's functions, declared in no public header. */
 struct trace_event_file;
-int dyn_event_register(struct dyn_event_operations *ops);
 void event_file_get(struct trace_event_file *file);
 void event_file_put(struct trace_event_file *file);
 
@@ -105,7 +70,8 @@ bool ue_has_dyn_events(void);
  *
  * Context: module init; may sleep.
  * Return: 0; -EEXIST if the kernel has user_events of its own; -ENOENT if a
- * required symbol is missing; or an error of register_kprobe().
+ * required symbol is missing; -ENOEXEC if the kernel's dynamic events differ
+ * from dyn_event.h; or an error of register_kprobe().
  */
 int ue_kernel_symbols_init(void);
 

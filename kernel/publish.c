@@ -78,11 +78,7 @@ static int ue_event_add_call(struct ue_event *event)
 	return err;
 }
 
-/*
- * trace_add_event_call() succeeds even without memory for the fields. If the
- * name is too long for a directory, some kernels add no fields either, but
- * the event can be recorded.
- */
+/* trace_add_event_call() succeeds even without memory for the fields. */
 static bool ue_event_has_fields(const struct ue_event *event)
 {
 	struct list_head *field;
@@ -90,8 +86,7 @@ static bool ue_event_has_fields(const struct ue_event *event)
 
 	list_for_each(field, &event->class.fields)
 		nr++;
-	return nr == event->format->nr_fields ||
-	       strlen(ue_event_name(event)) > NAME_MAX;
+	return nr == event->format->nr_fields;
 }
 
 static void ue_event_remove_call(struct ue_event *event, bool retire)

@@ -4,6 +4,7 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
@@ -11,6 +12,7 @@
 #include <linux/xarray.h>
 #include <uapi/linux/user_events.h>
 
+#include "compat.h"
 #include "event.h"
 #include "format.h"
 #include "kernel_symbols.h"
@@ -18,23 +20,37 @@
 #include "registry.h"
 #include "update.h"
 
-/* The key of all single-format, or all multi-format, events of a name. */
+/*
+ * The key of an event: the name of a single-format event, the name and the
+ * fields of a multi-format event. No two events have the same key.
+ */
 struct ue_key {
 	const char *name;
-	bool multi;
+	size_t length;			/* of the name */
+	const struct ue_format *format;	/* NULL for a single-format event */
 };
+
+static struct ue_key ue_key(const struct ue_format *format, bool multi)
+{
+	return (struct ue_key){
+		.name = ue_format_name(format),
+		.length = ue_format_name_length(format),
+		.format = multi ? format : NULL,
+	};
+}
 
 static u32 ue_hash_key(const void *data, u32 length, u32 seed)
 {
 	const struct ue_key *key = data;
 
-	return jhash(key->name, strlen(key->name), seed + key->multi);
+	return key->format ? jhash(key->format, key->format->bytes, seed) :
+			     jhash(key->name, key->length, seed);
 }
 
 static u32 ue_hash_event(const void *data, u32 length, u32 seed)
 {
 	const struct ue_event *event = data;
-	struct ue_key key = { ue_format_name(event->format), event->multi };
+	const struct ue_key key = ue_key(event->format, event->multi);
 
 	return ue_hash_key(&key, 0, seed);
 }
@@ -44,12 +60,14 @@ static int ue_compare(struct rhashtable_compare_arg *arg, const void *data)
 	const struct ue_event *event = data;
 	const struct ue_key *key = arg->key;
 
-	return key->multi != event->multi ||
-	       strcmp(key->name, ue_format_name(event->format));
+	if (event->multi != !!key->format)
+		return 1;
+	return key->format ? !ue_format_equal(event->format, key->format) :
+			     strcmp(ue_format_name(event->format), key->name);
 }
 
 static const struct rhashtable_params ue_params = {
-	.head_offset = offsetof(struct ue_event, by_name),
+	.head_offset = offsetof(struct ue_event, by_key),
 	.hashfn = ue_hash_key,
 	.obj_hashfn = ue_hash_event,
 	.obj_cmpfn = ue_compare,
@@ -57,8 +75,17 @@ static const struct rhashtable_params ue_params = {
 };
 
 /* Changed with event_mutex held, read under RCU. */
-static struct rhltable ue_by_name;
+static struct rhashtable ue_by_key;
 static DEFINE_XARRAY(ue_by_serial);
+
+/* The multi-format events by name, to delete them. Protected by event_mutex. */
+static DEFINE_HASHTABLE(ue_multi_by_name, 10);
+
+/*
+ * Pointers to the number of events that a user has created, by user ID. They are
+ * allocated while it is not 0. Protected by event_mutex.
+ */
+static DEFINE_XARRAY(ue_nr_by_user);
 
 /* Marks events in @ue_by_serial that are unused, but tracing refers to them. */
 #define UE_RECHECK		XA_MARK_1
@@ -73,6 +100,7 @@ static unsigned int ue_nr_active;
 static unsigned int ue_nr_busy;
 
 unsigned int ue_registry_max = 32768;
+unsigned int ue_registry_max_per_user = 8192;
 
 /* Changed with event_mutex held. */
 static const struct ue_registry_observer *ue_observer;
@@ -84,10 +112,53 @@ void ue_registry_observe(const struct ue_registry_observer *observer)
 	mutex_unlock(ue_event_mutex);
 }
 
+static u32 ue_hash_name(const char *name)
+{
+	return jhash(name, strlen(name), 0);
+}
+
+static unsigned int *ue_registry_nr_of_user(kuid_t user)
+{
+	return xa_load(&ue_nr_by_user, __kuid_val(user));
+}
+
+/* Return: 0 or -ENOMEM. */
+static int ue_registry_count(kuid_t creator)
+{
+	unsigned int *nr = ue_registry_nr_of_user(creator);
+	int err;
+
+	if (nr) {
+		++*nr;
+		return 0;
+	}
+	nr = kmalloc(sizeof(*nr), GFP_KERNEL_ACCOUNT);
+	if (!nr)
+		return -ENOMEM;
+	*nr = 1;
+	err = xa_insert(&ue_nr_by_user, __kuid_val(creator), nr,
+			GFP_KERNEL_ACCOUNT);
+	if (err)
+		kfree(nr);
+	return err;
+}
+
+static void ue_registry_uncount(kuid_t creator)
+{
+	unsigned int *nr = ue_registry_nr_of_user(creator);
+
+	if (--*nr)
+		return;
+	xa_erase(&ue_nr_by_user, __kuid_val(creator));
+	kfree(nr);
+}
+
 static void ue_registry_unlink(struct ue_event *event)
 {
 	xa_erase(&ue_by_serial, event->serial);
-	rhltable_remove(&ue_by_name, &event->by_name, ue_params);
+	rhashtable_remove_fast(&ue_by_key, &event->by_key, ue_params);
+	hash_del(&event->same_name);
+	ue_registry_uncount(event->creator);
 	WRITE_ONCE(ue_nr_active, ue_nr_active - 1);
 }
 
@@ -162,65 +233,92 @@ static const struct ue_event_owner ue_registry_owner = {
 static struct ue_event *ue_registry_find(const struct ue_format *format,
 					 bool multi)
 {
-	struct ue_key key = { ue_format_name(format), multi };
-	struct rhlist_head *list, *at;
-	struct ue_event *event, *found = NULL;
+	const struct ue_key key = ue_key(format, multi);
+	struct ue_event *event;
 
 	rcu_read_lock();
-	list = rhltable_lookup(&ue_by_name, &key, ue_params);
-	rhl_for_each_entry_rcu(event, at, list, by_name) {
-		bool equal = ue_format_equal(event->format, format);
-
-		if (equal ? ue_event_tryget(event) :
-			    !multi && !ue_event_unavailable(event)) {
-			found = equal ? event : ERR_PTR(-EADDRINUSE);
-			break;
-		}
-	}
+	event = rhashtable_lookup(&ue_by_key, &key, ue_params);
+	if (event && !ue_format_equal(event->format, format))
+		event = ue_event_unavailable(event) ? NULL :
+						      ERR_PTR(-EADDRINUSE);
+	else if (event && !ue_event_tryget(event))
+		event = NULL;
 	rcu_read_unlock();
-	return found;
+	return event;
 }
 
+/*
+ * Checks whether the current task may create an event of this tracepoint name.
+ * Compares the count before it checks a capability, which is audited.
+ */
+static int ue_registry_may_create(const char *name)
+{
+	const unsigned int *nr = ue_registry_nr_of_user(current_uid());
+
+	if (!ue_can_be_directory(name))
+		return -EINVAL;
+	if (ue_nr_active >= READ_ONCE(ue_registry_max))
+		return -EMFILE;
+	if ((nr ? *nr : 0) >= READ_ONCE(ue_registry_max_per_user) &&
+	    !perfmon_capable())
+		return -EMFILE;
+	return 0;
+}
+
+/* On success, the event owns @format. */
 static struct ue_event *ue_registry_new_event(struct ue_format *format, bool multi)
 {
-	struct ue_event *event;
-	char *name;
+	struct ue_event *event = NULL;
+	char *name = NULL;
+	int err;
 
-	if (!multi)
-		return ue_event_create(format, NULL, USER_EVENTS_SYSTEM,
-				       &ue_registry_owner);
-
-	name = kasprintf(GFP_KERNEL, "%s.%lx", ue_format_name(format),
-			 ue_next_multi_id);
-	if (!name)
-		return NULL;
-	event = ue_event_create(format, name, USER_EVENTS_MULTI_SYSTEM,
-				&ue_registry_owner);
-	if (!event)
+	if (multi) {
+		name = kasprintf(GFP_KERNEL, "%s.%lx", ue_format_name(format),
+				 ue_next_multi_id);
+		if (!name)
+			return ERR_PTR(-ENOMEM);
+	}
+	err = ue_registry_may_create(name ?: ue_format_name(format));
+	if (!err)
+		event = ue_event_create(format, name, multi ?
+					USER_EVENTS_MULTI_SYSTEM :
+					USER_EVENTS_SYSTEM, &ue_registry_owner);
+	if (!event) {
 		kfree(name);
+		return ERR_PTR(err ?: -ENOMEM);
+	}
+	event->multi = multi;
 	return event;
 }
 
 static int ue_registry_link(struct ue_event *event)
 {
-	const struct ue_key key = { ue_format_name(event->format), event->multi };
 	int err;
 
 	err = xa_insert(&ue_by_serial, event->serial, event,
 			GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
-	err = rhltable_insert_key(&ue_by_name, &key, &event->by_name,
-				  ue_params);
-	if (err) {
-		xa_erase(&ue_by_serial, event->serial);
-		return -ENOMEM;
+	err = ue_registry_count(event->creator);
+	if (err)
+		goto erase;
+	if (rhashtable_insert_fast(&ue_by_key, &event->by_key, ue_params)) {
+		err = -ENOMEM;
+		goto uncount;
 	}
+	if (event->multi)
+		hash_add(ue_multi_by_name, &event->same_name,
+			 ue_hash_name(ue_format_name(event->format)));
 	WRITE_ONCE(ue_nr_active, ue_nr_active + 1);
 
 	err = ue_event_publish(event);
 	if (err)
 		ue_registry_unlink(event);
+	return err;
+uncount:
+	ue_registry_uncount(event->creator);
+erase:
+	xa_erase(&ue_by_serial, event->serial);
 	return err;
 }
 
@@ -229,17 +327,13 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
 					   unsigned int flags)
 {
 	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
-	struct ue_event *event = NULL;
-	bool allowed = ue_nr_active < READ_ONCE(ue_registry_max);
+	struct ue_event *event = ue_registry_new_event(format, multi);
 	int err;
 
-	if (allowed)
-		event = ue_registry_new_event(format, multi);
-	if (!event) {
+	if (IS_ERR(event)) {
 		kfree(format);
-		return ERR_PTR(allowed ? -ENOMEM : -EMFILE);
+		return event;
 	}
-	event->multi = multi;
 	event->persistent = flags & USER_EVENT_REG_PERSIST;
 	event->serial = ue_next_serial;
 	err = ue_registry_link(event);
@@ -255,25 +349,24 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
 	return event;
 }
 
-/* Return: an event of @key, or NULL. Without event_mutex, only test it for NULL. */
-static struct ue_event *ue_registry_first(const struct ue_key *key)
+/*
+ * Return: the single-format event of a name, or NULL. Without event_mutex, only
+ * test it for NULL.
+ */
+static struct ue_event *ue_registry_single(const char *name)
 {
-	struct rhlist_head *list;
+	const struct ue_key key = { .name = name, .length = strlen(name) };
 
-	rcu_read_lock();
-	list = rhltable_lookup(&ue_by_name, key, ue_params);
-	rcu_read_unlock();
-	return list ? container_of(list, struct ue_event, by_name) : NULL;
+	return rhashtable_lookup_fast(&ue_by_key, &key, ue_params);
 }
 
 /*
  * The single-format event of a name may have lost its last user already, while
  * the work item that removes it still waits for event_mutex. Removes it now.
  */
-static void ue_registry_reap(const struct ue_format *format)
+static void ue_registry_reap(const char *name)
 {
-	const struct ue_key key = { ue_format_name(format), false };
-	struct ue_event *event = ue_registry_first(&key);
+	struct ue_event *event = ue_registry_single(name);
 
 	if (event)
 		ue_registry_remove_unused(event);
@@ -293,7 +386,7 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 	mutex_lock(ue_event_mutex);
 	event = ue_registry_find(format, multi);
 	if (IS_ERR(event)) {
-		ue_registry_reap(format);
+		ue_registry_reap(ue_format_name(format));
 		event = ue_registry_find(format, multi);
 	}
 	if (event)
@@ -308,12 +401,11 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 static bool ue_registry_has_name(const char *command)
 {
 	char *name = ue_command_name(command);
-	const struct ue_key key = { name, false };
 	bool has;
 
 	if (!name)
 		return false;
-	has = ue_registry_first(&key);
+	has = ue_registry_single(name);
 	kfree(name);
 	return has;
 }
@@ -349,57 +441,47 @@ static int ue_registry_claim(struct ue_event *event)
 {
 	if (!ue_may_delete(event))
 		return -EPERM;
-	return ue_event_claim(event) ? 1 : -EBUSY;
-}
-
-/* Unclaims the first @nr events of @key. */
-static void ue_registry_unclaim(const struct ue_key *key, int nr)
-{
-	struct rhlist_head *list, *at;
-	struct ue_event *event;
-
-	rcu_read_lock();
-	list = rhltable_lookup(&ue_by_name, key, ue_params);
-	rhl_for_each_entry_rcu(event, at, list, by_name) {
-		if (!nr--)
-			break;
-		ue_event_unclaim(event);
-	}
-	rcu_read_unlock();
+	return ue_event_claim(event) ? 0 : -EBUSY;
 }
 
 /*
- * Claims all events of @key, or none. Called with event_mutex held, so that no
- * event is added or removed in between.
- * Return: the number of events; the error of the first that can't be claimed.
+ * Claims the events of @name, up to the first that can't be claimed.
+ * Return: 0, the error of that event, or -ENOENT.
  */
-static int ue_registry_claim_all(const struct ue_key *key)
+static int ue_registry_claim_all(const char *name)
 {
-	struct rhlist_head *list, *at;
-	struct ue_event *event;
-	int nr = 0, result = 0;
+	struct ue_event *event = ue_registry_single(name);
+	int err = event ? ue_registry_claim(event) : -ENOENT;
 
-	rcu_read_lock();
-	list = rhltable_lookup(&ue_by_name, key, ue_params);
-	rhl_for_each_entry_rcu(event, at, list, by_name) {
-		result = ue_registry_claim(event);
-		if (result < 0)
+	if (event && err)
+		return err;
+	hash_for_each_possible(ue_multi_by_name, event, same_name,
+			       ue_hash_name(name)) {
+		if (strcmp(name, ue_format_name(event->format)))
+			continue;
+		err = ue_registry_claim(event);
+		if (err)
 			break;
-		nr += result;
 	}
-	rcu_read_unlock();
-	if (result >= 0)
-		return nr;
-	ue_registry_unclaim(key, nr);
-	return result;
+	return err;
 }
 
-static void ue_registry_remove_all(const struct ue_key *key)
+/*
+ * Calls @end for each event that ue_registry_claim_all() has claimed. No other
+ * event is unavailable while event_mutex is held.
+ */
+static void ue_registry_end_claims(const char *name,
+				   void (*end)(struct ue_event *event))
 {
-	struct ue_event *event;
+	struct ue_event *event = ue_registry_single(name);
+	struct hlist_node *next;
 
-	while ((event = ue_registry_first(key))) {
-		ue_registry_remove(event);
+	if (event && ue_event_unavailable(event))
+		end(event);
+	hash_for_each_possible_safe(ue_multi_by_name, event, next, same_name,
+				    ue_hash_name(name)) {
+		if (ue_event_unavailable(event))
+			end(event);
 		/* There may be very many events. */
 		cond_resched();
 	}
@@ -407,23 +489,13 @@ static void ue_registry_remove_all(const struct ue_key *key)
 
 int ue_registry_delete(const char *name)
 {
-	const struct ue_key single = { name, false }, multi = { name, true };
-	int nr_single, nr_multi;
+	int err;
 
 	mutex_lock(ue_event_mutex);
-	nr_single = ue_registry_claim_all(&single);
-	nr_multi = nr_single < 0 ? nr_single : ue_registry_claim_all(&multi);
-	if (nr_multi >= 0) {
-		ue_registry_remove_all(&single);
-		ue_registry_remove_all(&multi);
-	} else if (nr_single > 0) {
-		ue_registry_unclaim(&single, nr_single);
-	}
+	err = ue_registry_claim_all(name);
+	ue_registry_end_claims(name, err ? ue_event_unclaim : ue_registry_remove);
 	mutex_unlock(ue_event_mutex);
-
-	if (nr_multi < 0)
-		return nr_multi;
-	return nr_single + nr_multi ? 0 : -ENOENT;
+	return err;
 }
 
 struct ue_event *ue_registry_next(unsigned long *serial)
@@ -453,7 +525,7 @@ int ue_registry_init(void)
 
 	if (err)
 		return err;
-	err = rhltable_init(&ue_by_name, &ue_params);
+	err = rhashtable_init(&ue_by_key, &ue_params);
 	if (err)
 		ue_publish_exit();
 	return err;
@@ -480,5 +552,6 @@ void ue_registry_exit(void)
 	/* The work item does nothing any more: no event is left. */
 	cancel_delayed_work_sync(&ue_recheck_work);
 	ue_publish_exit();
-	rhltable_destroy(&ue_by_name);
+	rhashtable_destroy(&ue_by_key);
+	WARN_ON_ONCE(!xa_empty(&ue_nr_by_user));
 }

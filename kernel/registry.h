@@ -11,8 +11,12 @@
 
 struct ue_event;
 
-/* The maximum number of events; set by a sysctl, read without a lock. */
+/*
+ * The maximum number of events of all users, and of a user without CAP_PERFMON
+ * and CAP_SYS_ADMIN; set by sysctls, read without a lock.
+ */
 extern unsigned int ue_registry_max;
+extern unsigned int ue_registry_max_per_user;
 
 /**
  * ue_registry_register() - find or create the event of a command
@@ -22,10 +26,10 @@ extern unsigned int ue_registry_max;
  * @event: set to the event, of which the caller becomes a user
  *
  * Context: may sleep; event_mutex not held.
- * Return: 0; -EINVAL for a malformed command; -EADDRINUSE if a single-format
- * event of that name exists, and its fields differ or the command is malformed;
- * -EMFILE if there are ue_registry_max events; -ENOMEM; -ENODEV if tracing has
- * no type number left.
+ * Return: 0; -EINVAL for a malformed command, or a name that is too long for a
+ * directory; -EADDRINUSE if a single-format event of that name exists, and its
+ * fields differ or the command is malformed; -EMFILE if a new event would exceed
+ * one of the limits; -ENOMEM; -ENODEV if tracing has no type number left.
  */
 int ue_registry_register(const char *command, unsigned int flags,
 			 struct ue_event **event);

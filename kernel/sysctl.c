@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /proc/sys/kernel/user_events_max.
+ * /proc/sys/kernel/user_events_max and user_events_max_per_user.
  */
 #include <linux/sysctl.h>
 
@@ -13,6 +13,13 @@ static struct ctl_table ue_sysctls[] = {
 		.procname	= "user_events_max",
 		.data		= &ue_registry_max,
 		.maxlen		= sizeof(ue_registry_max),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
+	{
+		.procname	= "user_events_max_per_user",
+		.data		= &ue_registry_max_per_user,
+		.maxlen		= sizeof(ue_registry_max_per_user),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
 	},

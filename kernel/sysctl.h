@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * /proc/sys/kernel/user_events_max: the maximum number of events.
+ * /proc/sys/kernel/user_events_max and user_events_max_per_user: the maximum
+ * number of events of all users, and of each user.
  */
 #ifndef UE_SYSCTL_H
 #define UE_SYSCTL_H
 
 /**
- * ue_sysctl_init() - create the sysctl
+ * ue_sysctl_init() - create the sysctls
  *
  * Context: module init; may sleep.
  * Return: 0 or -ENOMEM.
@@ -14,7 +15,7 @@
 int ue_sysctl_init(void);
 
 /**
- * ue_sysctl_exit() - remove the sysctl
+ * ue_sysctl_exit() - remove the sysctls
  *
  * Context: module exit; may sleep.
  */

@@ -3,12 +3,18 @@
 // existing event, and the event's `format` file.
 #include "child.hpp"
 #include "deadline.hpp"
+#include "kernel_log.hpp"
 #include "mapping.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <climits>
+#include <cstdio>
+#include <stdexcept>
+#include <sys/utsname.h>
 
 using namespace selftest;
 
@@ -423,24 +429,63 @@ TEST_CASE("REG accepts punctuation and UTF-8 in event names, and the event can b
     }
 }
 
-TEST_CASE("REG accepts event names longer than 255 bytes") {
-    // Some kernels create no directory for such an event. The subsystem's enable file works without
-    // one.
-    for (std::size_t length : {256, 400, 500}) {
+namespace {
+
+/// Returns the longest name that a directory of an event can have. Linux 6.6 introduced the
+/// eventfs, which has no limit.
+std::size_t longest_directory() {
+    utsname kernel;
+    unsigned major = 0, minor = 0;
+    if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%u.%u", &major, &minor) != 2)
+        throw std::runtime_error("cannot read the kernel's version");
+    return major > 6 || (major == 6 && minor >= 6) ? PATH_MAX : NAME_MAX;
+}
+
+std::string name_of_length(std::size_t length) {
+    const std::string prefix = unique_name("long");
+    return prefix + std::string(length - prefix.size(), 'n');
+}
+
+} // namespace
+
+TEST_CASE("REG accepts an event name exactly if the kernel can create a directory for it") {
+    KernelLog log;
+    for (std::size_t length : {254, 255, 256, 400, 511}) {
         CAPTURE(length);
-        const std::string prefix = unique_name("long");
-        const std::string name = prefix + std::string(length - prefix.size(), 'n');
-        Registered registered(" u32 a", name);
+        const std::string name = name_of_length(length);
+        Registered registered("", name);
+        if (length > longest_directory()) {
+            CHECK(registered.outcome == fails(EINVAL));
+            CHECK(write_text(tracing_file("dynamic_events"), "u:" + name, O_APPEND) ==
+                  fails(EINVAL));
+            CHECK(status_line(name).empty());
+            continue;
+        }
         REQUIRE(registered.outcome == succeeds());
+        CHECK(registered.event.exists());
         CHECK(status_line(name) == name);
-        Instance instance;
-        const std::string enable = instance.path("events/user_events/enable");
-        REQUIRE(write_text(enable, "1") == succeeds(1));
+        Enabled enabled{registered.event};
         CHECK(registered.word == 1);
-        CHECK(status_line(name) == name + " # Used by ftrace");
-        REQUIRE(write_text(enable, "0") == succeeds(1));
-        CHECK(registered.word == 0);
     }
+    CHECK(log.read() == "");
+}
+
+TEST_CASE("A multi-format event's number counts as part of its name") {
+    KernelLog log;
+    Word word{0};
+    DataFile file;
+    for (std::size_t length : {240, 254, 255, 400}) {
+        CAPTURE(length);
+        const std::string name = name_of_length(length);
+        // A dot and at least one digit follow.
+        const bool fits = length + 2 <= longest_directory();
+        const Outcome outcome = file.register_event(&word, 0, name, 4, USER_EVENT_REG_MULTI_FORMAT);
+        CHECK(outcome == (fits ? succeeds() : fails(EINVAL)));
+        CHECK((status().find("\n" + name + ".") != std::string::npos ||
+               status().starts_with(name + ".")) == fits);
+        CHECK(file.unregister(&word, 0) == (fits ? succeeds() : fails(ENOENT)));
+    }
+    CHECK(log.read() == "");
 }
 
 TEST_CASE("REG accepts field names with punctuation, digits and UTF-8") {

@@ -16,6 +16,7 @@ using namespace selftest;
 namespace {
 
 const std::string limit_file = "/proc/sys/kernel/user_events_max";
+const std::string user_limit_file = "/proc/sys/kernel/user_events_max_per_user";
 
 mode_t mode_of(const std::string& path) {
     struct stat status;
@@ -26,10 +27,11 @@ mode_t mode_of(const std::string& path) {
 
 } // namespace
 
-TEST_CASE("user_events_data has mode 0640, user_events_status 0440, user_events_max 0644") {
+TEST_CASE("user_events_data has mode 0640, user_events_status 0440, the limits 0644") {
     CHECK(mode_of(tracing_file("user_events_data")) == (S_IFREG | 0640));
     CHECK(mode_of(tracing_file("user_events_status")) == (S_IFREG | 0440));
     CHECK(mode_of(limit_file) == (S_IFREG | 0644));
+    CHECK(mode_of(user_limit_file) == (S_IFREG | 0644));
 }
 
 TEST_CASE("read, lseek and mmap of user_events_data fail") {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The limit of events, user_events_max: reaching it and changing it.
+// The limits of events, user_events_max and user_events_max_per_user: reaching and changing them.
+#include "as_user.hpp"
+#include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "mapping.hpp"
@@ -9,6 +11,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <linux/capability.h>
 #include <map>
 #include <optional>
 
@@ -16,26 +19,26 @@ using namespace selftest;
 
 namespace {
 
-/// Access to the limit, which the destructor restores.
+/// Access to a limit, which the destructor restores.
 class Limit {
 public:
-    Limit() : before_(read()) {}
+    explicit Limit(const std::string& name = "user_events_max")
+        : path_("/proc/sys/kernel/" + name), before_(read()) {}
     Limit(const Limit&) = delete;
     Limit& operator=(const Limit&) = delete;
-    ~Limit() { write_text(path, std::to_string(before_)); }
+    ~Limit() { set(before_); }
 
     unsigned long before() const { return before_; }
 
-    static unsigned long read() { return std::stoul(read_text(path)); }
-    static Outcome set(unsigned long limit) {
+    unsigned long read() const { return std::stoul(read_text(path_)); }
+    Outcome set(unsigned long limit) const {
         const std::string text = std::to_string(limit);
-        const Outcome written = write_text(path, text);
+        const Outcome written = write_text(path_, text);
         return written == succeeds(static_cast<long>(text.size())) ? succeeds() : written;
     }
 
 private:
-    static constexpr const char* path = "/proc/sys/kernel/user_events_max";
-
+    const std::string path_;
     const unsigned long before_;
 };
 
@@ -94,7 +97,7 @@ TEST_CASE("Up to the limit of 32768, events can be registered, listed, removed a
     const Limit limit;
     REQUIRE(limit.before() == 32768);
     const std::size_t maximum = fewer_if_debug(32768);
-    REQUIRE(Limit::set(maximum) == succeeds());
+    REQUIRE(limit.set(maximum) == succeeds());
     Numbered events(topic);
     Outcome outcome = succeeds();
     while (outcome.ok() && events.count() <= maximum)
@@ -145,8 +148,8 @@ TEST_CASE("The limit can be lowered below the number of events and raised again"
     REQUIRE(file.register_event(&word, 2, name + "_c u32 a", 4, USER_EVENT_REG_MULTI_FORMAT) ==
             succeeds());
 
-    REQUIRE(Limit::set(2) == succeeds());
-    CHECK(Limit::read() == 2);
+    REQUIRE(limit.set(2) == succeeds());
+    CHECK(limit.read() == 2);
     CHECK(file.register_event(&word, 3, name + "_d") == fails(EMFILE));
     CHECK(file.register_event(&word, 3, name + "_c", 4, USER_EVENT_REG_MULTI_FORMAT) ==
           fails(EMFILE));
@@ -166,7 +169,7 @@ TEST_CASE("The limit can be lowered below the number of events and raised again"
         CHECK(other.record(index) == succeeds(4));
     }
 
-    REQUIRE(Limit::set(limit.before()) == succeeds());
+    REQUIRE(limit.set(limit.before()) == succeeds());
     CHECK(file.register_event(&word, 6, name + "_d") == succeeds());
     CHECK(Event(name + "_d").exists());
     CHECK(file.register_event(&word, 7, name + "_c", 4, USER_EVENT_REG_MULTI_FORMAT) == succeeds());
@@ -176,7 +179,7 @@ TEST_CASE("When the limit is reached, each removed event allows a new one") {
     Word word{0};
     const Limit limit;
     const std::string name = unique_name("next");
-    REQUIRE(Limit::set(stable_status_count("Active: ") + 1) == succeeds());
+    REQUIRE(limit.set(stable_status_count("Active: ") + 1) == succeeds());
     for (int round = 0; round < 5; round++) {
         CAPTURE(round);
         const Event event(name + "_" + std::to_string(round));
@@ -186,5 +189,130 @@ TEST_CASE("When the limit is reached, each removed event allows a new one") {
         CHECK(file.unregister(&word, 0) == succeeds());
         file.close();
         CHECK(event.wait_removed());
+    }
+}
+
+namespace {
+
+constexpr const char* per_user = "user_events_max_per_user";
+constexpr uid_t one_user = unprivileged_uid, other_user = unprivileged_uid - 1;
+
+/// Registers an event as a user without capabilities. Returns the outcome.
+Outcome register_as(uid_t user, DataFile& file, Word& word, unsigned bit,
+                    const std::string& command, unsigned flags = 0) {
+    const AsUser as(user);
+    return file.register_event(&word, bit, command, 4, flags);
+}
+
+} // namespace
+
+TEST_CASE(
+    "A user without CAP_PERFMON and CAP_SYS_ADMIN can create user_events_max_per_user events") {
+    constexpr unsigned multi = USER_EVENT_REG_MULTI_FORMAT;
+    Word word{0};
+    DataFile file, other;
+    const Limit limit(per_user);
+    CHECK(limit.before() == 8192);
+    const std::string name = unique_name("of_user");
+    const Descriptor dynamic_events =
+        Descriptor::open(tracing_file("dynamic_events"), O_WRONLY | O_APPEND);
+    REQUIRE(other.register_event(&word, 0, name + "_root") == succeeds());
+    REQUIRE(limit.set(3) == succeeds());
+    CHECK(register_as(one_user, file, word, 1, name + "_a u32 a") == succeeds());
+    CHECK(register_as(one_user, file, word, 2, name + "_b") == succeeds());
+    CHECK(register_as(one_user, file, word, 3, name + "_a u32 a", multi) == succeeds());
+    CHECK(register_as(one_user, file, word, 4, name + "_c") == fails(EMFILE));
+    CHECK(register_as(one_user, file, word, 4, name + "_a u64 a", multi) == fails(EMFILE));
+    {
+        const AsUser as(one_user);
+        const std::string line = "u:" + name + "_c";
+        CHECK(Outcome::of(write(dynamic_events.number(), line.data(), line.size())) ==
+              fails(EMFILE));
+    }
+    CHECK(status_line(name + "_c").empty());
+    CHECK(file.unregister(&word, 4) == fails(ENOENT));
+
+    // Existing events can still be registered, whichever user has created them.
+    CHECK(register_as(one_user, file, word, 5, name + "_root") == succeeds());
+    CHECK(register_as(one_user, file, word, 6, name + "_a u32 a", multi) == succeeds());
+    // Other users are not affected, nor those with a capability.
+    CHECK(register_as(other_user, other, word, 7, name + "_c") == succeeds());
+    CHECK(other.register_event(&word, 8, name + "_d") == succeeds());
+    for (unsigned capability : {CAP_PERFMON, CAP_SYS_ADMIN}) {
+        CAPTURE(capability);
+        CHECK(in_child([&] {
+                  become_user(one_user, {capability});
+                  return file.register_event(&word, 9, name + "_e").error();
+              }) == 0);
+    }
+    REQUIRE(limit.set(4) == succeeds());
+    CHECK(register_as(one_user, file, word, 10, name + "_f") == fails(EMFILE));
+    REQUIRE(limit.set(6) == succeeds());
+    CHECK(register_as(one_user, file, word, 10, name + "_f") == succeeds());
+}
+
+TEST_CASE("An event counts for its creator until it is removed") {
+    Word word{0};
+    const Limit limit(per_user);
+    const std::string name = unique_name("counted");
+    REQUIRE(limit.set(2) == succeeds());
+    std::optional<DataFile> keeping;
+    for (int round = 0; round < 5; round++) {
+        CAPTURE(round);
+        const std::string first = name + "_first", second = name + "_second";
+        {
+            DataFile file;
+            keeping.emplace();
+            CHECK(register_as(one_user, file, word, 0, first) == succeeds());
+            CHECK(register_as(one_user, file, word, 1, second) == succeeds());
+            CHECK(register_as(one_user, file, word, 2, name) == fails(EMFILE));
+            // Root becomes a user of the event, but not its creator.
+            CHECK(keeping->register_event(&word, 3, first) == succeeds());
+        }
+        CHECK(Event(second).wait_removed());
+        DataFile file;
+        CHECK(register_as(one_user, file, word, 0, name) == succeeds());
+        CHECK(register_as(one_user, file, word, 1, second) == fails(EMFILE));
+        keeping.reset();
+        CHECK(Event(first).wait_removed());
+        CHECK(register_as(one_user, file, word, 1, second) == succeeds());
+    }
+}
+
+TEST_CASE("A registration that fails does not count towards the limit of its user") {
+    Word word{0};
+    Mapping unwritable(1, PROT_READ);
+    DataFile file;
+    const Limit limit(per_user);
+    const std::string name = unique_name("failed");
+    REQUIRE(limit.set(2) == succeeds());
+    for (int round = 0; round < 10; round++) {
+        CHECK(register_as(one_user, file, word, 0, name + " nonsense a") == fails(EINVAL));
+        CHECK(register_as(one_user, file, *unwritable.at<Word>(), 0, name) == fails(EFAULT));
+        CHECK(register_as(one_user, file, *unwritable.at<Word>(), 0, name,
+                          USER_EVENT_REG_MULTI_FORMAT) == fails(EFAULT));
+    }
+    CHECK(Event(name).wait_removed());
+    CHECK(register_as(one_user, file, word, 0, name) == succeeds());
+    CHECK(register_as(one_user, file, word, 1, name + "_other") == succeeds());
+    CHECK(register_as(one_user, file, word, 2, name + "_third") == fails(EMFILE));
+}
+
+TEST_CASE("An event of dynamic_events counts for the user who has written the line") {
+    const Limit limit(per_user);
+    const std::string name = unique_name("line");
+    const Descriptor file = Descriptor::open(tracing_file("dynamic_events"), O_WRONLY | O_APPEND);
+    const auto write_as_user = [&](const std::string& line) {
+        const AsUser as(one_user);
+        return Outcome::of(write(file.number(), line.data(), line.size()));
+    };
+    REQUIRE(limit.set(1) == succeeds());
+    for (int round = 0; round < 3; round++) {
+        CHECK(write_as_user("u:" + name + "_a").ok());
+        CHECK(write_as_user("u:" + name + "_b") == fails(EMFILE));
+        CHECK(write_as_user("u:" + name + "_a").ok());
+        CHECK(DataFile().delete_event(name + "_a") == succeeds());
+        CHECK(write_as_user("u:" + name + "_b").ok());
+        CHECK(write_as_user("-:" + name + "_b").ok());
     }
 }

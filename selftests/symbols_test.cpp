@@ -4,6 +4,7 @@
 // changing the symbol names in the module.
 #include "basic_recording.hpp"
 #include "deadline.hpp"
+#include "kernel_log.hpp"
 #include "module.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -40,27 +41,12 @@ bool looks_up(const std::string& name) {
     return read_text(module::path()).find(zero + name + zero) != std::string::npos;
 }
 
-/// Kernel messages since the object was created.
-class KernelLog {
-public:
-    KernelLog() { lseek(file_.number(), 0, SEEK_END); }
-
-    std::string read() {
-        std::string text;
-        char record[8192];
-        for (ssize_t size; (size = ::read(file_.number(), record, sizeof(record))) > 0;)
-            text.append(record, static_cast<std::size_t>(size));
-        return text;
-    }
-
-private:
-    Descriptor file_ = Descriptor::open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
-};
-
 /// Whether the module or one of its files is present.
 bool is_present() {
     return module::is_loaded() || exists(tracing_file("user_events_data")) ||
-           exists(tracing_file("user_events_status")) || exists("/proc/sys/kernel/user_events_max");
+           exists(tracing_file("user_events_status")) ||
+           exists("/proc/sys/kernel/user_events_max") ||
+           exists("/proc/sys/kernel/user_events_max_per_user");
 }
 
 void check_failure(const std::string& image, int error, const std::string& symbol,
@@ -104,6 +90,15 @@ TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that
     // The module finds this function with a kprobe, and all others with this function.
     check_failure(without_symbol("kallsyms_lookup_name"), ENOENT, "kallsyms_lookup_name",
                   "needs it to find other symbols");
+}
+
+TEST_CASE("Loading fails with ENOEXEC if the kernel's dynamic events are not what is declared") {
+    const module::Loaded loaded;
+    unload();
+    // Some other object in the place of the one that is checked.
+    for (const std::string other : {"event_mutex", "dyn_event_list", "linux_banner"})
+        check_failure(with_changed_string("eprobe_dyn_event_ops", other), ENOEXEC,
+                      "struct dyn_event_operations, member create", "not loaded");
 }
 
 TEST_CASE("Without the symbols of dynamic events, everything works but the file dynamic_events") {

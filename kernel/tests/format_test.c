@@ -532,14 +532,14 @@ static void ue_equal_test(struct kunit *test)
 	}
 }
 
-/* The names of events are not compared. */
 static void ue_equal_other_name_test(struct kunit *test)
 {
 	struct ue_format *a, *b;
 
 	KUNIT_ASSERT_EQ(test, ue_test_parse(test, "one u32 a", &a), 0);
 	KUNIT_ASSERT_EQ(test, ue_test_parse(test, "two u32 a", &b), 0);
-	KUNIT_EXPECT_TRUE(test, ue_format_equal(a, b));
+	KUNIT_EXPECT_FALSE(test, ue_format_equal(a, b));
+	KUNIT_EXPECT_FALSE(test, ue_format_equal(b, a));
 }
 
 static const struct ue_test_print_fmt {

@@ -249,6 +249,25 @@ TEST_CASE("Registering survives each injected failure") {
             },
             registering(0), undo);
     }
+    SECTION("the first event of a user") {
+        // The real user ID is that of the creator. Root keeps its capabilities.
+        const auto create_as = [](uid_t user) {
+            if (setresuid(user, 0, 0) != 0)
+                throw_errno("setresuid");
+        };
+        fail_each_call(
+            "register the first event of a user", plain,
+            [&] {
+                new_file();
+                new_event();
+                create_as(unprivileged_uid);
+            },
+            registering(0),
+            [&] {
+                create_as(0);
+                undo();
+            });
+    }
     SECTION("a new event of many fields") {
         fail_each_call(
             "register a new event of many fields", plain,
