@@ -245,6 +245,56 @@ TEST_CASE("A payload longer than its fields is recorded whole") {
     }
 }
 
+TEST_CASE("One NUL follows text unless the last byte of the payload or of its last array is NUL") {
+    struct Case {
+        const char* fields;
+        Payload payload;
+        bool nul;
+    };
+    constexpr std::uint32_t open = 0x01010101, closed = 0x00010101;
+    const auto text = [](const char* characters, std::size_t size) {
+        return Payload().add_characters({characters, size});
+    };
+    const Case cases[] = {
+        {" char[8] a", text("abcdefgh", 8), true},
+        {" char[8] a", text("abcdefg\0", 8), false},
+        {" char[8] a", text("abc\0efgh", 8), true},
+        {" char[4] a; u32 b", text("abc\0", 4).add(open), false},
+        {" char[4] a; u32 b", text("abcd", 4).add(open), true},
+        {" char[4] a; u32 b", text("abcd", 4).add(closed), false},
+        {" char[4] a; unsigned char[4] b", text("abc\0efgh", 8), true},
+        {" char[4] a; unsigned char[4] b", text("abcdefg\0", 8), false},
+        // Bytes after the fields.
+        {" char[4] a", text("abcdefgh", 8), true},
+        {" char[4] a", text("abcdefg\0", 8), false},
+        // Empty text: in the payload, at its end, in the common fields.
+        {" __rel_loc char[] a; u32 b", Payload().add(location(0, 0)).add(open), true},
+        {" __rel_loc char[] a; u32 b", Payload().add(location(0, 0)).add(closed), false},
+        {" __rel_loc char[] a", Payload().add(location(0, 0)), true},
+        {" __data_loc char[] a; u32 b", Payload().add(location(0, 0)).add(open), true},
+        {" __data_loc char[] a; u32 b", Payload().add(location(0, 0)).add(closed), false},
+        // No text.
+        {" u32 a", Payload().add(open), false},
+        {" __rel_loc u8[] a; u32 b", Payload().add(location(0, 0)).add(open), false},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.fields, test.payload.bytes());
+        Recorded recorded(test.fields);
+        const auto size = test.payload.size();
+        REQUIRE(recorded.record(test.payload) == succeeds(static_cast<long>(size) + 4));
+        const auto records = recorded.instance.records();
+        REQUIRE(records.size() == 1);
+        Bytes expected = test.payload.bytes();
+        // The ring buffer's padding is not initialized.
+        Bytes got = records[0].payload();
+        CHECK(got.size() == (test.nul ? size + 4 : size));
+        if (test.nul)
+            expected.push_back(std::byte{0});
+        got.resize(std::min(got.size(), expected.size()));
+        CHECK(got == expected);
+    }
+}
+
 TEST_CASE("writev writes one record, however it is divided into parts") {
     Recorded recorded(" u32 a; __rel_loc char[] b");
     const Payload payload =
