@@ -65,7 +65,7 @@ TEST_CASE("Writing a payload that is partly unreadable fails with EFAULT") {
         CAPTURE(readable);
         *memory.at<std::uint32_t>(page_size - readable) = recorded.index;
         CHECK(recorded.file.write(memory.at(page_size - readable), readable + 4) == fails(EFAULT));
-        CHECK(recorded.file.write(memory.at(page_size - readable), page_size) == fails(EFAULT));
+        CHECK(recorded.file.write(memory.at(page_size - readable), 4000) == fails(EFAULT));
     }
     CHECK(recorded.instance.records().empty());
 }
@@ -456,6 +456,50 @@ TEST_CASE("Writing a payload that is too large for ftrace, the only recorder, fa
     CHECK(misjudged == 0);
     CHECK(recorded.record(Payload().add(2u)) == succeeds(8));
     CHECK(recorded.instance.records().size() == 1);
+}
+
+TEST_CASE("A payload that no recorder can hold fails with E2BIG before it is read") {
+    Recorded recorded(" __rel_loc u8[] a");
+    Mapping memory(2);
+    memory.protect(PROT_NONE, 1);
+    std::byte* const data = memory.at(page_size - 4);
+    *memory.at<std::uint32_t>(page_size - 4) = recorded.index;
+    CHECK(recorded.file.write(data, 4 + 4000) == fails(EFAULT));
+    for (std::size_t size : {4096ul, 8192ul, 65536ul, 1ul << 20, (1ul << 20) + 1}) {
+        CAPTURE(size);
+        CHECK(recorded.file.write(data, 4 + size) == fails(E2BIG));
+        iovec parts[] = {{data, 4}, {memory.at(page_size), size}};
+        CHECK(Outcome::of(writev(recorded.file.descriptor(), parts, 2)) == fails(E2BIG));
+    }
+    // The location is bad.
+    for (std::size_t size : {4000ul, 5000ul}) {
+        const Payload payload =
+            Payload().add(location(0xffff, 0xffff)).add_characters(std::string(size - 4, 'x'));
+        CHECK(recorded.record(payload) == fails(size == 4000 ? EFAULT : E2BIG));
+    }
+    // The checks of the index and of the state precede it.
+    *memory.at<std::uint32_t>(page_size - 4) = recorded.index + 1;
+    CHECK(recorded.file.write(data, 4 + 4096) == fails(ENOENT));
+    *memory.at<std::uint32_t>(page_size - 4) = recorded.index;
+    REQUIRE(recorded.instance.disable(recorded.event) == succeeds());
+    CHECK(recorded.file.write(data, 4 + 4096) == fails(EBADF));
+}
+
+TEST_CASE("A payload that is too large fails with E2BIG also where a trigger has a condition") {
+    Recorded recorded(" u32 a");
+    const std::string trigger = recorded.instance.path(recorded.event, "trigger");
+    REQUIRE(write_text(trigger, "traceoff if a == 5").ok());
+    const auto record = [&](std::uint32_t a, std::size_t size) {
+        return recorded.record(Payload().add(a).add_characters(std::string(size - 4, 'x')));
+    };
+    for (std::size_t size : {4096ul, 65536ul, 1ul << 20}) {
+        CAPTURE(size);
+        CHECK(record(5, size) == fails(E2BIG));
+    }
+    CHECK(record(1, 4000) == succeeds(4004));
+    CHECK(recorded.instance.records().size() == 1);
+    CHECK(read_text(recorded.instance.path("tracing_on")) == "1\n");
+    REQUIRE(write_text(trigger, "!traceoff if a == 5", O_APPEND).ok());
 }
 
 TEST_CASE("All records of several threads arrive, in each thread's order") {
