@@ -103,6 +103,12 @@ bench: ## measure the module and the in-tree user_events (first run builds kerne
 	@$(MAKE) -C bench BUILD=$(CURDIR)/build/bench SELFTESTS=$(CURDIR)/build/selftests
 	+@bench/run $(if $(filter update,$(BASELINE)),--update)
 
+.PHONY: bench-copy
+bench-copy: ## measure ways to copy a payload, on the processor of this machine
+	@$(packages) build bench
+	@$(MAKE) -C bench BUILD=$(CURDIR)/build/bench $(CURDIR)/build/bench/copying
+	@build/bench/copying
+
 .PHONY: vm
 vm: ## boot KERNEL= with the module and the tests, and run RUN="command" there
 	@[ "$$RUN" ] || { echo 'usage: make vm [KERNEL=...] RUN="command"' >&2; exit 1; }

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -138,19 +139,29 @@ public:
     long write() const { return bare_syscall(SYS_write, file_, bytes_.data(), bytes_.size()); }
     long writev() const { return bare_syscall(SYS_writev, file_, parts_.data(), 2); }
 
+    /// Returns the cost of writev(). Throws if a call does not succeed.
+    double writev_cost() const {
+        return checked_cost([&] { return writev(); }, false);
+    }
+
     /// Returns the cost of each. Throws if a call does not succeed, or if `fails` is set and it
     /// does not fail with EBADF.
     std::pair<double, double> costs(bool fails) const {
-        const long expected = fails ? -EBADF : static_cast<long>(bytes_.size());
-        long wrong = 0;
-        const std::pair<double, double> costs = {cost([&] { wrong += write() != expected; }),
-                                                 cost([&] { wrong += writev() != expected; })};
-        if (wrong != 0)
-            throw std::runtime_error(std::to_string(wrong) + " writes had an unexpected result");
-        return costs;
+        return {checked_cost([&] { return write(); }, fails),
+                checked_cost([&] { return writev(); }, fails)};
     }
 
 private:
+    template <typename Call>
+    double checked_cost(const Call& call, bool fails) const {
+        const long expected = fails ? -EBADF : static_cast<long>(bytes_.size());
+        long wrong = 0;
+        const double result = cost([&] { wrong += call() != expected; });
+        if (wrong != 0)
+            throw std::runtime_error(std::to_string(wrong) + " writes had an unexpected result");
+        return result;
+    }
+
     int file_;
     Bytes bytes_;
     std::array<iovec, 2> parts_;
@@ -186,13 +197,77 @@ void program(Report& report) {
              counting.ran() ? "" : "the program does not run");
 }
 
-void text(Report& report) {
-    Registered event(" u32 number; __rel_loc char[] text");
-    const std::string characters(39, 'x');
-    const Payload payload = Payload().add(1u).add(DYN_LOC(0, 40)).add_string(characters);
-    const Enabled enabled(event.event);
-    add_both(report, "a string of 40 bytes, ftrace",
-             Calls(event.file.descriptor(), event.index, payload));
+void strings(Report& report) {
+    for (std::uint32_t size : {0u, 40u, 400u, 3000u}) {
+        Registered event(" u32 number; __rel_loc char[] text");
+        Payload payload = Payload().add(1u).add(location(0, size));
+        if (size > 0)
+            payload.add_string(std::string(size - 1, 'x'));
+        const Enabled enabled(event.event);
+        add_both(report, "a string of " + std::to_string(size) + " bytes, ftrace",
+                 Calls(event.file.descriptor(), event.index, payload));
+    }
+}
+
+/// Measures one writev() of this payload. The event's fields are an integer and `fields`.
+void add_fields(Report& report, const std::string& what, const std::string& fields,
+                const Payload& payload, const Case& measured) {
+    Registered event(" u32 value" + fields);
+    const Recorder recorder = measured.begin(event.event);
+    const Payload whole = Payload().add(2u).add_bytes(payload.bytes());
+    report.add("writev " + what + ", " + measured.name,
+               Calls(event.file.descriptor(), event.index, whole).writev_cost());
+}
+
+const Case ftrace = {"ftrace", one<Enabled>};
+
+void several_strings(Report& report) {
+    for (std::uint32_t count : {4u, 16u}) {
+        constexpr std::uint32_t size = 40;
+        std::string fields;
+        Payload payload;
+        for (std::uint32_t i = 0; i < count; i++) {
+            fields += "; __rel_loc char[] s" + std::to_string(i);
+            payload.add(location((count - 1 - i) * 4 + i * size, size));
+        }
+        for (std::uint32_t i = 0; i < count; i++)
+            payload.add_string(std::string(size - 1, 'x'));
+        add_fields(report, std::to_string(count) + " strings of 40 bytes", fields, payload, ftrace);
+    }
+}
+
+void arrays(Report& report) {
+    struct Contents {
+        const char* name;
+        std::string (*make)(std::size_t size);
+    };
+    static const Contents contents[] = {
+        {"empty", [](std::size_t size) { return std::string(size, '\0'); }},
+        {"short", [](std::size_t size) { return "text" + std::string(size - 4, '\0'); }},
+        {"full", [](std::size_t size) { return std::string(size - 1, 'x') + '\0'; }},
+        {"without NUL", [](std::size_t size) { return std::string(size, 'x'); }},
+    };
+    const auto add = [&](std::size_t count, std::size_t size, const Contents& content,
+                         const Case& measured) {
+        std::string fields;
+        Payload payload;
+        for (std::size_t i = 0; i < count; i++) {
+            fields += fmt::format(";char[{}] t{}", size, i);
+            payload.add_characters(content.make(size));
+        }
+        const std::string what = fmt::format(
+            "{}char[{}], {}", count == 1 ? "" : std::to_string(count) + " ", size, content.name);
+        add_fields(report, what, fields, payload, measured);
+    };
+    for (std::size_t size : {16, 128, 1020})
+        for (const Contents& content : contents)
+            add(1, size, content, ftrace);
+    for (std::size_t count : {8, 32})
+        for (const Contents& content : contents)
+            add(count, 16, content, ftrace);
+    for (const Case& measured :
+         {Case{"ftrace, the filter rejects", one<Rejecting>}, Case{"perf", one<Sampled>}})
+        add(1, 1020, contents[3], measured);
 }
 
 /// Measures the same calls on other files, for comparison.
@@ -214,7 +289,9 @@ void other_files(Report& report) {
 void writing(Report& report) {
     other_files(report);
     user_events(report);
-    text(report);
+    strings(report);
+    several_strings(report);
+    arrays(report);
     program(report);
 }
 

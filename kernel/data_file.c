@@ -6,7 +6,6 @@
 #include <linux/compat.h>
 #include <linux/fs.h>
 #include <linux/module.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -26,12 +25,6 @@
 
 /* Payloads up to this many bytes are copied to the stack. */
 #define UE_PAYLOAD_ON_STACK	1024
-
-/*
- * No recorder holds a record of this size: an ftrace sub-buffer has at most
- * 1 MiB. Larger payloads are refused before they are copied.
- */
-#define UE_PAYLOAD_LIMIT	SZ_1M
 
 struct ue_data_file {
 	struct ue_index_table indexes;
@@ -297,10 +290,10 @@ static noinline int ue_record_large(struct ue_event *event,
 				    struct iov_iter *from, size_t size)
 {
 	void *record;
-	int err;
+	int err = ue_recorders_check_size(&event->recorders, size);
 
-	if (size > UE_PAYLOAD_LIMIT)
-		return -E2BIG;
+	if (err)
+		return err;
 	record = ue_scratch_get(UE_WRITE_BUFFER_SIZE(size));
 	if (!record)
 		return -ENOMEM;

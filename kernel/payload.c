@@ -32,102 +32,59 @@ struct ue_span ue_field_span(const struct ue_field *field, const void *payload)
 	return (struct ue_span){ field->offset, field->size };
 }
 
-/* No NUL from @start on: a reader of text would read past the payload's end. */
-static bool ue_lacks_nul(s64 start, const char *payload, size_t size)
-{
-	return !memchr(payload + start, '\0', size - start);
-}
-
 /*
- * Checks text that is empty, or that lies in the common fields, which the
- * kernel writes. Filters, histograms and event probes read such text up to a
- * NUL. The byte before an empty span must be NUL, as the ABI requires.
- * Return: 0; -EFAULT; 1 if there is no NUL up to the payload's end.
+ * Filters, histograms and event probes read some text up to a NUL: inline text,
+ * empty text, and text in the common fields, which the kernel writes. If the
+ * last byte of the payload is NUL, it ends all texts that start before or at it.
+ * The last byte of the last inline text ends all inline texts.
  */
-static int ue_check_empty_text(struct ue_span span, const char *payload,
-			       size_t size)
+static bool ue_inline_text_needs_nul(const struct ue_format *format,
+				     const char *payload, size_t size)
 {
-	if (span.start > 0 && !span.size && payload[span.start - 1])
-		return -EFAULT;
-	return ue_lacks_nul(max_t(s64, span.start, 0), payload, size);
+	const struct ue_field *last = &format->fields[format->last_text - 1];
+
+	return payload[last->offset + last->size - 1] && payload[size - 1];
 }
 
-/* Return: 0; -EFAULT; 1 for text that ue_check_empty_text() has to check. */
-static __always_inline int ue_check_span(const struct ue_field *field,
-					 struct ue_span span,
+/* Return: as ue_payload_check(), for the text of one location. */
+static __always_inline int ue_check_text(struct ue_span span,
 					 const char *payload, size_t size)
 {
 	s64 end = span.start + span.size;
 
-	if (end > (s64)size)
+	/* If the span is empty, the ABI requires that this byte is NUL, too. */
+	if (end > 0 && payload[end - 1])
 		return -EFAULT;
-	if (field->kind != UE_KIND_STRING)
+	if (likely(end > 0 && span.size))
 		return 0;
-	if (unlikely(end <= 0 || !span.size))
-		return 1;
-	return payload[end - 1] ? -EFAULT : 0;
+	return span.start == size || payload[size - 1];
 }
 
-/*
- * Looks for a NUL from the start of the last inline text on: it terminates all
- * inline texts before it as well. Return: 0, or 1 if there is none.
- */
-static int ue_check_inline_text(const struct ue_format *format,
-				const void *payload, size_t size)
-{
-	const struct ue_field *last = &format->fields[format->last_text - 1];
-
-	return ue_lacks_nul(last->offset, payload, size);
-}
-
-/* Checks all fields, including rare cases. */
-static noinline int ue_check_slowly(const struct ue_format *format,
-				    const void *payload, size_t size)
+int ue_payload_check_fields(const struct ue_format *format,
+			    const void *payload, size_t size)
 {
 	const struct ue_field *field = format->fields;
 	unsigned int left = format->nr_locations;
 	int needs_nul = 0, result;
 
 	if (format->last_text)
-		needs_nul = ue_check_inline_text(format, payload, size);
+		needs_nul = ue_inline_text_needs_nul(format, payload, size);
+	/* Fields after the last location need no check. */
 	for (; left; field++) {
 		struct ue_span span;
 
 		if (field->storage == UE_STORED_INLINE)
 			continue;
+		left--;
 		span = ue_location_span(field, payload);
-		result = ue_check_span(field, span, payload, size);
-		if (result > 0)
-			result = ue_check_empty_text(span, payload, size);
+		if (span.start + span.size > (s64)size)
+			return -EFAULT;
+		if (field->kind != UE_KIND_STRING)
+			continue;
+		result = ue_check_text(span, payload, size);
 		if (result < 0)
 			return result;
 		needs_nul |= result;
-		left--;
 	}
 	return needs_nul;
-}
-
-/* Calls no function in the usual case. */
-int ue_payload_check_fields(const struct ue_format *format,
-			    const void *payload, size_t size)
-{
-	const struct ue_field *field = format->fields;
-	unsigned int left = format->nr_locations;
-	int result;
-
-	if (unlikely(format->last_text))
-		return ue_check_slowly(format, payload, size);
-	/* Fields after the last location need no check. */
-	do {
-		while (field->storage == UE_STORED_INLINE)
-			field++;
-		result = ue_check_span(field, ue_location_span(field, payload),
-				       payload, size);
-		if (unlikely(result > 0))
-			return ue_check_slowly(format, payload, size);
-		if (result)
-			return result;
-		field++;
-	} while (--left);
-	return 0;
 }

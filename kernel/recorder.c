@@ -18,7 +18,7 @@
 #include "recorder.h"
 
 /* Payloads of at least this many bytes are copied by a string instruction. */
-#define UE_COPY_BY_STRING	32
+#define UE_COPY_BY_STRING	48
 
 struct ue_recorder {
 	struct list_head node;
@@ -87,7 +87,8 @@ static bool ue_fits(const struct trace_event_buffer *buffer, size_t size)
 /*
  * Most payloads are a few words, and copying them takes less time than calling
  * a function. For long payloads, memcpy() moves register by register unless
- * the processor has a fast "rep movsb" for all sizes; "rep movsq" is faster.
+ * the processor has a fast "rep movsb" for all sizes. The choices were made by
+ * cycles: see Documentation/performance.rst, and "make bench-copy".
  */
 static __always_inline void ue_copy_payload(void *to, const void *from,
 					    size_t size)
@@ -148,7 +149,16 @@ static enum ue_outcome ue_record_ftrace(struct trace_event_file *file,
 
 /*
  * perf puts four bytes before the record, and requires that the size of both is
- * a multiple of eight. It fills in the common fields. Passing the record
+ * a multiple of eight. Return: the size of the record with its padding, bytes.
+ */
+static size_t ue_perf_size(size_t size)
+{
+	return ALIGN(UE_RECORD_HEADER + size + sizeof(u32), sizeof(u64)) -
+	       sizeof(u32);
+}
+
+/*
+ * perf fills in the common fields. Passing the record
  * directly saves a copy into a buffer of perf. The registers passed are those
  * of the program at its system call, where call graphs start.
  */
@@ -156,9 +166,7 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 					       void *record, size_t size)
 {
 	struct hlist_head *events = this_cpu_ptr(call->perf_events);
-	const size_t used = UE_RECORD_HEADER + size;
-	const size_t whole = ALIGN(used + sizeof(u32), sizeof(u64)) -
-			     sizeof(u32);
+	const size_t whole = ue_perf_size(size);
 	int context;
 
 	if (hlist_empty(events) && !bpf_prog_array_valid(call))
@@ -170,7 +178,7 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 	if (context < 0)
 		return UE_DROPPED;
 	/* Up to seven bytes are padding; the buffer has space for eight. */
-	put_unaligned(0, (u64 *)(record + used));
+	put_unaligned(0, (u64 *)(record + UE_RECORD_HEADER + size));
 	perf_trace_run_bpf_submit(record, whole, context, call, 1,
 				  task_pt_regs(current), events, NULL);
 	return UE_RECORDED;
@@ -190,6 +198,48 @@ static int ue_conclude(struct ue_recorders *recorders, unsigned int outcomes)
 		return -E2BIG;
 	atomic_long_inc(&recorders->lost);
 	return 0;
+}
+
+/*
+ * Reserving a record that no sub-buffer can hold fails without effect, and
+ * tells which buffer the instance has. It does not tell if the instance does
+ * not trace this task, or if there is a trigger with a condition, for which
+ * tracing may use another buffer. Then a record of any size may fit.
+ */
+static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
+{
+	struct trace_event_buffer buffer __uninitialized;
+
+	if (file->flags & EVENT_FILE_FL_TRIGGER_COND)
+		return true;
+	buffer.buffer = NULL;
+	trace_event_buffer_reserve(&buffer, file, 2 * UE_RECORD_LIMIT);
+	return !buffer.buffer || ue_fits(&buffer, whole);
+}
+
+static bool ue_may_hold(const struct ue_recorder *recorder, size_t size)
+{
+	if (recorder->kind == UE_RECORDER_PERF)
+		return ue_perf_size(size) <= PERF_MAX_TRACE_SIZE;
+	return ue_ftrace_may_hold(recorder->file, UE_RECORD_HEADER + size);
+}
+
+int ue_recorders_check_large(struct ue_recorders *recorders, size_t size)
+{
+	struct ue_recorder *recorder;
+	int err = -EBADF;
+
+	if (UE_RECORD_HEADER + size > UE_RECORD_LIMIT)
+		return -E2BIG;
+	rcu_read_lock_sched_notrace();
+	list_for_each_entry_rcu(recorder, &recorders->list, node,
+				rcu_read_lock_sched_held()) {
+		err = ue_may_hold(recorder, size) ? 0 : -E2BIG;
+		if (!err)
+			break;
+	}
+	rcu_read_unlock_sched_notrace();
+	return err;
 }
 
 int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,

@@ -8,7 +8,11 @@
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/rculist.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
+
+#include "compat.h"
+#include "payload.h"
 
 struct trace_event_call;
 struct trace_event_file;
@@ -83,6 +87,40 @@ int ue_recorder_add(struct ue_recorders *recorders,
 void ue_recorder_remove(struct ue_recorders *recorders,
 			enum ue_recorder_kind kind,
 			struct trace_event_file *file);
+
+/* No recorder holds a larger record: an ftrace sub-buffer has at most 1 MiB. */
+#define UE_RECORD_LIMIT		SZ_1M
+
+/**
+ * ue_recorders_check_large() - ue_recorders_check_size() for a large payload
+ * @recorders: recorders of the event
+ * @size: size of the payload, bytes
+ *
+ * Context: as ue_record().
+ * Return: as ue_recorders_check_size().
+ */
+int ue_recorders_check_large(struct ue_recorders *recorders, size_t size);
+
+/**
+ * ue_recorders_check_size() - check if a recorder may hold a payload
+ * @recorders: recorders of an event that was just enabled
+ * @size: size of the payload, bytes
+ *
+ * For a caller that has not yet copied the payload.
+ *
+ * Context: as ue_record().
+ * Return: 0 if a recorder may hold it, but ue_record() can still find that it
+ * is too large; -E2BIG if it is too large for all recorders; -EBADF if there is
+ * no recorder.
+ */
+static inline int ue_recorders_check_size(struct ue_recorders *recorders,
+					  size_t size)
+{
+	/* Each recorder holds a record of nearly a page. */
+	if (likely(UE_RECORD_HEADER + size <= UE_RECORD_MAX_IN_PAGE))
+		return 0;
+	return ue_recorders_check_large(recorders, size);
+}
 
 /*
  * The memory, in bytes, that ue_record() needs for a payload of @size bytes:

@@ -3,6 +3,10 @@
  * Temporary memory for large payloads. Each CPU keeps one piece, large enough
  * for nearly all of them. A task that takes the piece owns it until it puts it,
  * even if the task moves to another CPU.
+ *
+ * A program can make a task hold its memory for as long as it likes, by a page
+ * fault that it does not answer. So the memory is charged to the task that
+ * allocates it. The pieces that the CPUs keep stay charged to that task.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -21,9 +25,10 @@ void *ue_scratch_get(size_t size)
 	void *scratch;
 
 	if (unlikely(size > UE_SCRATCH_KEPT))
-		return kvmalloc(size, GFP_KERNEL);
+		return kvmalloc(size, GFP_KERNEL_ACCOUNT);
 	scratch = this_cpu_xchg(ue_scratch, NULL);
-	return likely(scratch) ? scratch : kmalloc(UE_SCRATCH_KEPT, GFP_KERNEL);
+	return likely(scratch) ? scratch :
+				 kmalloc(UE_SCRATCH_KEPT, GFP_KERNEL_ACCOUNT);
 }
 
 void ue_scratch_put(void *scratch, size_t size)

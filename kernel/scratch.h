@@ -11,6 +11,8 @@
  * ue_scratch_get() - allocate temporary memory
  * @size: bytes
  *
+ * New memory is charged to the caller's memory cgroup.
+ *
  * Context: may sleep.
  * Return: the memory, uninitialized, aligned to eight; NULL if out of memory.
  */

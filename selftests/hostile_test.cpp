@@ -16,10 +16,13 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace selftest;
@@ -682,4 +685,47 @@ TEST_CASE("A user with many formats of one name slows others down by less than a
     CHECK(slowdown(few.enabling, many.enabling) < 5);
     CHECK(slowdown(few.writing, many.writing) < 5);
     CHECK(slowdown(few.exiting, many.exiting) < 5);
+}
+
+TEST_CASE("Payloads that no recorder can hold are refused before the kernel reads their memory") {
+    constexpr unsigned writers = 32;
+    const Event event(unique_name("large"));
+    Word word{0};
+    DataFile file;
+    const std::uint32_t index = file.must_register(&word, 0, event.name());
+    const Enabled enabled{event};
+    struct Result {
+        unsigned refused;
+        bool memory_was_read;
+    };
+    Child child([&](Channel& channel) -> int {
+        static constexpr std::size_t sizes[] = {5000, 9000, 65536, 1 << 20};
+        Mapping memory(sizes[3] / page_size);
+        Word own{0};
+        DataFile data;
+        std::uint32_t own_index = data.must_register(&own, 0, event.name());
+        const Userfault fault(memory);
+        become_user(unprivileged_uid);
+        std::atomic<unsigned> refused{0}, ended{0};
+        std::vector<std::thread> threads;
+        for (unsigned i = 0; i < writers; i++)
+            threads.emplace_back([&] {
+                for (std::size_t size : sizes) {
+                    iovec parts[] = {{&own_index, sizeof(own_index)}, {memory.at(), size}};
+                    refused += Outcome::of(writev(data.descriptor(), parts, 2)) == fails(E2BIG);
+                }
+                ended++;
+            });
+        eventually([&] { return ended == writers || fault.has_waiter(); });
+        channel.send(Result{refused / static_cast<unsigned>(std::size(sizes)), fault.has_waiter()});
+        channel.receive<char>();
+        // Some threads may wait.
+        _exit(0);
+    });
+    const auto result = child.channel().receive<Result>();
+    CHECK(result.refused == writers);
+    CHECK_FALSE(result.memory_was_read);
+    CHECK(file.record(index) == succeeds(4));
+    child.channel().send('e');
+    CHECK(child.wait() == 0);
 }

@@ -329,6 +329,26 @@ TEST_CASE("Writing a payload that is too large for perf, the only recorder, fail
     }
     CHECK(perf.count() == 9);
     CHECK(registered.status() == " # Used by perf");
+
+    // The size is judged before the payload is read.
+    Mapping memory(2);
+    memory.protect(PROT_NONE, 1);
+    std::byte* const data = memory.at(page_size - 4);
+    *memory.at<std::uint32_t>(page_size - 4) = registered.index;
+    CHECK(registered.file.write(data, 4 + largest) == fails(EFAULT));
+    CHECK(registered.file.write(data, 4 + largest + 1) == fails(E2BIG));
+}
+
+TEST_CASE(
+    "A payload that is too large for perf fails with E2BIG although perf samples other tasks") {
+    Registered registered(" u32 a");
+    Child child([](Channel& channel) { return channel.receive<bool>() ? 0 : 1; });
+    PerfEvent perf(perf_sampling(registered.event), child.pid(), -1);
+    CHECK(registered.record(Payload().add(1u).add_bytes(Bytes(8176))) == succeeds(4 + 8180));
+    CHECK(registered.record(Payload().add(1u).add_bytes(Bytes(8177))) == fails(E2BIG));
+    CHECK(perf.samples().empty());
+    child.channel().send(true);
+    CHECK(child.wait() == 0);
 }
 
 TEST_CASE("A payload too large for ftrace but not for perf is sampled, and counted as lost") {

@@ -5,6 +5,8 @@
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "mapping.hpp"
+#include "perf.hpp"
+#include "registered.hpp"
 #include "slabs.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -14,6 +16,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -21,6 +24,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -303,6 +307,59 @@ TEST_CASE("Registrations are charged to the program's memory cgroup and freed wh
     CHECK(eventually([&] {
         flush_slabs();
         return group.kernel_memory() < after - count * 32ul;
+    }));
+}
+
+TEST_CASE("Payloads that wait for their program's memory are charged to its memory cgroup") {
+    const unsigned writers = fewer_if_debug(256, 128);
+    // Both take 8 KiB: the first one what the CPU keeps, if that is not in use.
+    const std::size_t size = GENERATE(2000, 8180);
+    CAPTURE(size);
+    Registered registered("");
+    const PerfEvent perf(perf_attributes(registered.event));
+    const MemoryGroup group;
+    Child child([&](Channel& channel) -> int {
+        group.enter();
+        Mapping memory(3);
+        auto fault = std::make_unique<Userfault>(memory);
+        become_user(unprivileged_uid);
+        std::atomic<unsigned> started{0}, written{0};
+        std::atomic<bool> begin{false};
+        std::vector<std::jthread> threads;
+        for (unsigned i = 0; i < writers; i++)
+            threads.emplace_back([&] {
+                iovec parts[] = {{const_cast<std::uint32_t*>(&registered.index), 4},
+                                 {memory.at(), size}};
+                started++;
+                begin.wait(false);
+                written += Outcome::of(writev(registered.file.descriptor(), parts, 2)).ok();
+            });
+        if (!eventually([&] { return started == writers; }))
+            return 1;
+        channel.send('s');
+        channel.receive<char>();
+        begin = true;
+        begin.notify_all();
+        channel.receive<char>();
+        fault.reset();
+        threads.clear();
+        return written == writers ? 0 : 2;
+    });
+    child.channel().receive<char>();
+    // Not exact, because each CPU charges memory in batches of 64 pages.
+    const unsigned long before = group.current(), held = writers * 8192ul;
+    child.channel().send('b');
+    unsigned long after = 0;
+    REQUIRE(eventually([&] { return (after = group.current()) >= before + held / 4 * 3; }));
+
+    // Other programs write on.
+    for (unsigned round = 0; round < 100; round++)
+        CHECK(registered.record(Payload().add_bytes(Bytes(size))).ok());
+    child.channel().send('e');
+    CHECK(child.wait() == 0);
+    CHECK(eventually([&] {
+        flush_slabs();
+        return group.current() < after - held / 2;
     }));
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("Writing a payload that is partly unreadable fails with EFAULT") {
         CAPTURE(readable);
         *memory.at<std::uint32_t>(page_size - readable) = recorded.index;
         CHECK(recorded.file.write(memory.at(page_size - readable), readable + 4) == fails(EFAULT));
-        CHECK(recorded.file.write(memory.at(page_size - readable), page_size) == fails(EFAULT));
+        CHECK(recorded.file.write(memory.at(page_size - readable), 4000) == fails(EFAULT));
     }
     CHECK(recorded.instance.records().empty());
 }
@@ -245,6 +245,56 @@ TEST_CASE("A payload longer than its fields is recorded whole") {
     }
 }
 
+TEST_CASE("One NUL follows text unless the last byte of the payload or of its last array is NUL") {
+    struct Case {
+        const char* fields;
+        Payload payload;
+        bool nul;
+    };
+    constexpr std::uint32_t open = 0x01010101, closed = 0x00010101;
+    const auto text = [](const char* characters, std::size_t size) {
+        return Payload().add_characters({characters, size});
+    };
+    const Case cases[] = {
+        {" char[8] a", text("abcdefgh", 8), true},
+        {" char[8] a", text("abcdefg\0", 8), false},
+        {" char[8] a", text("abc\0efgh", 8), true},
+        {" char[4] a; u32 b", text("abc\0", 4).add(open), false},
+        {" char[4] a; u32 b", text("abcd", 4).add(open), true},
+        {" char[4] a; u32 b", text("abcd", 4).add(closed), false},
+        {" char[4] a; unsigned char[4] b", text("abc\0efgh", 8), true},
+        {" char[4] a; unsigned char[4] b", text("abcdefg\0", 8), false},
+        // Bytes after the fields.
+        {" char[4] a", text("abcdefgh", 8), true},
+        {" char[4] a", text("abcdefg\0", 8), false},
+        // Empty text: in the payload, at its end, in the common fields.
+        {" __rel_loc char[] a; u32 b", Payload().add(location(0, 0)).add(open), true},
+        {" __rel_loc char[] a; u32 b", Payload().add(location(0, 0)).add(closed), false},
+        {" __rel_loc char[] a", Payload().add(location(0, 0)), true},
+        {" __data_loc char[] a; u32 b", Payload().add(location(0, 0)).add(open), true},
+        {" __data_loc char[] a; u32 b", Payload().add(location(0, 0)).add(closed), false},
+        // No text.
+        {" u32 a", Payload().add(open), false},
+        {" __rel_loc u8[] a; u32 b", Payload().add(location(0, 0)).add(open), false},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.fields, test.payload.bytes());
+        Recorded recorded(test.fields);
+        const auto size = test.payload.size();
+        REQUIRE(recorded.record(test.payload) == succeeds(static_cast<long>(size) + 4));
+        const auto records = recorded.instance.records();
+        REQUIRE(records.size() == 1);
+        Bytes expected = test.payload.bytes();
+        // The ring buffer's padding is not initialized.
+        Bytes got = records[0].payload();
+        CHECK(got.size() == (test.nul ? size + 4 : size));
+        if (test.nul)
+            expected.push_back(std::byte{0});
+        got.resize(std::min(got.size(), expected.size()));
+        CHECK(got == expected);
+    }
+}
+
 TEST_CASE("writev writes one record, however it is divided into parts") {
     Recorded recorded(" u32 a; __rel_loc char[] b");
     const Payload payload =
@@ -406,6 +456,50 @@ TEST_CASE("Writing a payload that is too large for ftrace, the only recorder, fa
     CHECK(misjudged == 0);
     CHECK(recorded.record(Payload().add(2u)) == succeeds(8));
     CHECK(recorded.instance.records().size() == 1);
+}
+
+TEST_CASE("A payload that no recorder can hold fails with E2BIG before it is read") {
+    Recorded recorded(" __rel_loc u8[] a");
+    Mapping memory(2);
+    memory.protect(PROT_NONE, 1);
+    std::byte* const data = memory.at(page_size - 4);
+    *memory.at<std::uint32_t>(page_size - 4) = recorded.index;
+    CHECK(recorded.file.write(data, 4 + 4000) == fails(EFAULT));
+    for (std::size_t size : {4096ul, 8192ul, 65536ul, 1ul << 20, (1ul << 20) + 1}) {
+        CAPTURE(size);
+        CHECK(recorded.file.write(data, 4 + size) == fails(E2BIG));
+        iovec parts[] = {{data, 4}, {memory.at(page_size), size}};
+        CHECK(Outcome::of(writev(recorded.file.descriptor(), parts, 2)) == fails(E2BIG));
+    }
+    // The location is bad.
+    for (std::size_t size : {4000ul, 5000ul}) {
+        const Payload payload =
+            Payload().add(location(0xffff, 0xffff)).add_characters(std::string(size - 4, 'x'));
+        CHECK(recorded.record(payload) == fails(size == 4000 ? EFAULT : E2BIG));
+    }
+    // The checks of the index and of the state precede it.
+    *memory.at<std::uint32_t>(page_size - 4) = recorded.index + 1;
+    CHECK(recorded.file.write(data, 4 + 4096) == fails(ENOENT));
+    *memory.at<std::uint32_t>(page_size - 4) = recorded.index;
+    REQUIRE(recorded.instance.disable(recorded.event) == succeeds());
+    CHECK(recorded.file.write(data, 4 + 4096) == fails(EBADF));
+}
+
+TEST_CASE("A payload that is too large fails with E2BIG also where a trigger has a condition") {
+    Recorded recorded(" u32 a");
+    const std::string trigger = recorded.instance.path(recorded.event, "trigger");
+    REQUIRE(write_text(trigger, "traceoff if a == 5").ok());
+    const auto record = [&](std::uint32_t a, std::size_t size) {
+        return recorded.record(Payload().add(a).add_characters(std::string(size - 4, 'x')));
+    };
+    for (std::size_t size : {4096ul, 65536ul, 1ul << 20}) {
+        CAPTURE(size);
+        CHECK(record(5, size) == fails(E2BIG));
+    }
+    CHECK(record(1, 4000) == succeeds(4004));
+    CHECK(recorded.instance.records().size() == 1);
+    CHECK(read_text(recorded.instance.path("tracing_on")) == "1\n");
+    REQUIRE(write_text(trigger, "!traceoff if a == 5", O_APPEND).ok());
 }
 
 TEST_CASE("All records of several threads arrive, in each thread's order") {

@@ -73,18 +73,9 @@ static int ue_test_check(const struct ue_test_payload *payload)
 	return ue_payload_check(payload->format, payload->bytes, payload->size);
 }
 
-/* Return: the offset of the first NUL after @at, or -1. */
-static s64 ue_test_nul_after(const struct ue_test_payload *payload, s64 at)
-{
-	while (++at < payload->size)
-		if (!payload->bytes[at])
-			return at;
-	return -1;
-}
-
 /*
- * Return: what ue_payload_check() is expected to return. Text that is empty, or
- * in the common fields, is expected to have a NUL after it.
+ * Return: what ue_payload_check() is expected to return. For text that is empty,
+ * or in the common fields, a NUL is expected at the end of the payload.
  * @last: offset of the last byte of the span, or of the byte before an empty one
  */
 static int ue_test_expected(const struct ue_test_location *location,
@@ -98,30 +89,43 @@ static int ue_test_expected(const struct ue_test_location *location,
 	if (last >= 0 && payload->bytes[last])
 		return -EFAULT;
 	return (empty || last < 0) &&
-	       ue_test_nul_after(payload, max(last, -1LL)) < 0;
+	       (last + 1 == payload->size || payload->bytes[payload->size - 1]);
 }
 
-/* Every offset and size in and shortly after the payload. */
+static void ue_test_boundaries(struct kunit *test,
+			       struct ue_test_payload *payload)
+{
+	const struct ue_test_location *location = test->param_value;
+	u32 reach = payload->size + UE_RECORD_HEADER + 2;
+
+	for (u32 offset = 0; offset < reach; offset++) {
+		for (u32 size = 0; size < reach; size++) {
+			s64 last = (s64)location->base + offset + size - 1;
+
+			ue_test_set_location(payload, location->at, offset,
+					     size);
+			KUNIT_EXPECT_EQ_MSG(test, ue_test_check(payload),
+					    ue_test_expected(location, payload,
+							     last, !size),
+					    "offset %u, size %u", offset, size);
+		}
+	}
+}
+
+/*
+ * Every offset and size in and shortly after the payload, whose last byte is not
+ * NUL, and then is.
+ */
 static void ue_boundaries_test(struct kunit *test)
 {
 	const struct ue_test_location *location = test->param_value;
 	struct ue_test_payload payload = ue_test_payload(test,
 							 location->command,
 							 UE_TEST_TAIL);
-	u32 reach = payload.size + UE_RECORD_HEADER + 2;
 
-	for (u32 offset = 0; offset < reach; offset++) {
-		for (u32 size = 0; size < reach; size++) {
-			s64 last = (s64)location->base + offset + size - 1;
-
-			ue_test_set_location(&payload, location->at, offset,
-					     size);
-			KUNIT_EXPECT_EQ_MSG(test, ue_test_check(&payload),
-					    ue_test_expected(location, &payload,
-							     last, !size),
-					    "offset %u, size %u", offset, size);
-		}
-	}
+	ue_test_boundaries(test, &payload);
+	payload.bytes[payload.size - 1] = '\0';
+	ue_test_boundaries(test, &payload);
 }
 
 /* Text is accepted if its last byte is NUL; other NULs do not matter. */
@@ -247,7 +251,7 @@ static const char * const ue_test_texts[] = {
 	"e char[4] f; __rel_loc u8[] a",
 };
 
-/* Inline text needs a NUL after the payload unless there is one from "f" on. */
+/* Inline text needs a NUL, unless one is the last byte of "f" or the payload. */
 static void ue_inline_text_test(struct kunit *test)
 {
 	for (int i = 0; i < ARRAY_SIZE(ue_test_texts); i++) {
@@ -270,9 +274,12 @@ static void ue_inline_text_test(struct kunit *test)
 		if (payload.format->nr_locations)
 			continue;
 		for (u32 at = 0; at < payload.size; at++) {
+			bool ends = at == last->offset + last->size - 1 ||
+				    at == payload.size - 1;
+
 			payload.bytes[at] = '\0';
 			KUNIT_EXPECT_EQ_MSG(test, ue_test_check(&payload),
-					    at < last->offset, "%s, NUL at %u",
+					    !ends, "%s, NUL at %u",
 					    ue_test_texts[i], at);
 			payload.bytes[at] = 'x';
 		}

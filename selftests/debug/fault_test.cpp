@@ -421,6 +421,24 @@ TEST_CASE("Writing survives each injected failure, and each success is recorded"
     CHECK(instance.disable(event) == succeeds());
 }
 
+TEST_CASE("Writing a payload that is too large for ftrace survives each injected failure") {
+    Unchanged unchanged;
+    Registered registered(" u32 a");
+    PerfEvent perf(perf_sampling(registered.event));
+    // 5000 bytes take what the CPU keeps, 8180 bytes new memory.
+    const std::size_t size = GENERATE(5000, 8180);
+    const Payload payload = Payload().add_bytes(Bytes(size));
+    std::size_t written = 0;
+    fail_each_call(
+        "write " + std::to_string(size) + " bytes", plain, [&] { written = 0; },
+        [&] {
+            const Outcome outcome = registered.record(payload);
+            written += outcome.ok();
+            return outcome;
+        },
+        [&] { CHECK(perf.samples().size() == written); });
+}
+
 TEST_CASE("Creating and deleting through dynamic_events survives each injected failure") {
     Unchanged unchanged;
     const std::string name = unique_name("fault");
