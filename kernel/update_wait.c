@@ -93,7 +93,7 @@ static void ue_wait_for_updates(struct callback_head *task_work)
 	if (!left)
 		ue_updates_time_out();
 	kfree(task_work);
-	/* ue_fork_pool_exit() waits for the rest of this function. */
+	/* ue_exit_parts() waits for the rest of this function. */
 	module_put(THIS_MODULE);
 }
 
