@@ -45,10 +45,11 @@ static bool ue_copy_reported;
  * Return: 0; -ENOENT if the parent has no enablers; -ENOMEM. The lock keeps the
  * parent's reference to the set.
  */
-static int ue_share_set(struct ue_mm *child, struct ue_mm *parent)
+static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 {
 	struct ue_enabler_set *set;
 	int err = -ENOENT;
+	bool stale;
 
 	spin_lock(&parent->lock);
 	set = parent->set;
@@ -57,8 +58,8 @@ static int ue_share_set(struct ue_mm *child, struct ue_mm *parent)
 		/* Pairs with ue_update_event(). */
 		child->inherited_changes = smp_load_acquire(&set->changes);
 		/* Pairs with ue_worker_try_finish(). */
-		child->inherited_stale =
-			smp_load_acquire(&parent->update_pending);
+		stale = smp_load_acquire(&parent->update_pending);
+		child->inherited_stale = stale;
 		err = ue_mm_insert(child);
 		if (!err)
 			atomic_inc(&set->references);
@@ -78,7 +79,7 @@ static struct ue_mm *ue_fork_inherit(struct mm_struct *from,
 		return NULL;
 	child = ue_mm_create(to, GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	if (child)
-		err = ue_share_set(child, parent);
+		err = ue_reference_set(child, parent);
 	if (!err)
 		return child;
 	if (child)

@@ -11,7 +11,7 @@ struct ue_mm;
 /**
  * ue_fork_copy() - attach a copy of an address space, with the same set
  * @from: the parent's address space
- * @to: the child's address space, which nobody uses yet
+ * @to: the child's address space, which no task uses yet
  *
  * The child inherits nothing if the parent has no enablers, or memory is short.
  *

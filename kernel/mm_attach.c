@@ -7,7 +7,7 @@
  * The kernel then calls exit_mmap(), once for each address space, and a hook
  * there is exact: nothing has to count tasks. The hook may not sleep, so a
  * task_work or a work item does the rest. Until then nothing is written to the
- * ended address space, because nobody can hold its memory any more.
+ * ended address space, because no task can hold its memory any more.
  *
  * An mmu notifier would report the same. But to add one, the kernel takes the
  * locks of all mappings of the address space, among them those of files that

@@ -31,8 +31,7 @@ bool ue_registered(unsigned long address, u8 nr);
  * Context: process context; may sleep, see ue_mm_access().
  * Return: 0. On an error nothing is registered: -EADDRINUSE if the pair of
  * address and number is registered; -EFAULT if the memory cannot be written;
- * -ENOMEM; -ERESTARTNOINTR if a signal is pending; -EINTR or -ENOMEM if the
- * caller was killed.
+ * -ENOMEM; -EINTR if the caller was killed.
  */
 int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id);
 
