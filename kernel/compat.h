@@ -19,9 +19,11 @@
 #error "Linux 7.4 and later are not tested; make UE_UNTESTED_KERNEL=y builds the module anyway"
 #endif
 
+#include <linux/ftrace.h>
 #include <linux/hugetlb_inline.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/ptrace.h>
 #include <linux/ring_buffer.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
@@ -158,5 +160,34 @@ static inline size_t ue_ring_buffer_max_record(struct trace_buffer *buffer)
 #else
 #define UE_SYSCTL_TABLE_END
 #endif
+
+/*
+ * Since 6.2, ftrace passes the arguments of a function in any case. Before, it
+ * passes only complete registers on all architectures.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define UE_FTRACE_FLAGS		FTRACE_OPS_FL_SAVE_REGS
+#else
+#define UE_FTRACE_FLAGS		0
+#endif
+
+/**
+ * ue_ftrace_argument() - get an argument of a function that is traced
+ * @fregs: as passed to the function of a struct ftrace_ops whose flags include
+ *	UE_FTRACE_FLAGS
+ * @nr: which argument, from 0
+ *
+ * Context: in that function.
+ * Return: the argument.
+ */
+static inline void *ue_ftrace_argument(struct ftrace_regs *fregs,
+				       unsigned int nr)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+	return (void *)regs_get_kernel_argument(ftrace_get_regs(fregs), nr);
+#else
+	return (void *)ftrace_regs_get_argument(fregs, nr);
+#endif
+}
 
 #endif /* UE_COMPAT_H */

@@ -14,8 +14,6 @@ static const char * const ue_debug_counter_names[UE_DEBUG_COUNTERS] = {
 	[UE_COUNT_SETS]		= "sets of enablers",
 	[UE_COUNT_MMS]		= "address spaces",
 	[UE_COUNT_WORKERS]	= "workers",
-	[UE_COUNT_FORK_SNAPSHOTS] = "fork snapshots",
-	[UE_COUNT_FORKS]	= "forks",
 	[UE_COUNT_FILES]	= "open files",
 };
 

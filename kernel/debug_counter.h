@@ -14,8 +14,6 @@
  * @UE_COUNT_SETS: sets of enablers
  * @UE_COUNT_MMS: struct ue_mm
  * @UE_COUNT_WORKERS: workers
- * @UE_COUNT_FORK_SNAPSHOTS: fork snapshots
- * @UE_COUNT_FORKS: forks in progress
  * @UE_COUNT_FILES: open user_events_data files
  * @UE_DEBUG_COUNTERS: number of kinds
  */
@@ -26,8 +24,6 @@ enum ue_debug_counter {
 	UE_COUNT_SETS,
 	UE_COUNT_MMS,
 	UE_COUNT_WORKERS,
-	UE_COUNT_FORK_SNAPSHOTS,
-	UE_COUNT_FORKS,
 	UE_COUNT_FILES,
 	UE_DEBUG_COUNTERS
 };

@@ -46,8 +46,8 @@ struct ue_enabler {
  * struct ue_enabler_set - the enablers of an address space
  * @enablers: by address and number of the bit
  * @nr: how many
- * @references: of address spaces, fork snapshots, inherited sets, and copying
- *	in progress; fork_snapshot.c changes it without ue_enabler_mutex
+ * @references: of address spaces, and copying in progress; fork.c changes it
+ *	without ue_enabler_mutex
  * @changes: counts changes of state of any of its events; read without the
  *	mutex
  * @writes_left: during an update, one more than the bits that may still be

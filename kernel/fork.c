@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A forked child inherits the registrations that its parent had at the fork.
+ * A forked child inherits the registrations that its parent had when fork copied
+ * the memory, because the enable bits in the copy belong to these. It takes
+ * three steps:
  *
- * The tracepoint sched_process_fork runs in the parent before the child does,
- * with preemption off. There the child gets a reference to the parent's set.
- * The rest may sleep, and the child does it itself before it first runs in user
- * space.
+ * 1. Before the kernel copies the memory, with the parent's mmap_lock held for
+ *    writing, it calls uprobe_dup_mmap(). A hook there attaches the child's
+ *    address space with a reference to the parent's set. If the fork fails later,
+ *    the end of the child's address space drops it (mm_attach.c).
+ * 2. The tracepoint sched_process_fork runs in the parent before the child does,
+ *    and gives the child a task_work.
+ * 3. With that, the child adds its address space to those that an event updates,
+ *    and updates its bits if they are stale, before it first runs in user space.
+ *
+ * Steps 1 and 2 may not sleep, so neither takes ue_enabler_mutex. Without the
+ * mutex, a reference to a set is taken only through an address space that has
+ * the set, with the lock of that address space held.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/hugetlb_inline.h>
 #include <linux/jiffies.h>
-#include <linux/mempool.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
@@ -20,152 +27,154 @@
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 
-#include "debug_counter.h"
 #include "enabler.h"
 #include "fork.h"
-#include "fork_snapshot.h"
+#include "kernel_hook.h"
 #include "mm.h"
-#include "mm_notifier.h"
+#include "mm_set.h"
 #include "update.h"
-
-/* How many forks at a time have reserved memory. */
-#define UE_FORKS_RESERVED	64
 
 /* How long a child waits before it tries again to allocate. */
 #define UE_FORK_RETRY		msecs_to_jiffies(10)
 
-/**
- * struct ue_fork - what a child has to do before it runs in user space
- * @task_work: does it, in the child
- * @inherited: the set that the child inherits
- */
-struct ue_fork {
-	struct callback_head task_work;
-	struct ue_inherited_set inherited;
-};
-
 static struct tracepoint *ue_fork_tracepoint;
-static mempool_t *ue_fork_pool;
+
+/* The kernel has called the hook of step 1 since the module was loaded. */
+static bool ue_copy_reported;
 
 /*
- * The kernel refuses to add the first notifier of an address space while a
- * signal is pending, even if it was sent before the child first ran. So this
- * clears TIF_SIGPENDING and TIF_NOTIFY_SIGNAL while it attaches. To set a flag
- * again is harmless if there is no work left for it.
- *
- * Return: as ue_mm_attach(); -EINTR also if the child was killed.
+ * Return: 0; -ENOENT if the parent has no enablers; -ENOMEM. The lock keeps the
+ * parent's reference to the set.
  */
-static int ue_fork_attach(struct ue_fork *fork)
+static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 {
-	bool signal = test_and_clear_thread_flag(TIF_SIGPENDING);
-	bool notify = test_and_clear_thread_flag(TIF_NOTIFY_SIGNAL);
-	int err = -EINTR;
-
-	/* A signal that arrives from here on sets the flag and ends any wait. */
-	if (!__fatal_signal_pending(current))
-		err = ue_mm_attach(current->mm, fork->inherited.set);
-	if (signal)
-		set_thread_flag(TIF_SIGPENDING);
-	if (notify)
-		set_thread_flag(TIF_NOTIFY_SIGNAL);
-	return err;
-}
-
-/* Tries until there is memory and no signal interferes, or the child is killed. */
-static int ue_fork_attach_retry(struct ue_fork *fork)
-{
-	int err = -EINTR;
-
-	while (!fatal_signal_pending(current)) {
-		err = ue_fork_attach(fork);
-		if (err != -ENOMEM && err != -EINTR)
-			break;
-		schedule_timeout_killable(UE_FORK_RETRY);
-	}
-	return err;
-}
-
-/*
- * The child's memory is a copy of its parent's, with the enable bits. They need
- * an update only if they were stale in the copy, or an event has changed since.
- */
-static void ue_fork_update(struct ue_fork *fork)
-{
-	struct ue_mm *ue_mm = ue_mm_find_current();
+	struct ue_enabler_set *set;
+	int err = -ENOENT;
 	bool stale;
 
+	spin_lock(&parent->lock);
+	set = parent->set;
+	if (set && set->nr) {
+		child->set = set;
+		/* Pairs with ue_update_event(). */
+		child->inherited_changes = smp_load_acquire(&set->changes);
+		/* Pairs with ue_worker_try_finish(). */
+		stale = smp_load_acquire(&parent->update_pending);
+		child->inherited_stale = stale;
+		err = ue_mm_insert(child);
+		if (!err)
+			atomic_inc(&set->references);
+	}
+	spin_unlock(&parent->lock);
+	return err;
+}
+
+/* Return: the child's ue_mm, or NULL. */
+static struct ue_mm *ue_fork_inherit(struct mm_struct *from,
+				     struct mm_struct *to)
+{
+	struct ue_mm *parent = ue_mm_find(from), *child;
+	int err = -ENOMEM;
+
+	if (!parent)
+		return NULL;
+	child = ue_mm_create(to, GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	if (child)
+		err = ue_reference_set(child, parent);
+	if (!err)
+		return child;
+	if (child)
+		ue_mm_put(child);
+	if (err == -ENOMEM)
+		pr_warn_ratelimited("out of memory: a child of process %d does not inherit its registrations\n",
+				    current->pid);
+	return NULL;
+}
+
+void ue_fork_copy(struct mm_struct *from, struct mm_struct *to)
+{
+	if (unlikely(!READ_ONCE(ue_copy_reported)))
+		WRITE_ONCE(ue_copy_reported, true);
+	ue_fork_inherit(from, to);
+}
+
+/*
+ * In a kernel that does not report the copy, another thread may have registered
+ * or unregistered since.
+ */
+static struct ue_mm *ue_fork_inherit_late(struct mm_struct *from,
+					  struct mm_struct *to)
+{
+	struct ue_mm *child = ue_fork_inherit(from, to);
+
+	if (!child)
+		return NULL;
+	pr_warn_once("this kernel does not call uprobe_dup_mmap() when it copies memory: children of programs that register in one thread and fork in another may inherit wrong registrations\n");
+	child->inherited_stale = true;
+	return child;
+}
+
+struct ue_mm *ue_fork_child(struct mm_struct *from, struct mm_struct *to)
+{
+	if (unlikely(!READ_ONCE(ue_copy_reported)))
+		return ue_fork_inherit_late(from, to);
+	return ue_mm_find(to);
+}
+
+void ue_fork_first_run(struct ue_mm *ue_mm)
+{
+	bool stale = false;
+
 	mutex_lock(&ue_enabler_mutex);
-	stale = fork->inherited.stale ||
-		fork->inherited.changes != ue_mm->set->changes;
+	/* If not, the child was killed, and its address space has ended. */
+	if (ue_mm->set) {
+		ue_mm_join_set(ue_mm);
+		stale = ue_mm->inherited_stale ||
+			ue_mm->inherited_changes != ue_mm->set->changes;
+	}
 	mutex_unlock(&ue_enabler_mutex);
 	while (stale && ue_update_mm(ue_mm) && !fatal_signal_pending(current))
 		schedule_timeout_killable(UE_FORK_RETRY);
 }
 
-/*
- * Finds out whether all enablers in the inherited set were registered after
- * fork had copied the memory, by another thread of the parent. Fork reports the
- * copy of a private mapping with anonymous pages. If the child has such a
- * mapping at the notifier's address, the notifier was called, or not yet
- * inserted. As no snapshot was taken, the parent had no enablers then.
- */
-static bool ue_fork_set_is_newer(const struct ue_fork *fork)
+static void ue_first_run_task_work(struct callback_head *task_work)
 {
-	struct mm_struct *mm = current->mm;
-	struct vm_area_struct *area;
-	bool reported;
+	struct ue_mm *ue_mm = container_of(task_work, struct ue_mm, first_run);
 
-	if (!fork->inherited.notifier_address)
-		return false;
-	if (mmap_read_lock_killable(mm))
-		return true;
-	area = vma_lookup(mm, fork->inherited.notifier_address);
-	reported = area && area->anon_vma && is_cow_mapping(area->vm_flags) &&
-		   !(area->vm_flags & VM_WIPEONFORK) &&
-		   !is_vm_hugetlb_page(area);
-	mmap_read_unlock(mm);
-	return reported;
+	ue_fork_first_run(ue_mm);
+	ue_mm_put(ue_mm);
+	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
+	module_put(THIS_MODULE);
 }
 
-static void ue_fork_task_work(struct callback_head *task_work)
+/* Step 1: uprobe_dup_mmap(from, to) */
+static void ue_dup_mmap(unsigned long ip, unsigned long parent_ip,
+			struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct ue_fork *fork = container_of(task_work, struct ue_fork,
-					    task_work);
-
-	/* Without an address space, the child was killed before it ran. */
-	if (current->mm && !ue_fork_set_is_newer(fork) &&
-	    !ue_fork_attach_retry(fork))
-		ue_fork_update(fork);
-	else
-		ue_enabler_set_put(fork->inherited.set);
-	ue_debug_count(UE_COUNT_FORKS, -1);
-	mempool_free(fork, ue_fork_pool);
+	ue_fork_copy(ue_ftrace_argument(fregs, 0),
+		     ue_ftrace_argument(fregs, 1));
 }
 
-/* A probe of sched_process_fork; the current task is the parent. */
+static UE_KERNEL_HOOK(ue_dup_mmap_hook, ue_dup_mmap);
+
+/* Step 2: a probe of sched_process_fork; the current task is the parent. */
 static void ue_fork_probe(void *data, struct task_struct *parent,
 			  struct task_struct *child)
 {
-	struct ue_fork *fork;
+	struct ue_mm *ue_mm;
 
 	/* A thread, or a child of vfork(), shares the memory. */
-	if (!child->mm || child->mm == parent->mm || !ue_mm_find_current())
+	if (!child->mm || child->mm == parent->mm)
 		return;
-
-	fork = mempool_alloc(ue_fork_pool, GFP_ATOMIC | __GFP_NOWARN);
-	if (!fork) {
-		pr_warn_ratelimited("out of memory: process %d does not inherit the registrations of its parent\n",
-				    child->pid);
+	ue_mm = ue_fork_child(parent->mm, child->mm);
+	if (!ue_mm)
 		return;
-	}
-	if (!ue_fork_inherit(&fork->inherited)) {
-		mempool_free(fork, ue_fork_pool);
-		return;
-	}
-	ue_debug_count(UE_COUNT_FORKS, 1);
-	init_task_work(&fork->task_work, ue_fork_task_work);
+	refcount_inc(&ue_mm->references);
+	/* The set has enablers, which hold a reference to the module. */
+	__module_get(THIS_MODULE);
+	init_task_work(&ue_mm->first_run, ue_first_run_task_work);
 	/* The child has not run yet, so it cannot have exited. */
-	WARN_ON_ONCE(task_work_add(child, &fork->task_work, TWA_RESUME));
+	WARN_ON_ONCE(task_work_add(child, &ue_mm->first_run, TWA_RESUME));
 }
 
 static void ue_find_tracepoint(struct tracepoint *tracepoint, void *data)
@@ -174,34 +183,29 @@ static void ue_find_tracepoint(struct tracepoint *tracepoint, void *data)
 		ue_fork_tracepoint = tracepoint;
 }
 
-int ue_fork_pool_init(void)
-{
-	ue_fork_pool = mempool_create_kmalloc_pool(UE_FORKS_RESERVED,
-						   sizeof(struct ue_fork));
-	return ue_fork_pool ? 0 : -ENOMEM;
-}
-
-void ue_fork_pool_exit(void)
-{
-	/* A child that has dropped its set may still have to free its ue_fork. */
-	synchronize_rcu_tasks();
-	mempool_destroy(ue_fork_pool);
-}
-
 int ue_fork_init(void)
 {
+	int err;
+
 	check_trace_callback_type_sched_process_fork(ue_fork_probe);
 	for_each_kernel_tracepoint(ue_find_tracepoint, NULL);
 	if (!ue_fork_tracepoint) {
 		pr_err("this kernel lacks the tracepoint sched_process_fork\n");
 		return -ENOENT;
 	}
-	return tracepoint_probe_register(ue_fork_tracepoint, ue_fork_probe,
-					 NULL);
+	err = ue_kernel_hook_add(&ue_dup_mmap_hook, "uprobe_dup_mmap");
+	if (err)
+		return err;
+	err = tracepoint_probe_register(ue_fork_tracepoint, ue_fork_probe,
+					NULL);
+	if (err)
+		ue_kernel_hook_remove(&ue_dup_mmap_hook);
+	return err;
 }
 
 void ue_fork_exit(void)
 {
 	tracepoint_probe_unregister(ue_fork_tracepoint, ue_fork_probe, NULL);
 	tracepoint_synchronize_unregister();
+	ue_kernel_hook_remove(&ue_dup_mmap_hook);
 }

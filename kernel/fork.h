@@ -5,33 +5,55 @@
 #ifndef UE_FORK_H
 #define UE_FORK_H
 
-/**
- * ue_fork_pool_init() - reserve memory for forks
- *
- * Context: at load, before all other parts.
- * Return: 0 or -ENOMEM.
- */
-int ue_fork_pool_init(void);
+struct mm_struct;
+struct ue_mm;
 
 /**
- * ue_fork_pool_exit() - free the memory reserved for forks
+ * ue_fork_copy() - attach a copy of an address space, with the same set
+ * @from: the parent's address space
+ * @to: the child's address space, which no task uses yet
  *
- * Waits until each task that has dropped its reference to the module has left
- * the module's code.
+ * The child inherits nothing if the parent has no enablers, or memory is short.
  *
- * Context: at unload, after all other parts; may sleep.
+ * Context: before the memory is copied, with the mmap_lock of @from held for
+ * writing; does not sleep.
  */
-void ue_fork_pool_exit(void);
+void ue_fork_copy(struct mm_struct *from, struct mm_struct *to);
 
 /**
- * ue_fork_init() - register a probe of sched_process_fork
+ * ue_fork_child() - find the ue_mm of a child that is about to run
+ * @from: the parent's address space
+ * @to: the child's address space, a copy of the parent's
  *
- * Return: 0; -ENOENT if the kernel lacks that tracepoint; -ENOMEM.
+ * If ue_fork_copy() was never called, this warns once, and the child inherits
+ * the set that its parent has now.
+ *
+ * Context: does not sleep.
+ * Return: the ue_mm, for ue_fork_first_run(), or NULL if the child inherits
+ * nothing.
+ */
+struct ue_mm *ue_fork_child(struct mm_struct *from, struct mm_struct *to);
+
+/**
+ * ue_fork_first_run() - make the bits of a child follow their events
+ * @ue_mm: from ue_fork_child(), of the current address space
+ *
+ * Updates the bits if they may be stale in the copy.
+ *
+ * Context: before the child runs in user space; may sleep, see ue_mm_access().
+ */
+void ue_fork_first_run(struct ue_mm *ue_mm);
+
+/**
+ * ue_fork_init() - begin to track forks
+ *
+ * Return: 0; -ENOENT if the kernel lacks the tracepoint sched_process_fork; an
+ * error of ue_kernel_hook_add(); -ENOMEM.
  */
 int ue_fork_init(void);
 
 /**
- * ue_fork_exit() - unregister the probe
+ * ue_fork_exit() - stop tracking forks
  *
  * Context: at unload; may sleep. A child that has not run yet would have kept
  * the module loaded, through its set.

@@ -5,6 +5,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 
 #include "data_file.h"
 #include "debug_counter.h"
@@ -27,7 +28,6 @@ static const struct ue_part {
 	int (*init)(void);
 	void (*exit)(void);
 } ue_parts[] = {
-	{ "fork memory",	ue_fork_pool_init,	ue_fork_pool_exit },
 	{ "registrations",	ue_registrations_init,	ue_registrations_exit },
 	{ "fork tracking",	ue_fork_init,		ue_fork_exit },
 	{ "the registry",	ue_registry_init,	ue_registry_exit },
@@ -37,7 +37,6 @@ static const struct ue_part {
 	{ "user_events_data",	ue_data_file_init,	ue_data_file_exit },
 };
 
-/* The last exit, ue_fork_pool_exit(), calls synchronize_rcu_tasks(). */
 static void ue_exit_parts(int nr)
 {
 	ue_tracefs_files_remove();
@@ -45,6 +44,8 @@ static void ue_exit_parts(int nr)
 		if (ue_parts[nr].exit)
 			ue_parts[nr].exit();
 	}
+	/* For tasks that have dropped a reference to the module as their last step. */
+	synchronize_rcu_tasks();
 	ue_debug_counters_check();
 }
 

@@ -3,13 +3,18 @@
  * The address spaces that the module tracks, in a hash table by mm_struct.
  */
 #include <linux/hash.h>
+#include <linux/mempool.h>
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "debug_counter.h"
-#include "enabler.h"
 #include "mm.h"
+
+/* How many forked children have reserved memory. */
+#define UE_MMS_RESERVED		64
 
 /* The table's default function would not be inlined. */
 static u32 ue_hash_mm(const void *key, u32 length, u32 seed)
@@ -20,25 +25,36 @@ static u32 ue_hash_mm(const void *key, u32 length, u32 seed)
 static const struct rhashtable_params ue_by_mm_params = {
 	.hashfn = ue_hash_mm,
 	.key_len = sizeof(struct mm_struct *),
-	.key_offset = offsetof(struct ue_mm, notifier.mm),
-	.head_offset = offsetof(struct ue_mm, by_mm),
+	.key_offset = offsetof(struct ue_mm, mm),
+	.head_offset = offsetof(struct ue_mm, of_table),
 	.automatic_shrinking = true,
 };
 
-/* Changed with ue_enabler_mutex held; read with it or under RCU. */
+/* Has locks of its own; read under RCU. */
 static struct rhashtable ue_by_mm;
 
-struct ue_mm *ue_mm_create(void)
-{
-	struct ue_mm *ue_mm = kzalloc(sizeof(*ue_mm), GFP_KERNEL_ACCOUNT);
+static mempool_t *ue_mm_pool;
 
-	if (ue_mm) {
-		ue_debug_count(UE_COUNT_MMS, 1);
-		refcount_set(&ue_mm->references, 1);
-		INIT_LIST_HEAD(&ue_mm->wait.node);
-		spin_lock_init(&ue_mm->lock);
-	}
+struct ue_mm *ue_mm_create(struct mm_struct *mm, gfp_t gfp)
+{
+	struct ue_mm *ue_mm = gfpflags_allow_blocking(gfp) ?
+		kmalloc(sizeof(*ue_mm), gfp) : mempool_alloc(ue_mm_pool, gfp);
+
+	if (!ue_mm)
+		return NULL;
+	ue_debug_count(UE_COUNT_MMS, 1);
+	memset(ue_mm, 0, sizeof(*ue_mm));
+	mmgrab(mm);
+	ue_mm->mm = mm;
+	refcount_set(&ue_mm->references, 1);
+	INIT_LIST_HEAD(&ue_mm->wait.node);
+	spin_lock_init(&ue_mm->lock);
 	return ue_mm;
+}
+
+static void ue_mm_free(struct rcu_head *rcu)
+{
+	mempool_free(container_of(rcu, struct ue_mm, rcu), ue_mm_pool);
 }
 
 /* A lookup under RCU may still read the structure. */
@@ -47,39 +63,51 @@ void ue_mm_put(struct ue_mm *ue_mm)
 	if (!refcount_dec_and_test(&ue_mm->references))
 		return;
 	ue_debug_count(UE_COUNT_MMS, -1);
-	kfree_rcu(ue_mm, rcu);
+	mmdrop(ue_mm->mm);
+	call_rcu(&ue_mm->rcu, ue_mm_free);
+}
+
+struct ue_mm *ue_mm_find(struct mm_struct *mm)
+{
+	return rhashtable_lookup_fast(&ue_by_mm, &mm, ue_by_mm_params);
 }
 
 struct ue_mm *ue_mm_find_current(void)
 {
-	struct mm_struct *mm = current->mm;
-
-	return rhashtable_lookup_fast(&ue_by_mm, &mm, ue_by_mm_params);
+	return ue_mm_find(current->mm);
 }
 
 int ue_mm_insert(struct ue_mm *ue_mm)
 {
-	int err;
+	int err = rhashtable_lookup_insert_fast(&ue_by_mm, &ue_mm->of_table,
+						ue_by_mm_params);
 
-	lockdep_assert_held(&ue_enabler_mutex);
-	err = rhashtable_lookup_insert_fast(&ue_by_mm, &ue_mm->by_mm,
-					    ue_by_mm_params);
 	return err && err != -EEXIST ? -ENOMEM : err;
 }
 
 void ue_mm_erase(struct ue_mm *ue_mm)
 {
-	lockdep_assert_held(&ue_enabler_mutex);
-	rhashtable_remove_fast(&ue_by_mm, &ue_mm->by_mm, ue_by_mm_params);
+	rhashtable_remove_fast(&ue_by_mm, &ue_mm->of_table, ue_by_mm_params);
 }
 
 int ue_mm_table_init(void)
 {
-	return rhashtable_init(&ue_by_mm, &ue_by_mm_params);
+	int err;
+
+	ue_mm_pool = mempool_create_kmalloc_pool(UE_MMS_RESERVED,
+						 sizeof(struct ue_mm));
+	if (!ue_mm_pool)
+		return -ENOMEM;
+	err = rhashtable_init(&ue_by_mm, &ue_by_mm_params);
+	if (err)
+		mempool_destroy(ue_mm_pool);
+	return err;
 }
 
 void ue_mm_table_exit(void (*detach)(void *ue_mm, void *unused))
 {
-	lockdep_assert_held(&ue_enabler_mutex);
 	rhashtable_free_and_destroy(&ue_by_mm, detach, NULL);
+	/* Waits for ue_mm_free(). */
+	rcu_barrier();
+	mempool_destroy(ue_mm_pool);
 }

@@ -6,7 +6,8 @@
 #define UE_MM_H
 
 #include <linux/list.h>
-#include <linux/mmu_notifier.h>
+#include <linux/llist.h>
+#include <linux/mm_types.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
@@ -18,26 +19,28 @@ struct ue_enabler_set;
 
 /**
  * struct ue_mm - an attached address space
- * @notifier: reports the end of the address space and the copying of its
- *	memory; holds a reference to the mm_struct, but none to its memory
+ * @mm: the address space; a reference to the mm_struct, but none to its memory.
+ *	So no other address space gets the same mm_struct.
  * @set: its enablers; NULL while the address space is not attached.
  *	Changed with both @lock and ue_enabler_mutex held, read with either.
- * @of_set: node in the list of address spaces that have @set
- * @task_work: removes @notifier after the address space is detached
- * @detached: node in the list of address spaces whose @notifier a work item
- *	removes
- * @rcu: frees this structure
- * @by_mm: node in the hash table
- * @references: one of the notifier, one while @update_pending, and one of each
- *	fork snapshot that is about to expire
+ * @of_set: node in the list of address spaces that have @set. A forked child is
+ *	not in the list before it runs.
+ * @of_table: node in the hash table
+ * @references: one of the table, one while @update_pending, one of a forked
+ *	child before it runs
  * @lock: held to change an unshared set in place, and to take a reference to
  *	the set without ue_enabler_mutex. A leaf.
  * @waiting: node in the list of address spaces without a slot for their worker
  * @wait: for tasks that wait for the pending update
- * @snapshots: of forks in progress, or of failed ones; protected by @lock
- * @nr_snapshots: the number of them that are not about to expire; protected
- *	by @lock
- * @snapshots_missing: allocating a snapshot has failed before; needs no lock
+ * @first_run: makes a forked child join its set before it runs in user space
+ * @end_task_work: detaches the address space after its end
+ * @ended: node in the list of address spaces that a work item detaches after
+ *	their end
+ * @rcu: frees this structure
+ * @inherited_changes: of a forked child: @set->changes when its memory was
+ *	copied
+ * @inherited_stale: of a forked child: its enable bits may differ from the state
+ *	of their events, as its parent's did when the memory was copied
  * @update_pending: a worker is to update the enable bits, or is doing so;
  *	changed with ue_enabler_mutex held
  * @update_again: an event has changed since the worker began
@@ -47,22 +50,22 @@ struct ue_enabler_set;
  * union are used one after the other.
  */
 struct ue_mm {
-	struct mmu_interval_notifier notifier;
+	struct mm_struct *mm;
 	struct ue_enabler_set *set;
-	union {
-		struct hlist_node of_set;
-		struct callback_head task_work;
-		struct list_head detached;
-		struct rcu_head rcu;
-	};
-	struct rhash_head by_mm;
+	struct hlist_node of_set;
+	struct rhash_head of_table;
 	refcount_t references;
 	spinlock_t lock;
 	struct list_head waiting;
 	struct ue_update_wait wait;
-	struct hlist_head snapshots;
-	u8 nr_snapshots;
-	bool snapshots_missing;
+	struct callback_head first_run;
+	union {
+		struct callback_head end_task_work;
+		struct llist_node ended;
+		struct rcu_head rcu;
+	};
+	unsigned int inherited_changes;
+	bool inherited_stale;
 	bool update_pending;
 	bool update_again;
 	bool worker_holds_mm;
@@ -83,25 +86,37 @@ struct ue_mm {
  */
 static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm, int holders)
 {
-	return atomic_read(&ue_mm->notifier.mm->mm_users) <=
+	return atomic_read(&ue_mm->mm->mm_users) <=
 	       ue_mm->worker_holds_mm + holders;
 }
 
 /**
  * ue_mm_create() - allocate a struct ue_mm with one reference, not in the table
+ * @mm: the address space; the caller has a reference
+ * @gfp: how to allocate; if it does not allow sleeping, there is a reserve
  *
- * Context: may sleep.
+ * Context: depends on @gfp.
  * Return: the ue_mm, or NULL if memory is short.
  */
-struct ue_mm *ue_mm_create(void);
+struct ue_mm *ue_mm_create(struct mm_struct *mm, gfp_t gfp);
 
 /**
  * ue_mm_put() - drop a reference
  * @ue_mm: the address space; freed with the last reference
  *
- * Context: any.
+ * Context: a task; does not sleep.
  */
 void ue_mm_put(struct ue_mm *ue_mm);
+
+/**
+ * ue_mm_find() - find an address space in the table
+ * @mm: the address space
+ *
+ * Context: any. The result stays valid until the address space has ended, and
+ * under RCU.
+ * Return: the ue_mm, or NULL if it is not attached.
+ */
+struct ue_mm *ue_mm_find(struct mm_struct *mm);
 
 /**
  * ue_mm_find_current() - find the current address space
@@ -115,18 +130,19 @@ struct ue_mm *ue_mm_find_current(void);
 
 /**
  * ue_mm_insert() - add an address space to the table
- * @ue_mm: has a set, so that every ue_mm in the table has one
+ * @ue_mm: has a set, so that every ue_mm in the table has one; the table owns
+ *	the caller's reference after a success
  *
- * Context: ue_enabler_mutex held; does not sleep.
+ * Context: any; does not sleep.
  * Return: 0; -EEXIST if the table has its mm_struct; -ENOMEM.
  */
 int ue_mm_insert(struct ue_mm *ue_mm);
 
 /**
  * ue_mm_erase() - remove an address space from the table
- * @ue_mm: the address space
+ * @ue_mm: the address space; the table's reference becomes the caller's
  *
- * Context: ue_enabler_mutex held.
+ * Context: any.
  */
 void ue_mm_erase(struct ue_mm *ue_mm);
 
@@ -139,9 +155,10 @@ int ue_mm_table_init(void);
 
 /**
  * ue_mm_table_exit() - destroy the table
- * @detach: called for each ue_mm that is still in the table
+ * @detach: called for each ue_mm that is still in the table; gets the table's
+ *	reference
  *
- * Context: at unload, ue_enabler_mutex held.
+ * Context: at unload; may sleep.
  */
 void ue_mm_table_exit(void (*detach)(void *ue_mm, void *unused));
 

@@ -15,7 +15,7 @@
 int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access))
 {
-	struct mm_struct *mm = ue_mm->notifier.mm;
+	struct mm_struct *mm = ue_mm->mm;
 	int locked = 0, err = 0;
 
 	for (int faults = 0; !err; faults++) {

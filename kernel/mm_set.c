@@ -5,23 +5,26 @@
 #include <linux/module.h>
 
 #include "enabler.h"
-#include "fork_snapshot.h"
 #include "mm.h"
 #include "mm_set.h"
+
+void ue_mm_join_set(struct ue_mm *ue_mm)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (ue_mm->set)
+		hlist_add_head(&ue_mm->of_set, &ue_mm->set->mms);
+}
 
 void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set)
 {
 	struct ue_enabler_set *old = ue_mm->set;
 
-	if (old)
-		hlist_del(&ue_mm->of_set);
+	/* A forked child that was killed before it ran is in no list. */
+	hlist_del_init(&ue_mm->of_set);
 	spin_lock(&ue_mm->lock);
-	/* A snapshot of a failed fork must not keep the old set forever. */
-	ue_fork_snapshots_expire(ue_mm);
 	ue_mm->set = set;
 	spin_unlock(&ue_mm->lock);
-	if (set)
-		hlist_add_head(&ue_mm->of_set, &set->mms);
+	ue_mm_join_set(ue_mm);
 	if (old)
 		ue_enabler_set_put_locked(old);
 }

@@ -12,6 +12,17 @@ struct ue_enabler_set;
 struct ue_mm;
 
 /**
+ * ue_mm_join_set() - add an address space to the list of its set
+ * @ue_mm: the address space, which is in no list; nothing happens if it has no
+ *	set
+ *
+ * From now on, changes of events update its bits.
+ *
+ * Context: ue_enabler_mutex held.
+ */
+void ue_mm_join_set(struct ue_mm *ue_mm);
+
+/**
  * ue_mm_replace_set() - give an address space another set
  * @ue_mm: the address space
  * @set: the new set, or NULL; the caller's reference becomes the address

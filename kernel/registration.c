@@ -14,7 +14,7 @@
 #include "event.h"
 #include "mm.h"
 #include "mm_access.h"
-#include "mm_notifier.h"
+#include "mm_attach.h"
 #include "mm_set.h"
 #include "registration.h"
 #include "update.h"
@@ -106,7 +106,7 @@ static int ue_find_and_clear(struct ue_mm *ue_mm, struct ue_request *request)
 {
 	int err = ue_find_registration(ue_mm, request);
 
-	return err ? err : ue_user_bit_clear(ue_mm->notifier.mm,
+	return err ? err : ue_user_bit_clear(ue_mm->mm,
 					     &request->access.bit,
 					     request->access.page);
 }
@@ -194,9 +194,6 @@ static int ue_attach_current(void)
 	err = ue_mm_attach(current->mm, set);
 	if (err)
 		ue_enabler_set_put(set);
-	/* Nothing has changed yet: handle the signal, then restart. */
-	if (err == -EINTR)
-		return -ERESTARTNOINTR;
 	return err == -EEXIST ? 0 : err;
 }
 
@@ -210,7 +207,7 @@ static int ue_find_none_and_write(struct ue_mm *ue_mm,
 	/* 2^32 enablers take 400 GB, which some machines have. */
 	if (ue_mm->set->nr == UINT_MAX)
 		return -ENOMEM;
-	return ue_user_bit_write(ue_mm->notifier.mm, bit,
+	return ue_user_bit_write(ue_mm->mm, bit,
 				 ue_event_enabled(request->event),
 				 request->access.page);
 }
@@ -262,13 +259,13 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id)
 
 int ue_registrations_init(void)
 {
-	int err = ue_mm_table_init();
+	int err = ue_mm_attach_init();
 
 	if (err)
 		return err;
 	err = ue_workers_init(ue_update_mm);
 	if (err)
-		ue_mm_detach_all();
+		ue_mm_attach_exit();
 	return err;
 }
 
@@ -276,5 +273,5 @@ void ue_registrations_exit(void)
 {
 	/* Workers have references to address spaces; no new one starts. */
 	ue_workers_exit();
-	ue_mm_detach_all();
+	ue_mm_attach_exit();
 }

@@ -26,14 +26,13 @@ bool ue_registered(unsigned long address, u8 nr);
  * @id: set to an identifier that no other registration ever has
  *
  * On return the bit has the state of the event. A child that is forked before
- * the bit is written does not inherit the registration, unless the fork has no
- * snapshot.
+ * the bit is written does not inherit the registration if the kernel reports
+ * the copy, see fork.c.
  *
  * Context: process context; may sleep, see ue_mm_access().
  * Return: 0. On an error nothing is registered: -EADDRINUSE if the pair of
  * address and number is registered; -EFAULT if the memory cannot be written;
- * -ENOMEM; -ERESTARTNOINTR if a signal is pending; -EINTR or -ENOMEM if the
- * caller was killed.
+ * -ENOMEM; -EINTR if the caller was killed.
  */
 int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id);
 

@@ -30,7 +30,7 @@ static int ue_mm_write(struct ue_mm *ue_mm, const struct ue_enabler *enabler,
 		       struct page *page)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
-	return ue_user_bit_write(ue_mm->notifier.mm, &enabler->bit,
+	return ue_user_bit_write(ue_mm->mm, &enabler->bit,
 				 ue_event_enabled(enabler->event), page);
 }
 
@@ -120,7 +120,7 @@ static void ue_write_or_start_worker(struct ue_mm *ue_mm,
 				     const struct ue_enabler *enabler,
 				     struct ue_held_mm *held)
 {
-	if (!ue_hold_mm(held, ue_mm->notifier.mm) || ue_mm_has_exited(ue_mm, 1))
+	if (!ue_hold_mm(held, ue_mm->mm) || ue_mm_has_exited(ue_mm, 1))
 		return;
 	if (!held->locked || ue_mm_write(ue_mm, enabler, NULL))
 		ue_worker_start(ue_mm);

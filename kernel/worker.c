@@ -73,7 +73,7 @@ static bool ue_worker_hold_mm(struct ue_mm *ue_mm)
 	bool held;
 
 	mutex_lock(&ue_enabler_mutex);
-	held = mmget_not_zero(ue_mm->notifier.mm);
+	held = mmget_not_zero(ue_mm->mm);
 	ue_mm->worker_holds_mm = held;
 	mutex_unlock(&ue_enabler_mutex);
 	return held;
@@ -84,7 +84,7 @@ static void ue_worker_release_mm(struct ue_mm *ue_mm)
 	mutex_lock(&ue_enabler_mutex);
 	ue_mm->worker_holds_mm = false;
 	/* Not mmput(): the end of an address space takes the mutex. */
-	mmput_async(ue_mm->notifier.mm);
+	mmput_async(ue_mm->mm);
 	mutex_unlock(&ue_enabler_mutex);
 }
 
@@ -94,7 +94,7 @@ static int ue_worker_update_charged(struct ue_mm *ue_mm)
 	struct mem_cgroup *group, *old;
 	int err;
 
-	group = get_mem_cgroup_from_mm(ue_mm->notifier.mm);
+	group = get_mem_cgroup_from_mm(ue_mm->mm);
 	old = set_active_memcg(group);
 	err = ue_worker_update(ue_mm);
 	set_active_memcg(old);
@@ -105,7 +105,7 @@ static int ue_worker_update_charged(struct ue_mm *ue_mm)
 /* Waits for one program, and for no other. */
 static void ue_worker_run(struct ue_mm *ue_mm)
 {
-	struct mm_struct *mm = ue_mm->notifier.mm;
+	struct mm_struct *mm = ue_mm->mm;
 	unsigned long wait = UE_MEMORY_WAIT;
 	int err;
 
@@ -211,7 +211,7 @@ void ue_worker_start(struct ue_mm *ue_mm)
 	ue_debug_count(UE_COUNT_WORKERS, 1);
 	ue_update_wait_begin(&ue_mm->wait);
 	refcount_inc(&ue_mm->references);
-	mmgrab(ue_mm->notifier.mm);
+	mmgrab(ue_mm->mm);
 	/*
 	 * Dropped by the worker: the program can unregister everything and exit
 	 * while its worker waits.

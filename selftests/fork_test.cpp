@@ -796,3 +796,103 @@ TEST_CASE("A CLONE_VM child shares its parent's registrations") {
     CHECK(shared.words[1] == 1);
     CHECK(shared.file.unregister(&shared.words[1], 0) == succeeds());
 }
+
+TEST_CASE("A CLONE_VM child keeps the registrations after its parent has exited") {
+    Word word{0};
+    Mapping stack(16);
+    const Event event(unique_name("outlives"));
+    Child parent([&](Channel& channel) -> int {
+        struct Shared {
+            Channel& channel;
+            Word& word;
+        } shared{channel, word};
+        DataFile file;
+        file.must_register(&word, 0, event.name());
+        file.close();
+        const auto body = [](void* argument) {
+            auto& shared = *static_cast<Shared*>(argument);
+            while (shared.channel.receive<char>() == '?')
+                shared.channel.send(shared.word.load());
+            syscall(SYS_exit_group, 0);
+            return 0;
+        };
+        if (clone(body, stack.at(stack.size()), CLONE_VM, &shared) < 0)
+            throw_errno("clone");
+        _exit(0);
+    });
+    REQUIRE(parent.wait() == 0);
+    {
+        const Enabled enabled{event};
+        CHECK(parent.channel().ask<std::uint32_t>('?') == 1);
+    }
+    CHECK(parent.channel().ask<std::uint32_t>('?') == 0);
+    CHECK(event.exists());
+    parent.channel().send('e');
+    CHECK(event.wait_removed());
+}
+
+TEST_CASE("A thread keeps the registrations after the main thread has exited") {
+    Word word{0};
+    const Event event(unique_name("thread"));
+    Child child([&](Channel& channel) -> int {
+        DataFile file;
+        file.must_register(&word, 0, event.name());
+        file.close();
+        std::thread([&] {
+            while (channel.receive<char>() == '?')
+                channel.send(word.load());
+            _exit(0);
+        }).detach();
+        syscall(SYS_exit, 0);
+        return 1;
+    });
+    const std::string stat = "/proc/" + std::to_string(child.pid()) + "/stat";
+    REQUIRE(eventually([&] { return read_text(stat).find(") Z ") != std::string::npos; }));
+    {
+        const Enabled enabled{event};
+        CHECK(child.channel().ask<std::uint32_t>('?') == 1);
+    }
+    CHECK(child.channel().ask<std::uint32_t>('?') == 0);
+    CHECK(event.exists());
+    child.channel().send('e');
+    CHECK(child.wait() == 0);
+    CHECK(event.wait_removed());
+}
+
+TEST_CASE("The exit of a vfork child does not affect its parent's registrations") {
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("vfork"));
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    const pid_t pid = vfork();
+    if (pid == 0)
+        _exit(0);
+    REQUIRE(waitpid(pid, nullptr, 0) == pid);
+    const Enabled enabled{event};
+    CHECK(word == 1);
+    CHECK(file.unregister(&word, 0) == succeeds());
+}
+
+// Among them are locks of files that other programs have mapped.
+TEST_CASE("Neither REG nor fork nor exec takes the locks of all mappings") {
+    const Event event(unique_name("locks")), locking(unique_name("lock"), "selftests");
+    const Definition probe("kprobe_events", "p:selftests/" + locking.name() + " mm_take_all_locks",
+                           "-:selftests/" + locking.name());
+    Instance instance;
+    REQUIRE(instance.enable(locking) == succeeds());
+    Word word{0};
+    // A new process, because the kernel would take the locks once for each address space.
+    CHECK(in_child([&] {
+              DataFile file;
+              int wrong = file.register_event(&word, 0, event.name()) != succeeds();
+              wrong += in_child([&] {
+                  const int error = file.unregister(&word, 0).error();
+                  return error + file.register_event(&word, 0, event.name()).error();
+              });
+              if (wrong == 0)
+                  execl("/bin/true", "true", nullptr);
+              return 1;
+          }) == 0);
+    REQUIRE(instance.disable(locking) == succeeds());
+    CHECK(instance.trace(locking).empty());
+}

@@ -17,6 +17,7 @@
 #include <memory>
 #include <spawn.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
@@ -380,7 +381,8 @@ TEST_CASE("exec removes the registrations and thereby the event") {
     Word word{0};
     // The file is closed before or during exec. Only the registration could keep the event.
     const bool closes = GENERATE(false, true);
-    CAPTURE(closes);
+    const bool in_thread = GENERATE(false, true);
+    CAPTURE(closes, in_thread);
     Child child([&](Channel& channel) {
         DataFile file;
         file.must_register(&word, 0, event.name());
@@ -388,6 +390,8 @@ TEST_CASE("exec removes the registrations and thereby the event") {
             file.close();
         channel.send('r');
         channel.receive<char>();
+        if (in_thread)
+            std::thread([&] { _exit(execute_shell(channel)); }).join();
         return execute_shell(channel);
     });
     REQUIRE(child.channel().receive<char>() == 'r');
@@ -395,6 +399,20 @@ TEST_CASE("exec removes the registrations and thereby the event") {
     child.channel().send('e');
     CHECK(event.wait_removed());
     CHECK(runs_cat(child));
+}
+
+TEST_CASE("An event is removed when its only process unmaps all of its memory") {
+    const Event event(unique_name("unmaps"));
+    Word word{0};
+    Child child([&](Channel&) -> int {
+        DataFile file;
+        file.must_register(&word, 0, event.name());
+        // All of the address space but its last page, which no program can map.
+        syscall(SYS_munmap, nullptr, (1UL << 47) - page_size);
+        return 1;
+    });
+    CHECK(child.wait() == -SIGSEGV);
+    CHECK(event.wait_removed());
 }
 
 TEST_CASE("An exec that fails keeps the registrations") {

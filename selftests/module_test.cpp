@@ -7,6 +7,7 @@
 #include "debug_kernel.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
+#include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -205,6 +207,18 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
         CHECK(refused_as_busy(unload()));
         child.kill();
     }
+    SECTION("a registration that only a child has inherited") {
+        std::optional<Child> child;
+        {
+            DataFile file;
+            file.must_register(&word, 0, event.name());
+            child.emplace([](Channel& channel) -> int { return channel.receive<char>(); });
+            REQUIRE(file.unregister(&word, 0) == succeeds());
+        }
+        CHECK(refused_as_busy(unload()));
+        CHECK(event.exists());
+        child->kill();
+    }
     SECTION("an enabled event without other users") {
         {
             DataFile file;
@@ -277,6 +291,20 @@ TEST_CASE("Processes that have unregistered can fork and exit during or after un
     }
     CHECK(not_unloaded == 0);
     CHECK(failed == 0);
+    check_basic_recording();
+}
+
+// The module learns of forks and exits by ftrace.
+TEST_CASE("kernel.ftrace_enabled must be 1 to load the module, and stays so until it is unloaded") {
+    Loaded loaded;
+    Setting enabled("/proc/sys/kernel/ftrace_enabled");
+    CHECK(write_text("/proc/sys/kernel/ftrace_enabled", "0") == fails(EBUSY));
+    check_basic_recording();
+    REQUIRE(eventually([] { return unload().ok(); }));
+    enabled.set("0");
+    CHECK(load() == fails(EBUSY));
+    enabled.set("1");
+    REQUIRE(load() == succeeds());
     check_basic_recording();
 }
 

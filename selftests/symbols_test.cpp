@@ -3,6 +3,7 @@
 // the feature; if the kernel has its own user_events, it does not load. The tests simulate this by
 // changing the symbol names in the module.
 #include "basic_recording.hpp"
+#include "child.hpp"
 #include "deadline.hpp"
 #include "kernel_log.hpp"
 #include "module.hpp"
@@ -99,6 +100,41 @@ TEST_CASE("Loading fails with ENOEXEC if the kernel's dynamic events are not wha
     for (const std::string other : {"event_mutex", "dyn_event_list", "linux_banner"})
         check_failure(with_changed_string("eprobe_dyn_event_ops", other), ENOEXEC,
                       "struct dyn_event_operations, member create", "not loaded");
+}
+
+TEST_CASE("Loading fails and logs the name of a function that the kernel cannot trace") {
+    const module::Loaded loaded;
+    unload();
+    for (const std::string name : {"exit_mmap", "uprobe_dup_mmap"})
+        check_failure(without_symbol(name), EINVAL, "-" + name.substr(1), "cannot trace");
+}
+
+TEST_CASE("If the kernel does not report the copies of forks, children inherit, with a warning") {
+    const module::Loaded loaded;
+    unload();
+    KernelLog log;
+    // Replaces the function that reports a copy with one that is not called.
+    REQUIRE(module::load_image(with_changed_string("uprobe_dup_mmap", "kernel_halt")) ==
+            succeeds());
+    {
+        Word word{0};
+        DataFile file;
+        const Event event(unique_name("unreported"));
+        file.must_register(&word, 0, event.name());
+        for (int i = 0; i < 2; i++)
+            CHECK(in_child([&] {
+                      return event.enable() == succeeds(1) && word == 1 &&
+                                     file.unregister(&word, 0) == succeeds() && word == 0
+                                 ? 0
+                                 : 1;
+                  }) == 0);
+        CHECK(event.disable() == succeeds(1));
+    }
+    const std::string text = log.read();
+    const auto warning = text.find("does not call uprobe_dup_mmap()");
+    CHECK(warning != std::string::npos);
+    CHECK(text.find("does not call uprobe_dup_mmap()", warning + 1) == std::string::npos);
+    unload();
 }
 
 TEST_CASE("Without the symbols of dynamic events, everything works but the file dynamic_events") {

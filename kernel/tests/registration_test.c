@@ -19,9 +19,9 @@
 
 #include "../debug_counter.h"
 #include "../enabler.h"
-#include "../fork_snapshot.h"
+#include "../fork.h"
 #include "../mm.h"
-#include "../mm_notifier.h"
+#include "../mm_attach.h"
 #include "../registration.h"
 #include "../update.h"
 #include "event_stub.h"
@@ -49,9 +49,7 @@ enum ue_test_life {
 struct ue_test_process {
 	enum ue_test_life life;
 	struct mm_struct *mm;
-	struct ue_inherited_set inherited;
 	/* What is expected: */
-	bool shared;
 	unsigned int registered;	/* a bit for each of ue_test_bits */
 	int set;			/* equal numbers: the set is shared */
 };
@@ -217,10 +215,9 @@ static void ue_do_fork(struct kunit *test, struct ue_test_world *world,
 	child->registered = parent->registered;
 	child->set = parent->registered ? parent->set : 0;
 
-	ue_test_enter(parent);
-	child->shared = ue_fork_inherit(&child->inherited);
-	ue_test_leave(parent);
-	KUNIT_EXPECT_EQ(test, child->shared, !!child->registered);
+	ue_fork_copy(parent->mm, child->mm);
+	KUNIT_EXPECT_EQ(test, !!ue_fork_child(parent->mm, child->mm),
+			!!child->registered);
 }
 
 static bool ue_can_run(struct ue_test_world *world, int process, int unused)
@@ -232,19 +229,14 @@ static void ue_do_run(struct kunit *test, struct ue_test_world *world, int nr,
 		      int unused)
 {
 	struct ue_test_process *child = &world->processes[nr];
-	struct ue_mm *process;
-	int err;
+	struct ue_mm *ue_mm = ue_mm_find(child->mm);
 
 	child->life = UE_TEST_ALIVE;
-	if (!child->shared)
+	if (!ue_mm)
 		return;
 	ue_test_enter(child);
-	err = ue_mm_attach(child->mm, child->inherited.set);
-	process = ue_mm_find_current();
-	if (process)
-		ue_update_mm(process);
+	ue_fork_first_run(ue_mm);
 	ue_test_leave(child);
-	KUNIT_EXPECT_EQ(test, err, 0);
 }
 
 static bool ue_can_exit(struct ue_test_world *world, int process, int unused)
@@ -252,15 +244,13 @@ static bool ue_can_exit(struct ue_test_world *world, int process, int unused)
 	return world->processes[process].life != UE_TEST_ABSENT;
 }
 
-/* If the child is killed before it runs, fork.c drops its reference. */
 static void ue_do_exit(struct kunit *test, struct ue_test_world *world, int nr,
 		       int unused)
 {
 	struct ue_test_process *process = &world->processes[nr];
 
-	if (process->life == UE_TEST_FORKED && process->shared)
-		ue_enabler_set_put(process->inherited.set);
 	mmput(process->mm);
+	ue_mm_detach_ended();
 	*process = (struct ue_test_process){ };
 }
 
@@ -609,6 +599,40 @@ static void ue_undo_test(struct kunit *test)
 	ue_test_end_world(test, &world);
 }
 
+/*
+ * Runs first, because the other cases call ue_fork_copy(). If the kernel never
+ * does, a child has the set that its parent has when it is about to run.
+ */
+static void ue_unreported_fork_test(struct kunit *test)
+{
+	struct ue_test_process *parent, *child, *other;
+	struct ue_test_world world;
+	bool late, reported;
+
+	ue_test_create_world(test, &world);
+	parent = &world.processes[0];
+	child = &world.processes[1];
+	other = &world.processes[2];
+	ue_do_register(test, &world, 0, 0);
+	ue_test_begin(test, child, ue_test_read(parent));
+	ue_test_begin(test, other, ue_test_read(parent));
+	ue_do_toggle(test, &world, 0, 0);
+
+	late = ue_fork_child(parent->mm, child->mm);
+	child->registered = parent->registered;
+	child->set = parent->set;
+	ue_do_run(test, &world, 1, 0);
+	KUNIT_EXPECT_TRUE(test, late);
+	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
+
+	/* Once the kernel has reported a copy, it reports all. */
+	ue_fork_copy(other->mm, child->mm);
+	reported = ue_fork_child(parent->mm, other->mm);
+	other->life = UE_TEST_ALIVE;
+	KUNIT_EXPECT_FALSE(test, reported);
+	ue_test_end_world(test, &world);
+}
+
 static int ue_test_setup(struct kunit *test)
 {
 	test->priv = ue_stub_events(test, UE_TEST_BITS);
@@ -622,6 +646,7 @@ static void ue_test_teardown(struct kunit *test)
 }
 
 static struct kunit_case ue_registration_cases[] = {
+	KUNIT_CASE(ue_unreported_fork_test),
 	KUNIT_CASE_PARAM(ue_every_sequence_test, ue_test_start_gen_params),
 	KUNIT_CASE(ue_long_sequences_test),
 	KUNIT_CASE(ue_errors_test),

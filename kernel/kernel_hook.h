@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Calls a function of the module when the kernel enters one of its own
+ * functions, for what the kernel reports in no other way.
+ */
+#ifndef UE_KERNEL_HOOK_H
+#define UE_KERNEL_HOOK_H
+
+#include <linux/ftrace.h>
+
+#include "compat.h"
+
+/* Defines a struct ftrace_ops that calls @call; see ue_kernel_hook_add(). */
+#define UE_KERNEL_HOOK(name, call) \
+	struct ftrace_ops name = { \
+		.func = (call), \
+		.flags = UE_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT, \
+	}
+
+/**
+ * ue_kernel_hook_add() - call the module whenever a function is entered
+ * @hook: defined with UE_KERNEL_HOOK(). Its function may be called with
+ *	preemption disabled, gets the arguments with ue_ftrace_argument(), and
+ *	must not enter the kernel's function itself.
+ * @function: the name of the kernel's function, which is not static
+ *
+ * Prints the reason for an error to the kernel log. Until the hook is removed,
+ * the kernel refuses to set kernel.ftrace_enabled to 0.
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL if the kernel has no such function that it can trace;
+ * -EBUSY if kernel.ftrace_enabled is 0; -ENOMEM; another error of ftrace.
+ */
+int ue_kernel_hook_add(struct ftrace_ops *hook, const char *function);
+
+/**
+ * ue_kernel_hook_remove() - undo ue_kernel_hook_add()
+ * @hook: the hook
+ *
+ * Waits for calls in progress.
+ *
+ * Context: may sleep.
+ */
+void ue_kernel_hook_remove(struct ftrace_ops *hook);
+
+#endif /* UE_KERNEL_HOOK_H */

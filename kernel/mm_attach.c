@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attaches address spaces, and detaches them when they end: when the last user
+ * of the memory has dropped it, whether by exit, exec, a fork that failed, or
+ * another part of the kernel that held it.
+ *
+ * The kernel then calls exit_mmap(), once for each address space, and a hook
+ * there is exact: nothing has to count tasks. The hook may not sleep, so a
+ * task_work or a work item does the rest. Until then nothing is written to the
+ * ended address space, because no task can hold its memory any more.
+ *
+ * An mmu notifier would report the same. But to add one, the kernel takes the
+ * locks of all mappings of the address space, among them those of files that
+ * other programs have mapped, and one mutex of the whole system. The tracepoint
+ * exit_mmap is not called for an address space without mappings. The tracepoint
+ * sched_process_exit does not tell which address space the task has left.
+ */
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/task_work.h>
+#include <linux/workqueue.h>
+
+#include "enabler.h"
+#include "kernel_hook.h"
+#include "mm.h"
+#include "mm_attach.h"
+#include "mm_set.h"
+
+/* They ended in a kernel thread. */
+static LLIST_HEAD(ue_ended);
+
+static void ue_mm_end(struct ue_mm *ue_mm)
+{
+	mutex_lock(&ue_enabler_mutex);
+	ue_update_wait_end(&ue_mm->wait);
+	ue_mm_replace_set(ue_mm, NULL);
+	mutex_unlock(&ue_enabler_mutex);
+	ue_mm_put(ue_mm);
+}
+
+static void ue_end_task_work(struct callback_head *task_work)
+{
+	struct ue_mm *ue_mm = container_of(task_work, struct ue_mm,
+					   end_task_work);
+
+	ue_mm_erase(ue_mm);
+	ue_mm_end(ue_mm);
+	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
+	module_put(THIS_MODULE);
+}
+
+static void ue_end_work(struct work_struct *unused)
+{
+	struct ue_mm *ue_mm, *next;
+
+	llist_for_each_entry_safe(ue_mm, next, llist_del_all(&ue_ended), ended) {
+		ue_mm_erase(ue_mm);
+		ue_mm_end(ue_mm);
+	}
+}
+
+static DECLARE_WORK(ue_ended_work, ue_end_work);
+
+/*
+ * The task whose mmput() was the last one detaches the address space when it
+ * returns to user space, or exits: before its parent can reap it.
+ */
+static bool ue_end_on_return(struct ue_mm *ue_mm)
+{
+	if ((current->flags & PF_KTHREAD) || !try_module_get(THIS_MODULE))
+		return false;
+	init_task_work(&ue_mm->end_task_work, ue_end_task_work);
+	if (!task_work_add(current, &ue_mm->end_task_work, TWA_RESUME))
+		return true;
+	module_put(THIS_MODULE);
+	return false;
+}
+
+/*
+ * The caller of mmput() may hold event_mutex (uprobes), or preemption may be
+ * disabled, so this takes no mutex.
+ */
+static void ue_exit_mmap(unsigned long ip, unsigned long parent_ip,
+			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct ue_mm *ue_mm = ue_mm_find(ue_ftrace_argument(fregs, 0));
+
+	if (!ue_mm || ue_end_on_return(ue_mm))
+		return;
+	llist_add(&ue_mm->ended, &ue_ended);
+	queue_work(system_unbound_wq, &ue_ended_work);
+}
+
+static UE_KERNEL_HOOK(ue_exit_mmap_hook, ue_exit_mmap);
+
+int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set)
+{
+	struct ue_mm *ue_mm = ue_mm_create(mm, GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!ue_mm)
+		return -ENOMEM;
+	ue_mm->set = set;
+	mutex_lock(&ue_enabler_mutex);
+	err = ue_mm_insert(ue_mm);
+	if (!err)
+		ue_mm_join_set(ue_mm);
+	mutex_unlock(&ue_enabler_mutex);
+	if (err)
+		ue_mm_put(ue_mm);
+	return err;
+}
+
+void ue_mm_detach_ended(void)
+{
+	flush_work(&ue_ended_work);
+}
+
+int ue_mm_attach_init(void)
+{
+	int err = ue_mm_table_init();
+
+	if (err)
+		return err;
+	err = ue_kernel_hook_add(&ue_exit_mmap_hook, "exit_mmap");
+	if (err)
+		ue_mm_table_exit(NULL);
+	return err;
+}
+
+static void ue_end_at_unload(void *ue_mm, void *unused)
+{
+	ue_mm_end(ue_mm);
+}
+
+/* Address spaces may be attached without enablers: those do not stop unloading. */
+void ue_mm_attach_exit(void)
+{
+	ue_kernel_hook_remove(&ue_exit_mmap_hook);
+	ue_mm_detach_ended();
+	ue_mm_table_exit(ue_end_at_unload);
+}
