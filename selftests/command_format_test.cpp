@@ -467,7 +467,7 @@ TEST_CASE("REG accepts an event name exactly if the kernel can create a director
         Enabled enabled{registered.event};
         CHECK(registered.word == 1);
     }
-    CHECK(log.read() == "");
+    CHECK_THAT(log.read(), !Catch::Contains("tracefs"));
 }
 
 TEST_CASE("A multi-format event's number counts as part of its name") {
@@ -485,7 +485,7 @@ TEST_CASE("A multi-format event's number counts as part of its name") {
                status().starts_with(name + ".")) == fits);
         CHECK(file.unregister(&word, 0) == (fits ? succeeds() : fails(ENOENT)));
     }
-    CHECK(log.read() == "");
+    CHECK_THAT(log.read(), !Catch::Contains("tracefs"));
 }
 
 TEST_CASE("REG accepts field names with punctuation, digits and UTF-8") {
