@@ -27,18 +27,22 @@ double cost_once(Operation&& operation, clockid_t clock = CLOCK_MONOTONIC) {
     return static_cast<double>(now(clock) - start);
 }
 
+/// How often cost() runs an operation.
+inline constexpr int batches = 50, batch = 256;
+
 /// Returns the cost of an operation that can be repeated: its average in the best of many batches.
 /// The best batch is one without a timer interrupt. A batch is long enough to include its share of
 /// rare work, such as moving to the next page of a ring buffer. The first batches warm up.
 template <std::invocable Operation>
-double cost(Operation&& operation) {
-    constexpr int batches = 50, batch = 256;
+double cost(Operation&& operation, clockid_t clock = CLOCK_MONOTONIC) {
     double least = std::numeric_limits<double>::max();
     for (int i = 0; i < batches; i++)
-        least = std::min(least, cost_once([&] {
-                             for (int j = 0; j < batch; j++)
-                                 operation();
-                         }));
+        least = std::min(least, cost_once(
+                                    [&] {
+                                        for (int j = 0; j < batch; j++)
+                                            operation();
+                                    },
+                                    clock));
     return least / batch;
 }
 

@@ -12,6 +12,7 @@ void registering(Report& report);
 void forking(Report& report);
 void enabling(Report& report);
 void memory(Report& report);
+void peers(Report& report);
 void threads(Report& report);
 
 } // namespace bench

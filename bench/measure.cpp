@@ -12,7 +12,8 @@ int main(int argc, char* argv[]) {
     const std::map<std::string, void (*)(bench::Report&)> groups = {
         {"writing", bench::writing}, {"registering", bench::registering},
         {"forking", bench::forking}, {"enabling", bench::enabling},
-        {"memory", bench::memory},   {"threads", bench::threads},
+        {"memory", bench::memory},   {"peers", bench::peers},
+        {"threads", bench::threads},
     };
     CLI::App app("Measures user_events on the running kernel");
     std::string group;
