@@ -26,12 +26,13 @@ struct ue_format;
 /**
  * struct ue_event_owner - callbacks of the owner of an event
  * @unused: the event may have lost its last user; called with event_mutex held
- * @enabled_changed: the event got its first recorder or lost its last one;
- *	called with event_mutex held, must not wait for user space
+ * @recorders_changed: the event has got or lost a recorder; @state_changed: it
+ *	was the first or the last one. Called with event_mutex held, must not
+ *	wait for user space
  */
 struct ue_event_owner {
 	void (*unused)(struct ue_event *event);
-	void (*enabled_changed)(struct ue_event *event);
+	void (*recorders_changed)(struct ue_event *event, bool state_changed);
 };
 
 /**
