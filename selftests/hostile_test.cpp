@@ -3,9 +3,11 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
+#include "fuse.hpp"
 #include "mapping.hpp"
 #include "median.hpp"
 #include "module.hpp"
+#include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -14,7 +16,9 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,8 +34,9 @@ using Clock = std::chrono::steady_clock;
 /// then, each write of its bit waits.
 class Blocker {
 public:
-    explicit Blocker(const Event& event, Userfault::Kind kind = Userfault::Kind::missing)
-        : child_([=](Channel& channel) { return serve(channel, event, kind); }) {
+    explicit Blocker(const Event& event, Userfault::Kind kind = Userfault::Kind::missing,
+                     uid_t user = 0)
+        : child_([=](Channel& channel) { return serve(channel, event, kind, user); }) {
         child_.channel().receive<char>();
     }
 
@@ -54,9 +59,11 @@ public:
 private:
     enum class Request : char { blocks, answer, block_again, read, pass, unregister };
 
-    static int serve(Channel& channel, const Event& event, Userfault::Kind kind) {
+    static int serve(Channel& channel, const Event& event, Userfault::Kind kind, uid_t user) {
         Mapping memory(1);
         DataFile file;
+        if (user != 0)
+            become_user(user);
         file.must_register(memory.at(), 0, event.name());
         auto fault = std::make_unique<Userfault>(memory, kind);
         channel.send('r');
@@ -180,21 +187,105 @@ TEST_CASE("A program that answers each page fault a little too late delays few c
     CHECK(median(taken) < baseline + 100ms);
 }
 
-TEST_CASE("300 blocking programs do not delay the bits of other programs") {
+namespace {
+
+std::vector<std::unique_ptr<Blocker>> blockers(unsigned count, const Event& event, uid_t user = 0) {
+    std::vector<std::unique_ptr<Blocker>> blockers;
+    for (unsigned i = 0; i < count; i++)
+        blockers.push_back(std::make_unique<Blocker>(event, Userfault::Kind::missing, user));
+    return blockers;
+}
+
+/// Returns the number of blockers for whose page the kernel waits.
+std::size_t count_blocked(const std::vector<std::unique_ptr<Blocker>>& blockers) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(blockers, [](auto& blocker) { return blocker->blocks(); }));
+}
+
+/// Returns the number of the kernel's threads.
+unsigned kernel_threads() {
+    unsigned count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        std::string stat;
+        try {
+            stat = read_text(entry.path() / "stat");
+        } catch (const std::system_error&) {
+            // Not a process, or it has exited.
+            continue;
+        }
+        // After the name: state and parent. The parent of all these threads is kthreadd, process 2.
+        const std::size_t name_end = stat.rfind(')');
+        count += name_end != std::string::npos && stat.substr(name_end + 4, 2) == "2 ";
+    }
+    return count;
+}
+
+} // namespace
+
+TEST_CASE("300 blocking programs of a user get few kernel threads and delay no other user's bits") {
+    const unsigned count = fewer_if_debug(300);
+    Setting permitted("/proc/sys/vm/unprivileged_userfaultfd");
+    permitted.set("1");
+    const Event blocked(unique_name("blocked")), other(unique_name("other"));
+    DiscardableWord discardable(other);
+    const auto hostile = blockers(count, blocked, unprivileged_uid);
+    const unsigned threads = kernel_threads();
+
+    const Enabled blocked_enabled{blocked};
+    CHECK(eventually([&] { return count_blocked(hostile) > 0; }));
+    // In case the kernel starts further threads only after a while.
+    std::this_thread::sleep_for(200ms);
+    CHECK(count_blocked(hostile) <= 4);
+    // The kernel may start some threads for other reasons.
+    CHECK(kernel_threads() < threads + 20);
+    for (int round = 0; round < 3; round++) {
+        discardable.discard_page();
+        const Enabled other_enabled{other};
+        CHECK(holds_after_change([&] { return discardable.word() == 1; }));
+    }
+}
+
+TEST_CASE("300 blocking programs do not keep the bits of their own user's programs from changing") {
     const unsigned count = fewer_if_debug(300);
     const Event blocked(unique_name("blocked")), other(unique_name("other"));
     DiscardableWord discardable(other);
-    std::vector<std::unique_ptr<Blocker>> blockers;
-    for (unsigned i = 0; i < count; i++)
-        blockers.push_back(std::make_unique<Blocker>(blocked));
+    const auto blocking = blockers(count, blocked);
 
     const Enabled blocked_enabled{blocked};
-    CHECK(eventually([&] {
-        return std::ranges::all_of(blockers, [](auto& blocker) { return blocker->blocks(); });
-    }));
+    CHECK(eventually([&] { return count_blocked(blocking) > 0; }));
     discardable.discard_page();
     const Enabled other_enabled{other};
-    CHECK(holds_after_change([&] { return discardable.word() == 1; }));
+    CHECK(eventually([&] { return discardable.word() == 1; }));
+    // Each of them gets its turn again.
+    for (unsigned i = 0; i < count; i += count / 3)
+        blocking[i]->answer();
+    for (unsigned i = 0; i < count; i += count / 3)
+        CHECK(eventually([&] { return blocking[i]->word() == 1; }));
+}
+
+TEST_CASE("Programs that block in turns, each for less than the timeout, delay a change for 1 s") {
+    const unsigned count = fewer_if_debug(400);
+    const Event event(unique_name("turns"));
+    const auto blocking = blockers(count, event);
+    std::atomic<bool> returned{false};
+    Clock::duration spent{};
+    std::jthread change([&] {
+        const auto start = Clock::now();
+        expect(event.enable(), "enable");
+        spent = Clock::now() - start;
+        returned = true;
+    });
+    // One program after the other lets its update complete.
+    unsigned answered = 0;
+    while (!returned && answered < count) {
+        blocking[answered++]->answer();
+        std::this_thread::sleep_for(20ms);
+    }
+    change.join();
+    CHECK(answered < count);
+    // The limit, and as much again for a slow machine.
+    CHECK(spent < 2s);
+    REQUIRE(event.disable() == succeeds(1));
 }
 
 TEST_CASE("REG, UNREG and changes of other events proceed while a change waits for a program") {
@@ -274,32 +365,93 @@ TEST_CASE("A blocking program can be killed and leaves nothing behind") {
     Blocker blocker(event);
     REQUIRE(event.enable() == succeeds(1));
     REQUIRE(holds_after_change([&] { return blocker.blocks(); }));
-    {
-        // An open userfaultfd keeps the worker waiting for a page of the killed program.
-        const bool kept_open = GENERATE(false, true);
-        CAPTURE(kept_open);
-        const Descriptor userfault = kept_open ? blocker.userfault() : Descriptor();
-        blocker.kill();
-        CHECK(event.exists());
-    }
+    // While its userfaultfd is open, the page fault is not resolved.
+    const bool kept_open = GENERATE(false, true);
+    CAPTURE(kept_open);
+    const Descriptor userfault = kept_open ? blocker.userfault() : Descriptor();
+    blocker.kill();
     REQUIRE(event.disable() == succeeds(1));
     CHECK(event.wait_removed());
+    if (kept_open)
+        CHECK(eventually([&] { return !Userfault::has_waiter(userfault); }));
 }
+
+TEST_CASE("The memory of a killed program is freed while its page faults stay unresolved") {
+    constexpr std::size_t megabytes = 64;
+    const Event event(unique_name("freed"));
+    Child program([&](Channel& channel) {
+        Mapping memory(1);
+        Mapping large(megabytes << 20 >> 12);
+        std::fill_n(large.at(), large.size(), std::byte{1});
+        DataFile file;
+        file.must_register(memory.at(), 0, event.name());
+        const Userfault fault(memory);
+        channel.send_descriptor(fault.descriptor());
+        channel.receive<char>();
+        return 0;
+    });
+    const Descriptor userfault = program.channel().receive_descriptor();
+    REQUIRE(event.enable() == succeeds(1));
+    REQUIRE(eventually([&] { return Userfault::has_waiter(userfault); }));
+    const auto free_megabytes = [] {
+        for (const std::string& line : lines_of(read_text("/proc/meminfo")))
+            if (line.starts_with("MemFree:"))
+                return std::stoul(line.substr(8)) >> 10;
+        throw std::runtime_error("no MemFree");
+    };
+    const auto before = free_megabytes();
+    program.kill();
+    CHECK(eventually([&] { return free_megabytes() > before + megabytes / 2; }));
+    REQUIRE(event.disable() == succeeds(1));
+}
+
+namespace {
+
+/// A program that registers a bit and then maps a file there whose pages a FUSE server does not
+/// deliver. Killing it does not end the wait of its worker.
+class FuseBlocker {
+public:
+    explicit FuseBlocker(const Event& event)
+        : child_([&](Channel& channel) -> int {
+              Mapping memory(1);
+              DataFile file;
+              file.must_register(memory.at(), 0, event.name());
+              const Descriptor backing = Descriptor::open(silent_.path(), O_RDWR);
+              if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                       backing.number(), 0) != memory.at())
+                  throw_errno("mmap");
+              channel.send('r');
+              channel.receive<char>();
+              _exit(0);
+          }) {
+        child_.channel().receive<char>();
+    }
+    ~FuseBlocker() { silent_.end(); }
+
+    bool blocks() const { return silent_.has_waiter(); }
+    void kill() { child_.kill(); }
+    void end() { silent_.end(); }
+
+private:
+    UnresponsiveFile silent_;
+    Child child_;
+};
+
+} // namespace
 
 TEST_CASE("The module cannot be unloaded while a worker waits for a page of a killed program") {
     module::Loaded loaded;
     const Event event(unique_name("stays"));
     {
-        Blocker blocker(event);
+        FuseBlocker blocker(event);
         REQUIRE(event.enable() == succeeds(1));
-        REQUIRE(holds_after_change([&] { return blocker.blocks(); }));
+        REQUIRE(eventually([&] { return blocker.blocks(); }));
         REQUIRE(event.disable() == succeeds(1));
-        const Descriptor userfault = blocker.userfault();
         blocker.kill();
         for (int round = 0; round < 100; round++)
             if (module::unload().ok())
                 FAIL("unloaded while a worker waits, in round " << round);
-        CHECK(Userfault::has_waiter(userfault));
+        blocker.end();
     }
     CHECK(eventually([] { return module::unload().ok(); }));
     CHECK(module::load() == succeeds());
@@ -385,7 +537,9 @@ TEST_CASE("After exit or exec, the kernel writes no bit in memory that the progr
     const Event event(unique_name("shared")), last(unique_name("last"));
     Sharer program(event, last);
     const bool execs = GENERATE(false, true), disables = GENERATE(false, true);
-    CAPTURE(execs, disables);
+    // Else the worker is interrupted.
+    const bool answers = GENERATE(false, true);
+    CAPTURE(execs, disables, answers);
     REQUIRE(event.enable() == succeeds(1));
     REQUIRE(eventually([&] { return program.blocks(); }));
     CHECK(program.shared() == 1);
@@ -400,9 +554,10 @@ TEST_CASE("After exit or exec, the kernel writes no bit in memory that the progr
     if (disables)
         REQUIRE(event.disable() == succeeds(1));
     CHECK(program.shared() == expected);
-    CHECK(program.blocks());
-    program.answer();
+    if (answers)
+        program.answer();
     CHECK(last.wait_removed());
+    CHECK(eventually([&] { return answers || !program.blocks(); }));
     CHECK(program.shared() == expected);
     if (!disables)
         REQUIRE(event.disable() == succeeds(1));
@@ -500,4 +655,138 @@ TEST_CASE("A change waits the full time for a program although another change wa
     change.join();
     REQUIRE(event.disable() == succeeds(1));
     REQUIRE(other.disable() == succeeds(1));
+}
+
+namespace {
+
+/// Processes of the unprivileged user with 16,000 bits each, which all follow one event. Each has a
+/// set of its own.
+class ManyBits {
+public:
+    ManyBits(const Event& event, unsigned processes)
+        : first_([&](Channel& channel) { return serve(channel, event, processes); }) {
+        first_.channel().receive<char>();
+    }
+
+private:
+    static constexpr unsigned bits = 16000;
+
+    static int serve(Channel& channel, const Event& event, unsigned processes) {
+        Mapping memory(2);
+        Word* const words = memory.at<Word>();
+        DataFile file;
+        become_user(unprivileged_uid);
+        for (unsigned bit = 0; bit < bits; bit++)
+            file.must_register(&words[bit / 32], bit % 32, event.name());
+        std::vector<std::unique_ptr<Child>> others;
+        while (others.size() + 1 < processes) {
+            others.push_back(std::make_unique<Child>([&](Channel& other) {
+                file.must_register(&words[bits / 32], 0, event.name());
+                unshare_page(words[0]);
+                other.send('r');
+                return wait_for_end(other);
+            }));
+            others.back()->channel().receive<char>();
+        }
+        unshare_page(words[0]);
+        channel.send('r');
+        return wait_for_end(channel);
+    }
+
+    /// Not with receive(), which has a deadline.
+    static int wait_for_end(Channel& channel) {
+        char nothing;
+        return static_cast<int>(read(channel.descriptor(), &nothing, 1));
+    }
+
+    Child first_;
+};
+
+/// What a user's programs do all the time.
+class Victim {
+public:
+    static constexpr std::array names{"register", "enable", "write", "exit"};
+    using Times = std::array<Clock::duration, names.size()>;
+
+    /// Does everything once, and returns how long each took.
+    Times times() {
+        return {time([&] {
+                    // Creates an event, which takes the kernel's event_mutex.
+                    DataFile own;
+                    own.must_register(&word_, 1, unique_name("created"));
+                }),
+                time([&] {
+                    expect(enabled_.enable(), "enable");
+                    expect(enabled_.disable(), "disable");
+                }),
+                time([&] { expect(file_.record(index_, Payload()), "write"); }),
+                time([&] { in_child([&] { return 0; }); })};
+    }
+
+private:
+    static Clock::duration time(const std::function<void()>& operation) {
+        const auto start = Clock::now();
+        operation();
+        return Clock::now() - start;
+    }
+
+    const Event enabled_{unique_name("victim")}, written_{unique_name("written")};
+    Word word_{0};
+    DataFile file_;
+    const std::uint32_t index_ = [this] {
+        file_.must_register(&word_, 0, enabled_.name());
+        return file_.must_register(&word_, 2, written_.name());
+    }();
+    const Enabled always_{written_};
+};
+
+/// Returns the median and the longest of several times.
+struct Summary {
+    Victim::Times middle{}, longest{};
+
+    explicit Summary(const std::vector<Victim::Times>& times) {
+        for (std::size_t i = 0; i < middle.size(); i++) {
+            std::vector<Clock::duration> of_one;
+            for (const auto& each : times)
+                of_one.push_back(each[i]);
+            middle[i] = median(of_one);
+            longest[i] = std::ranges::max(of_one);
+        }
+    }
+};
+
+} // namespace
+
+TEST_CASE("Changing a million bits of one user slows other users' programs down within limits") {
+    const Event one(unique_name("one")), hostile(unique_name("million"));
+    Victim victim;
+    std::vector<Victim::Times> alone, loaded;
+    for (int round = 0; round < 20; round++)
+        alone.push_back(victim.times());
+    // The time for as many bits as the kernel writes at once.
+    auto once = Clock::duration::max();
+    {
+        const ManyBits bits(one, 1);
+        for (int change = 0; change < 4; change++) {
+            const auto start = Clock::now();
+            REQUIRE((change % 2 ? one.disable() : one.enable()) == succeeds(1));
+            once = std::min(once, Clock::now() - start);
+        }
+    }
+    const ManyBits bits(hostile, fewer_if_debug(60));
+    std::atomic<bool> stop{false};
+    std::jthread administrator([&] {
+        for (unsigned change = 0; change % 2 || !stop; change++)
+            expect(change % 2 ? hostile.disable() : hostile.enable(), "change");
+    });
+    for (int round = 0; round < 10; round++)
+        loaded.push_back(victim.times());
+    stop = true;
+    administrator.join();
+    const Summary before(alone), during(loaded);
+    for (std::size_t i = 0; i < Victim::names.size(); i++) {
+        CAPTURE(Victim::names[i], before.middle[i], before.longest[i], during.longest[i], once);
+        // Each operation takes event_mutex a few times. In addition, the workers need processors.
+        CHECK(during.middle[i] < 20 * before.middle[i] + 5 * once);
+    }
 }
