@@ -111,6 +111,24 @@ static inline long ue_pin_page(struct mm_struct *mm, unsigned long address,
 }
 
 /**
+ * ue_mm_owner() - get a task that uses an address space
+ * @mm: the address space
+ *
+ * Kernels without memory cgroups do not know one.
+ *
+ * Context: RCU read-side critical section.
+ * Return: the task; NULL if there is none or the kernel does not know it.
+ */
+static inline struct task_struct *ue_mm_owner(struct mm_struct *mm)
+{
+#ifdef CONFIG_MEMCG
+	return rcu_dereference(mm->owner);
+#else
+	return NULL;
+#endif
+}
+
+/**
  * ue_iter_iovec() - get the iovecs of a write
  * @iter: as passed to the file's write_iter()
  *

@@ -203,6 +203,7 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	enabler->event = event;
 	enabler->set = set;
 	enabler->id = id;
+	enabler->update = event->update;
 	list_add_tail(&enabler->of_event, &event->enablers);
 	return 0;
 }
@@ -224,6 +225,11 @@ static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 		list_del(&copy->of_event);
 		ue_enabler_insert(to, copy, &enabler->bit, enabler->event,
 				  enabler->id);
+		/* An update that has not reached the original is to reach it. */
+		if (enabler->update != enabler->event->update) {
+			copy->update = enabler->update;
+			list_move(&copy->of_event, &enabler->event->enablers);
+		}
 		ue_enabler_yield(to->nr);
 	}
 }

@@ -30,6 +30,7 @@ extern struct mutex ue_enabler_mutex;
  * @set: the set that owns the enabler
  * @id: of the registration and its copies in other sets; no other one ever has
  *	it
+ * @update: number of the last update of @event that has reached the enabler
  * @in_set: node in @set, by address and number of the bit
  * @of_event: node in @event->enablers
  */
@@ -38,6 +39,7 @@ struct ue_enabler {
 	struct ue_event *event;
 	struct ue_enabler_set *set;
 	u64 id;
+	u32 update;
 	struct rb_node in_set;
 	struct list_head of_event;
 };
@@ -48,10 +50,9 @@ struct ue_enabler {
  * @nr: how many
  * @references: of address spaces, and copying in progress; fork.c changes it
  *	without ue_enabler_mutex
- * @changes: counts changes of state of any of its events; read without the
- *	mutex
- * @writes_left: during an update, one more than the bits that may still be
- *	written directly; 0 once every address space of the set has a worker
+ * @changes: counts updates of any of its events; read without the mutex
+ * @left_to_workers: number of the last update that was left to the workers of
+ *	all address spaces of the set
  * @mms: the address spaces (struct ue_mm) that have the set
  */
 struct ue_enabler_set {
@@ -59,7 +60,7 @@ struct ue_enabler_set {
 	unsigned int nr;
 	atomic_t references;
 	unsigned int changes;
-	unsigned int writes_left;
+	u32 left_to_workers;
 	struct hlist_head mms;
 };
 

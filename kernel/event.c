@@ -116,8 +116,7 @@ static int ue_event_add_recorder(struct ue_event *event,
 	ue_event_get(event);
 	if (kind == UE_RECORDER_FTRACE)
 		event->ever_enabled = true;
-	if (first)
-		event->owner->enabled_changed(event);
+	event->owner->recorders_changed(event, first);
 	return 0;
 }
 
@@ -130,8 +129,7 @@ static int ue_event_remove_recorder(struct ue_event *event,
 				    struct trace_event_file *file)
 {
 	ue_recorder_remove(&event->recorders, kind, file);
-	if (!ue_event_enabled(event))
-		event->owner->enabled_changed(event);
+	event->owner->recorders_changed(event, !ue_event_enabled(event));
 	ue_event_put_later(event);
 	module_put(THIS_MODULE);
 	return 0;

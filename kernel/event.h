@@ -26,12 +26,13 @@ struct ue_format;
 /**
  * struct ue_event_owner - callbacks of the owner of an event
  * @unused: the event may have lost its last user; called with event_mutex held
- * @enabled_changed: the event got its first recorder or lost its last one;
- *	called with event_mutex held, must not wait for user space
+ * @recorders_changed: the event has got or lost a recorder; @state_changed: it
+ *	was the first or the last one. Called with event_mutex held, must not
+ *	wait for user space
  */
 struct ue_event_owner {
 	void (*unused)(struct ue_event *event);
-	void (*enabled_changed)(struct ue_event *event);
+	void (*recorders_changed)(struct ue_event *event, bool state_changed);
 };
 
 /**
@@ -51,7 +52,9 @@ struct ue_event_owner {
  * @users: number of users; negative while the event is unavailable, see
  *	UE_EVENT_UNAVAILABLE
  * @recorders: the recorders; changed with event_mutex held
- * @enablers: list of enablers that follow the event; protected by
+ * @enablers: list of enablers that follow the event. Those that the last
+ *	update has not reached come first. Protected by ue_enabler_mutex
+ * @update: number of the last update of the enable bits; protected by
  *	ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
  * @by_key: entry in the registry's hash table
@@ -60,8 +63,9 @@ struct ue_event_owner {
  * @dynamic: entry in the kernel's list of dynamic events, or in the list of
  *	retired events; protected by event_mutex
  * @references: number of references to the memory: one of the registry, one
- *	while @check_queued, one while the event is retired, one for each of
- *	its open files in tracefs that event_files.c keeps
+ *	while @check_queued, one of each work item that finishes an update, one
+ *	while the event is retired, one for each of its open files in tracefs that
+ *	event_files.c keeps
  * @check_queued: the event is queued to be checked for being unused
  * @check_node: entry in the queue, while @check_queued
  * @rcu: frees the memory
@@ -86,6 +90,7 @@ struct ue_event {
 	struct rhash_head by_key;
 	struct hlist_node same_name;
 	struct dyn_event dynamic;
+	u32 update;
 	refcount_t references;
 	atomic_t check_queued;
 	union {	/* never in use at the same time */

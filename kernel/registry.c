@@ -210,17 +210,20 @@ static void ue_registry_recheck(struct work_struct *unused)
 	mutex_unlock(ue_event_mutex);
 }
 
-static void ue_registry_enabled_changed(struct ue_event *event)
+/* The bits are written even if the state is the same: some may be wrong. */
+static void ue_registry_recorders_changed(struct ue_event *event,
+					  bool state_changed)
 {
 	int change = ue_event_enabled(event) ? 1 : -1;
 
-	WRITE_ONCE(ue_nr_busy, ue_nr_busy + change);
+	if (state_changed)
+		WRITE_ONCE(ue_nr_busy, ue_nr_busy + change);
 	ue_update_event(event);
 }
 
 static const struct ue_event_owner ue_registry_owner = {
 	.unused = ue_registry_remove_unused,
-	.enabled_changed = ue_registry_enabled_changed,
+	.recorders_changed = ue_registry_recorders_changed,
 };
 
 /*

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Updates enable bits when the state of their event changes.
+ * Updates enable bits when their event gets or loses a recorder.
  *
  * Each bit is written with ue_enabler_mutex held, from the state that its event
  * has at that time. So the last of several writes is correct, whichever task
  * makes it.
+ *
+ * An update has a number. In the list of an event, the enablers that its last
+ * update has not reached come first. So an update can release the mutex and
+ * continue later.
  */
+#include <linux/jiffies.h>
+#include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "enabler.h"
 #include "event.h"
@@ -18,12 +26,31 @@
 #include "worker.h"
 
 /*
- * How many bits of one set a change of an event may write directly, over all
- * address spaces that have the set, and one more. Each write counts it down. At
- * 1, workers are started for the rest, because all other tracing operations
- * wait while event_mutex is held. At 0, they have been started.
+ * How many bits are written directly in each interval, over all events and
+ * address spaces. Workers write the rest, because all other tracing operations
+ * wait while event_mutex is held.
  */
 #define UE_DIRECT_WRITES	16384
+#define UE_DIRECT_INTERVAL	msecs_to_jiffies(100)
+
+/*
+ * How many bits a worker writes before other tasks may have the locks, and after
+ * how many times that it sleeps for a tick: programs with very many bits must
+ * not keep processors and ue_enabler_mutex busy.
+ */
+#define UE_BITS_AT_ONCE		64
+#define UE_BATCHES_AT_ONCE	16
+
+/* How many enablers to leave to workers before other tasks may run. */
+#define UE_ENABLERS_AT_ONCE	1024
+
+/* Protected by event_mutex. */
+static unsigned int ue_writes_left;
+static unsigned long ue_interval_start;
+
+/* Protected by ue_enabler_mutex. */
+static u32 ue_last_update;
+static bool ue_left_to_workers;	/* some bits of the present update */
 
 /* The caller holds the memory, and the mmap_lock for reading. */
 static int ue_mm_write(struct ue_mm *ue_mm, const struct ue_enabler *enabler,
@@ -34,17 +61,29 @@ static int ue_mm_write(struct ue_mm *ue_mm, const struct ue_enabler *enabler,
 				 ue_event_enabled(enabler->event), page);
 }
 
-/* Return: 0, also if the bit is no longer registered; -EAGAIN. */
-static int ue_follow_event(struct ue_mm *ue_mm, struct ue_access *access)
+/*
+ * Writes a bit and, as far as that needs no page fault, the next ones. Sets
+ * @access->bit to the last one.
+ *
+ * Return: 0, also if the bit is no longer registered; -EAGAIN.
+ */
+static int ue_follow_events(struct ue_mm *ue_mm, struct ue_access *access)
 {
-	struct ue_enabler *enabler = NULL;
-	int err = 0;
+	const struct ue_enabler_set *set = ue_mm->set;
+	struct ue_user_bit *bit = &access->bit;
+	struct ue_enabler *enabler;
+	int err;
 
-	if (ue_mm->set)
-		enabler = ue_enabler_find(ue_mm->set, access->bit.address,
-					  access->bit.nr);
-	if (enabler)
-		err = ue_mm_write(ue_mm, enabler, access->page);
+	if (!set)
+		return 0;
+	enabler = ue_enabler_find(set, bit->address, bit->nr);
+	err = enabler ? ue_mm_write(ue_mm, enabler, access->page) : 0;
+	for (int nr = 1; !err && nr < UE_BITS_AT_ONCE; nr++) {
+		enabler = ue_enabler_after(set, bit->address, bit->nr);
+		if (!enabler || ue_mm_write(ue_mm, enabler, NULL))
+			break;
+		*bit = enabler->bit;
+	}
 	return err;
 }
 
@@ -65,17 +104,22 @@ static bool ue_mm_next_bit(struct ue_mm *ue_mm, struct ue_user_bit *bit, int nr)
 int ue_update_mm(struct ue_mm *ue_mm)
 {
 	struct ue_access access = { };
+	unsigned int batches = 0;
 	int nr = -1, err = 0, result;
 
 	while (!fatal_signal_pending(current) &&
 	       ue_mm_next_bit(ue_mm, &access.bit, nr)) {
-		result = ue_mm_access(ue_mm, &access, ue_follow_event);
+		result = ue_mm_access(ue_mm, &access, ue_follow_events);
 		if (result == -ESRCH)
 			return 0;
 		if (result == -ENOMEM)
 			err = -ENOMEM;
 		nr = access.bit.nr;
-		cond_resched();
+		if ((current->flags & PF_KTHREAD) &&
+		    ++batches % UE_BATCHES_AT_ONCE == 0)
+			schedule_timeout_killable(1);
+		else
+			cond_resched();
 	}
 	return err;
 }
@@ -115,6 +159,12 @@ static bool ue_hold_mm(struct ue_held_mm *held, struct mm_struct *mm)
 	return true;
 }
 
+static void ue_leave_to_worker(struct ue_mm *ue_mm)
+{
+	ue_left_to_workers = true;
+	ue_worker_start(ue_mm);
+}
+
 /* Writes without waiting, or starts a worker. */
 static void ue_write_or_start_worker(struct ue_mm *ue_mm,
 				     const struct ue_enabler *enabler,
@@ -123,51 +173,82 @@ static void ue_write_or_start_worker(struct ue_mm *ue_mm,
 	if (!ue_hold_mm(held, ue_mm->mm) || ue_mm_has_exited(ue_mm, 1))
 		return;
 	if (!held->locked || ue_mm_write(ue_mm, enabler, NULL))
-		ue_worker_start(ue_mm);
+		ue_leave_to_worker(ue_mm);
 }
 
-/* Writes a bit in all address spaces that have the set. */
-static void ue_enabler_update(struct ue_enabler_set *set,
-			      const struct ue_enabler *enabler,
-			      struct ue_held_mm *held)
+/*
+ * Writes a bit in all address spaces that have the set: the first @left of them
+ * directly.
+ *
+ * Return: how many more bits may be written directly.
+ */
+static unsigned int ue_write_bits(const struct ue_enabler *enabler,
+				  struct ue_held_mm *held, unsigned int left)
 {
+	const unsigned int before = left;
 	struct ue_mm *ue_mm;
-	bool spent;
 
-	/* Every address space of the set has a worker, which writes this bit too. */
-	if (!set->writes_left)
-		return;
-	spent = set->writes_left == 1;
-	hlist_for_each_entry(ue_mm, &set->mms, of_set) {
-		if (set->writes_left == 1) {
-			ue_worker_start(ue_mm);
-		} else {
+	hlist_for_each_entry(ue_mm, &enabler->set->mms, of_set) {
+		if (left) {
 			ue_write_or_start_worker(ue_mm, enabler, held);
-			set->writes_left--;
+			left--;
+		} else {
+			ue_leave_to_worker(ue_mm);
 		}
 		if (need_resched())
 			cond_resched();
 	}
-	if (spent)
-		set->writes_left = 0;
+	/* An enabler without an address space takes time as well. */
+	return left < before ? left : left - 1;
 }
 
-void ue_update_event(struct ue_event *event)
+/* Starts a worker for each address space that has the set. */
+static void ue_start_workers(const struct ue_enabler *enabler)
 {
-	struct ue_enabler *enabler;
-	struct ue_held_mm held = { };
+	struct ue_enabler_set *set = enabler->set;
+	struct ue_mm *ue_mm;
 
-	lockdep_assert_held(ue_event_mutex);
-	mutex_lock(&ue_enabler_mutex);
-	list_for_each_entry(enabler, &event->enablers, of_event) {
-		enabler->set->writes_left = UE_DIRECT_WRITES;
+	/* For another enabler of the set: the workers write this bit too. */
+	if (set->left_to_workers == enabler->event->update)
+		return;
+	set->left_to_workers = enabler->event->update;
+	hlist_for_each_entry(ue_mm, &set->mms, of_set) {
+		ue_worker_start(ue_mm);
 		if (need_resched())
 			cond_resched();
 	}
+}
+
+/*
+ * Updates enablers that the last update has not reached yet: writes up to @nr
+ * bits directly, or leaves up to @nr enablers to workers.
+ *
+ * Return: what is left of @nr; if not 0, the update has reached all enablers.
+ */
+static unsigned int ue_update_enablers(struct ue_event *event,
+				       unsigned int nr, bool directly)
+{
+	struct ue_held_mm held = { };
+	struct ue_enabler *enabler;
+
+	lockdep_assert_held(&ue_enabler_mutex);
 	list_for_each_entry(enabler, &event->enablers, of_event) {
 		struct ue_enabler_set *set = enabler->set;
 
-		ue_enabler_update(set, enabler, &held);
+		if (enabler->update == event->update)
+			break;
+		if (!nr) {
+			list_rotate_to_front(&enabler->of_event,
+					     &event->enablers);
+			break;
+		}
+		if (directly) {
+			nr = ue_write_bits(enabler, &held, nr);
+		} else {
+			ue_start_workers(enabler);
+			nr--;
+		}
+		enabler->update = event->update;
 		/*
 		 * A child that is being forked is not in the list of the set
 		 * yet. Either it sees the new count or update_pending, or its
@@ -175,10 +256,105 @@ void ue_update_event(struct ue_event *event)
 		 * ue_reference_set().
 		 */
 		smp_store_release(&set->changes, set->changes + 1);
-		if (need_resched())
-			cond_resched();
 	}
 	ue_release_mm(&held);
+	return nr;
+}
+
+/* Whether there are enablers that the last update has not reached. */
+static bool ue_has_outdated(const struct ue_event *event)
+{
+	const struct ue_enabler *enabler =
+		list_first_entry(&event->enablers, struct ue_enabler, of_event);
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	return !list_empty(&event->enablers) &&
+	       enabler->update != event->update;
+}
+
+/* Starts workers for the enablers that the last update has not reached. */
+static void ue_finish_update(struct ue_event *event)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, false)) {
+		mutex_unlock(&ue_enabler_mutex);
+		cond_resched();
+		mutex_lock(&ue_enabler_mutex);
+	}
+}
+
+/**
+ * struct ue_rest - an update that a work item finishes
+ * @work: the work item
+ * @event: the event; a reference
+ * @wait: for tasks that wait for pending updates
+ */
+struct ue_rest {
+	struct work_struct work;
+	struct ue_event *event;
+	struct ue_update_wait wait;
+};
+
+static void ue_rest_work(struct work_struct *work)
+{
+	struct ue_rest *rest = container_of(work, struct ue_rest, work);
+
+	mutex_lock(&ue_enabler_mutex);
+	ue_finish_update(rest->event);
+	ue_update_wait_end(&rest->wait);
 	mutex_unlock(&ue_enabler_mutex);
-	ue_update_wait_on_return();
+	ue_event_unref(rest->event);
+	kfree(rest);
+	/* ue_fork_pool_exit() waits for the rest of this function. */
+	module_put(THIS_MODULE);
+}
+
+/* If memory is short, event_mutex is held for longer. */
+static void ue_finish_later(struct ue_event *event)
+{
+	struct ue_rest *rest = kzalloc(sizeof(*rest), GFP_KERNEL);
+
+	mutex_lock(&ue_enabler_mutex);
+	if (rest) {
+		INIT_WORK(&rest->work, ue_rest_work);
+		INIT_LIST_HEAD(&rest->wait.node);
+		rest->event = event;
+		ue_event_ref(event);
+		/* The recorder that was added or is removed has a reference. */
+		__module_get(THIS_MODULE);
+		ue_update_wait_begin(&rest->wait);
+		queue_work(system_unbound_wq, &rest->work);
+	} else {
+		ue_finish_update(event);
+	}
+	mutex_unlock(&ue_enabler_mutex);
+}
+
+static void ue_refill_writes(void)
+{
+	lockdep_assert_held(ue_event_mutex);
+	if (jiffies - ue_interval_start < UE_DIRECT_INTERVAL)
+		return;
+	ue_writes_left = UE_DIRECT_WRITES;
+	ue_interval_start = jiffies;
+}
+
+void ue_update_event(struct ue_event *event)
+{
+	bool left, wait;
+
+	ue_refill_writes();
+	mutex_lock(&ue_enabler_mutex);
+	ue_left_to_workers = false;
+	/* 0 is the number of no update. */
+	event->update = ++ue_last_update ?: ++ue_last_update;
+	ue_writes_left = ue_update_enablers(event, ue_writes_left, true);
+	left = ue_has_outdated(event);
+	wait = ue_left_to_workers || left;
+	mutex_unlock(&ue_enabler_mutex);
+	if (left)
+		ue_finish_later(event);
+	/* If all bits are written, it does not wait for those of other events. */
+	if (wait)
+		ue_update_wait_on_return();
 }

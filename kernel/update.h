@@ -10,13 +10,13 @@ struct ue_mm;
 
 /**
  * ue_update_event() - update all enable bits of an event
- * @event: the event, whose state has changed
+ * @event: the event, which has got or lost a recorder
  *
  * Bits that cannot be written without waiting for a program, and those beyond a
- * limit, are left to workers. The current task waits for the workers when it
- * returns to user space; see update_wait.h.
+ * limit for all events, are left to workers. If there are any, the current task
+ * waits for workers when it returns to user space; see update_wait.h.
  *
- * Context: event_mutex held; waits for no program.
+ * Context: event_mutex held; waits for no program. May sleep.
  */
 void ue_update_event(struct ue_event *event);
 

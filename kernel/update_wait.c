@@ -6,7 +6,8 @@
  * may wait for a program. So the task that makes the change waits later, on its
  * way back to user space. A program that blocks its own worker cannot delay
  * other tasks again and again: after a timeout they do not wait for its next
- * updates.
+ * updates. Programs that block theirs in turns, each for less than the timeout,
+ * delay a change for one second at most.
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -18,9 +19,9 @@
 #include "enabler.h"
 #include "update_wait.h"
 
-/* The timeout without progress, and what each update adds to the total limit. */
+/* The timeout without progress, and the limit for a change. */
 #define UE_WAIT_TIME		msecs_to_jiffies(200)
-#define UE_WAIT_TIME_EACH	msecs_to_jiffies(10)
+#define UE_WAIT_TIME_MAX	((unsigned long)HZ)
 
 /* After a timeout, skip waiting for this address space for this many updates. */
 #define UE_SKIP_WAITS		20
@@ -31,6 +32,16 @@ static unsigned int ue_nr_awaited;
 static unsigned long ue_nr_ended;
 
 static DECLARE_WAIT_QUEUE_HEAD(ue_updates_ended);
+
+/**
+ * struct ue_return_wait - a task that waits when it returns to user space
+ * @task_work: waits, in the task
+ * @end: when the task stops waiting, in jiffies
+ */
+struct ue_return_wait {
+	struct callback_head task_work;
+	unsigned long end;
+};
 
 void ue_update_wait_begin(struct ue_update_wait *wait)
 {
@@ -72,46 +83,58 @@ static void ue_updates_time_out(void)
 }
 
 /*
- * While updates keep ending, the task keeps waiting: there may just be many.
- * The total is limited as well, so that programs cannot extend it by taking
- * turns.
+ * While updates keep ending, the task keeps waiting until @end: there may just
+ * be many.
+ *
+ * Return: false if updates are pending still.
  */
-static void ue_wait_for_updates(struct callback_head *task_work)
+static bool ue_wait_until(unsigned long end)
 {
-	const unsigned long end = jiffies + UE_WAIT_TIME +
-		READ_ONCE(ue_nr_awaited) * UE_WAIT_TIME_EACH;
 	unsigned long nr_ended;
 	long left;
 
 	do {
 		nr_ended = READ_ONCE(ue_nr_ended);
+		left = clamp_t(long, end - jiffies, 0, UE_WAIT_TIME);
 		left = wait_event_killable_timeout(ue_updates_ended,
 						   !READ_ONCE(ue_nr_awaited),
-						   UE_WAIT_TIME);
+						   left);
 	} while (!left && nr_ended != READ_ONCE(ue_nr_ended) &&
 		 time_before(jiffies, end));
+	return left;
+}
 
-	if (!left)
+static void ue_wait_for_updates(struct callback_head *task_work)
+{
+	struct ue_return_wait *wait =
+		container_of(task_work, struct ue_return_wait, task_work);
+
+	if (!ue_wait_until(wait->end))
 		ue_updates_time_out();
-	kfree(task_work);
+	kfree(wait);
 	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
 	module_put(THIS_MODULE);
 }
 
+/*
+ * One system call may change many events. Each change adds a wait, and the time
+ * of all waits begins here.
+ */
 void ue_update_wait_on_return(void)
 {
-	struct callback_head *task_work;
+	struct ue_return_wait *wait;
 
 	if ((current->flags & PF_KTHREAD) || !READ_ONCE(ue_nr_awaited))
 		return;
-	task_work = kmalloc(sizeof(*task_work), GFP_KERNEL);
-	if (!task_work)
+	wait = kmalloc(sizeof(*wait), GFP_KERNEL);
+	if (!wait)
 		return;
-	init_task_work(task_work, ue_wait_for_updates);
+	init_task_work(&wait->task_work, ue_wait_for_updates);
+	wait->end = jiffies + UE_WAIT_TIME_MAX;
 	__module_get(THIS_MODULE);
-	if (task_work_add(current, task_work, TWA_RESUME)) {
+	if (task_work_add(current, &wait->task_work, TWA_RESUME)) {
 		/* The task is exiting. */
-		kfree(task_work);
+		kfree(wait);
 		module_put(THIS_MODULE);
 	}
 }

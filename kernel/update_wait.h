@@ -46,9 +46,10 @@ void ue_update_wait_end(struct ue_update_wait *wait);
 /**
  * ue_update_wait_on_return() - let the current task wait for pending updates
  *
- * The task waits without locks just before it returns to user space. Each wait
- * is limited in time. If an address space exceeds the limit, tasks do not wait
- * for its next updates. If memory is short, the task does not wait.
+ * The task waits without locks just before it returns to user space: until no
+ * update has ended for 200 ms, and for one second at most. After that, tasks do
+ * not wait for the next updates of an address space whose update has been
+ * pending for 200 ms. If memory is short, the task does not wait.
  *
  * Context: may sleep; in a kernel thread it does nothing. The caller holds a
  * reference to the module.

@@ -2,32 +2,37 @@
 /*
  * Workers, which update the enable bits of one address space each.
  *
- * A program can block its own worker for as long as it likes, and a workqueue
- * runs a limited number of work items at a time. An address space beyond that
- * number waits for a free slot. After a timeout it gets a thread of its own, so
- * that blocked workers do not delay the others.
+ * A program can block its own worker for as long as it likes. So each user has
+ * slots of its own, and the other address spaces of a user wait until one is
+ * free. A worker that is blocked while others wait is interrupted and continues
+ * later. A worker is also interrupted when its program has exited, because it
+ * holds the program's memory.
+ *
+ * There are no per-user objects, whose allocation could fail. Users share slots
+ * with those that have the same hash value.
  */
-#include <linux/err.h>
+#include <linux/cred.h>
+#include <linux/hash.h>
 #include <linux/jiffies.h>
-#include <linux/kthread.h>
 #include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/user_namespace.h>
 
+#include "compat.h"
 #include "debug_counter.h"
 #include "enabler.h"
 #include "mm.h"
 #include "worker.h"
 
-/*
- * A workqueue runs at least this many work items at a time on each node
- * (WQ_DFL_MIN_ACTIVE). Since Linux 6.9, whether it runs more depends on the
- * number of CPUs.
- */
-#define UE_NR_SLOTS		8
+/* Users are hashed to this many shares, of this many slots each. */
+#define UE_SHARE_BITS		6
+#define UE_NR_SHARES		BIT(UE_SHARE_BITS)
+#define UE_SLOTS_EACH		4
 
-/* How long to wait for a slot, and before another attempt to create a thread. */
-#define UE_SLOT_WAIT		msecs_to_jiffies(20)
+/* How often to look for workers that are to be interrupted. */
+#define UE_CHECK_INTERVAL	msecs_to_jiffies(50)
 
 /* How long to wait for memory at first; doubled each time, up to the maximum. */
 #define UE_MEMORY_WAIT		msecs_to_jiffies(10)
@@ -36,19 +41,38 @@
 static struct workqueue_struct *ue_workqueue;
 static int (*ue_worker_update)(struct ue_mm *ue_mm);
 
+struct ue_share;
+
 /**
  * struct ue_slot - one of the work items
  * @work: updates the enable bits of @ue_mm
+ * @share: the share that the slot belongs to
  * @ue_mm: the address space; NULL if the slot is free
+ * @task: the task that runs the work item and may be sent SIGKILL; else NULL
+ * @switches: the context switches of @task at the last check
  */
 struct ue_slot {
 	struct work_struct work;
+	struct ue_share *share;
 	struct ue_mm *ue_mm;
+	struct task_struct *task;
+	unsigned long switches;
+};
+
+/**
+ * struct ue_share - the slots of some users
+ * @slots: the slots
+ * @waiting: the address spaces that wait for a slot, by @waiting of the ue_mm
+ * @interrupted: those whose worker was interrupted; they come after @waiting
+ */
+struct ue_share {
+	struct ue_slot slots[UE_SLOTS_EACH];
+	struct list_head waiting;
+	struct list_head interrupted;
 };
 
 /* Protected by ue_enabler_mutex. */
-static struct ue_slot ue_slots[UE_NR_SLOTS];
-static LIST_HEAD(ue_waiting);
+static struct ue_share ue_shares[UE_NR_SHARES];
 
 /* Return: false if an event has changed since the last pass began. */
 static bool ue_worker_try_finish(struct ue_mm *ue_mm)
@@ -102,10 +126,13 @@ static int ue_worker_update_charged(struct ue_mm *ue_mm)
 	return err;
 }
 
-/* Waits for one program, and for no other. */
-static void ue_worker_run(struct ue_mm *ue_mm)
+/*
+ * Waits for one program, and for no other.
+ *
+ * Return: true with the update complete; false if the worker was interrupted.
+ */
+static bool ue_worker_run(struct ue_mm *ue_mm)
 {
-	struct mm_struct *mm = ue_mm->mm;
 	unsigned long wait = UE_MEMORY_WAIT;
 	int err;
 
@@ -114,93 +141,170 @@ static void ue_worker_run(struct ue_mm *ue_mm)
 		if (ue_worker_hold_mm(ue_mm)) {
 			err = ue_worker_update_charged(ue_mm);
 			ue_worker_release_mm(ue_mm);
+			if (fatal_signal_pending(current))
+				return false;
 		}
 		if (err) {
-			schedule_timeout_idle(wait);
+			schedule_timeout_interruptible(wait);
 			wait = min(2 * wait, UE_MEMORY_WAIT_MAX);
 		}
 	} while (err || !ue_worker_try_finish(ue_mm));
-	ue_debug_count(UE_COUNT_WORKERS, -1);
-	ue_mm_put(ue_mm);
-	mmdrop(mm);
+	return true;
 }
 
-/* Return: false if no slot is free. */
-static bool ue_worker_queue(struct ue_mm *ue_mm)
+/* Gives a free slot to the address space that is next, if there is one. */
+static void ue_slot_fill(struct ue_slot *slot)
 {
+	struct ue_share *share = slot->share;
+	struct list_head *list = &share->waiting;
+
 	lockdep_assert_held(&ue_enabler_mutex);
-	for (int i = 0; i < UE_NR_SLOTS; i++) {
-		if (ue_slots[i].ue_mm)
-			continue;
-		ue_slots[i].ue_mm = ue_mm;
-		queue_work(ue_workqueue, &ue_slots[i].work);
-		return true;
-	}
-	return false;
+	if (list_empty(list))
+		list = &share->interrupted;
+	slot->ue_mm = list_first_entry_or_null(list, struct ue_mm, waiting);
+	if (!slot->ue_mm)
+		return;
+	list_del(&slot->ue_mm->waiting);
+	queue_work(ue_workqueue, &slot->work);
 }
 
-/* Return: the address space that has waited longest for a slot, or NULL. */
-static struct ue_mm *ue_take_waiting(void)
+static void ue_slot_begin(struct ue_slot *slot)
 {
-	struct ue_mm *ue_mm;
+	/* From ue_check_slots() alone. */
+	allow_kernel_signal(SIGKILL);
+	mutex_lock(&ue_enabler_mutex);
+	slot->task = current;
+	slot->switches = 0;
+	mutex_unlock(&ue_enabler_mutex);
+}
+
+/* Return: the address space, whose update is complete; NULL if it is not. */
+static struct ue_mm *ue_slot_end(struct ue_slot *slot, bool complete)
+{
+	struct ue_mm *ue_mm = slot->ue_mm;
 
 	lockdep_assert_held(&ue_enabler_mutex);
-	ue_mm = list_first_entry_or_null(&ue_waiting, struct ue_mm, waiting);
-	if (ue_mm)
-		list_del_init(&ue_mm->waiting);
-	return ue_mm;
+	slot->task = NULL;
+	/* Discards a signal that has arrived too late. */
+	disallow_signal(SIGKILL);
+	if (complete)
+		return ue_mm;
+	/* After the exit of the program, the worker only completes. */
+	list_add_tail(&ue_mm->waiting,
+		      atomic_read(&ue_mm->mm->mm_users) ?
+		      &slot->share->interrupted : &slot->share->waiting);
+	return NULL;
 }
 
 static void ue_slot_work(struct work_struct *work)
 {
 	struct ue_slot *slot = container_of(work, struct ue_slot, work);
-	struct ue_mm *next;
+	struct mm_struct *mm;
+	struct ue_mm *ue_mm;
+	bool complete;
 
-	ue_worker_run(slot->ue_mm);
+	ue_slot_begin(slot);
+	complete = ue_worker_run(slot->ue_mm);
 
 	mutex_lock(&ue_enabler_mutex);
-	slot->ue_mm = NULL;
-	next = ue_take_waiting();
-	if (next)
-		ue_worker_queue(next);
+	ue_mm = ue_slot_end(slot, complete);
+	ue_slot_fill(slot);
+	mutex_unlock(&ue_enabler_mutex);
+	if (!ue_mm)
+		return;
+	ue_debug_count(UE_COUNT_WORKERS, -1);
+	mm = ue_mm->mm;
+	ue_mm_put(ue_mm);
+	mmdrop(mm);
 	/* At unload, destroy_workqueue() waits for the rest of this function. */
 	module_put(THIS_MODULE);
-	mutex_unlock(&ue_enabler_mutex);
 }
 
-static int ue_worker_thread(void *ue_mm)
+/* Whether the task has slept since the last check, without a context switch. */
+static bool ue_slot_is_blocked(struct ue_slot *slot)
 {
-	ue_worker_run(ue_mm);
-	module_put_and_kthread_exit(0);
+	unsigned long switches = slot->task->nvcsw + slot->task->nivcsw;
+	bool blocked = switches == slot->switches &&
+		       !task_is_running(slot->task);
+
+	slot->switches = switches;
+	return blocked;
 }
 
-/* Releases the mutex while it creates a thread, which may wait for memory. */
-static void ue_create_threads(struct work_struct *work)
+static bool ue_slot_is_wanted(const struct ue_slot *slot)
 {
-	struct task_struct *thread = NULL;
-	struct ue_mm *ue_mm;
+	return !list_empty(&slot->share->waiting) ||
+	       !list_empty(&slot->share->interrupted);
+}
+
+/* Interrupts the worker if it holds memory, or the slot, for no good reason. */
+static void ue_slot_check(struct ue_slot *slot)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (!slot->task)
+		return;
+	if (ue_mm_has_exited(slot->ue_mm, 0) ||
+	    (ue_slot_is_blocked(slot) && ue_slot_is_wanted(slot)))
+		send_sig(SIGKILL, slot->task, 1);
+}
+
+static void ue_check_slots(struct work_struct *work)
+{
+	bool busy = false;
 
 	mutex_lock(&ue_enabler_mutex);
-	while (!IS_ERR(thread) && (ue_mm = ue_take_waiting())) {
-		mutex_unlock(&ue_enabler_mutex);
-		thread = kthread_create(ue_worker_thread, ue_mm, "user_events");
-		if (!IS_ERR(thread))
-			wake_up_process(thread);
-		mutex_lock(&ue_enabler_mutex);
+	for (int share = 0; share < UE_NR_SHARES; share++) {
+		for (int i = 0; i < UE_SLOTS_EACH; i++) {
+			struct ue_slot *slot = &ue_shares[share].slots[i];
+
+			ue_slot_check(slot);
+			busy |= !!slot->ue_mm;
+		}
 	}
-	if (IS_ERR(thread)) {
-		/* A slot may have become free while @ue_mm was not in the list. */
-		if (!ue_worker_queue(ue_mm))
-			list_add(&ue_mm->waiting, &ue_waiting);
-		schedule_delayed_work(to_delayed_work(work), UE_SLOT_WAIT);
-	}
+	if (busy)
+		schedule_delayed_work(to_delayed_work(work),
+				      UE_CHECK_INTERVAL);
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-static DECLARE_DELAYED_WORK(ue_create_threads_work, ue_create_threads);
+static DECLARE_DELAYED_WORK(ue_check_slots_work, ue_check_slots);
+
+/*
+ * In a user namespace, an unprivileged user may have many user IDs. So it is
+ * the creator of the outermost namespace that counts, unless this is root,
+ * which creates namespaces for others.
+ */
+static u32 ue_namespace_user(const struct user_namespace *namespace)
+{
+	while (namespace->parent != &init_user_ns)
+		namespace = namespace->parent;
+	if (uid_eq(namespace->owner, GLOBAL_ROOT_UID))
+		return namespace->ns.inum;
+	return __kuid_val(namespace->owner);
+}
+
+static struct ue_share *ue_share_of(struct mm_struct *mm)
+{
+	const struct task_struct *owner;
+	const struct cred *cred;
+	u32 user = 0;
+
+	rcu_read_lock();
+	owner = ue_mm_owner(mm);
+	if (owner) {
+		cred = __task_cred(owner);
+		user = cred->user_ns == &init_user_ns ?
+			__kuid_val(cred->uid) :
+			ue_namespace_user(cred->user_ns);
+	}
+	rcu_read_unlock();
+	return &ue_shares[hash_32(user, UE_SHARE_BITS)];
+}
 
 void ue_worker_start(struct ue_mm *ue_mm)
 {
+	struct ue_share *share;
+
 	lockdep_assert_held(&ue_enabler_mutex);
 	if (ue_mm->update_pending) {
 		ue_mm->update_again = true;
@@ -217,24 +321,45 @@ void ue_worker_start(struct ue_mm *ue_mm)
 	 * while its worker waits.
 	 */
 	__module_get(THIS_MODULE);
-	if (ue_worker_queue(ue_mm))
-		return;
-	list_add_tail(&ue_mm->waiting, &ue_waiting);
-	schedule_delayed_work(&ue_create_threads_work, UE_SLOT_WAIT);
+
+	share = ue_share_of(ue_mm->mm);
+	list_add_tail(&ue_mm->waiting, &share->waiting);
+	for (int i = 0; i < UE_SLOTS_EACH; i++) {
+		if (!share->slots[i].ue_mm) {
+			ue_slot_fill(&share->slots[i]);
+			break;
+		}
+	}
+	schedule_delayed_work(&ue_check_slots_work, UE_CHECK_INTERVAL);
+}
+
+static void ue_share_init(struct ue_share *share)
+{
+	INIT_LIST_HEAD(&share->waiting);
+	INIT_LIST_HEAD(&share->interrupted);
+	for (int i = 0; i < UE_SLOTS_EACH; i++) {
+		INIT_WORK(&share->slots[i].work, ue_slot_work);
+		share->slots[i].share = share;
+	}
 }
 
 int ue_workers_init(int (*update)(struct ue_mm *ue_mm))
 {
 	ue_worker_update = update;
-	for (int i = 0; i < UE_NR_SLOTS; i++)
-		INIT_WORK(&ue_slots[i].work, ue_slot_work);
-	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND, 0);
+	for (int i = 0; i < UE_NR_SHARES; i++)
+		ue_share_init(&ue_shares[i]);
+	/*
+	 * Since 6.9, a node of the machine runs only its part of the maximum
+	 * number of work items. So this asks for more than all slots.
+	 */
+	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND,
+				       WQ_UNBOUND_MAX_ACTIVE);
 	return ue_workqueue ? 0 : -ENOMEM;
 }
 
 void ue_workers_exit(void)
 {
 	/* Each worker has dropped its reference to the module; none waits. */
-	cancel_delayed_work_sync(&ue_create_threads_work);
+	cancel_delayed_work_sync(&ue_check_slots_work);
 	destroy_workqueue(ue_workqueue);
 }

@@ -3,6 +3,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "perf.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -10,6 +11,8 @@
 #include <catch2/catch.hpp>
 
 #include <array>
+#include <functional>
+#include <memory>
 #include <sys/mman.h>
 #include <thread>
 
@@ -352,7 +355,7 @@ TEST_CASE("A bit in a file mapping is updated; the file itself changes only with
     CHECK(in_file == (flags == MAP_SHARED ? 1u << 5 : 0));
 }
 
-TEST_CASE("An update skips read-only memory and is retried at the next change of state") {
+TEST_CASE("An update skips read-only memory") {
     DataFile file;
     const Event event(unique_name("read_only"));
     Mapping memory(1);
@@ -381,6 +384,148 @@ TEST_CASE("An update skips read-only memory and is retried at the next change of
         CHECK(eventually([&] { return word == 1; }));
     }
     CHECK(eventually([&] { return word == 0; }));
+}
+
+namespace {
+
+/// A recorder that can be attached to an event, in addition to those that it has.
+struct AnotherRecorder {
+    const char* name;
+    std::function<void()> attach, detach;
+};
+
+std::vector<AnotherRecorder> other_recorders(const Event& event, Instance& instance,
+                                             std::unique_ptr<PerfEvent>& perf) {
+    const std::string trigger = instance.path(event, "trigger");
+    return {
+        {"an instance", [&] { expect(instance.enable(event), "enable"); },
+         [&] { expect(instance.disable(event), "disable"); }},
+        {"a trigger in an instance", [=] { expect(write_text(trigger, "traceoff"), trigger); },
+         [=] { expect(write_text(trigger, "!traceoff"), trigger); }},
+        {"perf", [&] { perf = std::make_unique<PerfEvent>(perf_attributes(event)); },
+         [&] { perf.reset(); }},
+    };
+}
+
+/// What makes a bit wrong while its event is enabled.
+struct Damage {
+    const char* name;
+    std::function<void(const Mapping&)> apply;
+};
+
+void map_anew(const Mapping& memory) {
+    if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != memory.at())
+        throw_errno("mmap");
+}
+
+const Damage damages[] = {
+    {"the program clears the word", [](const Mapping& memory) { *memory.at<Word>() = 0; }},
+    {"the program discards the page",
+     [](const Mapping& memory) { madvise(memory.at(), page_size, MADV_DONTNEED); }},
+    {"the program maps other memory there", map_anew},
+};
+
+} // namespace
+
+TEST_CASE("Attaching or detaching a recorder writes the bits of an event that stays enabled") {
+    const Event event(unique_name("again"));
+    Mapping memory(1);
+    DataFile file;
+    REQUIRE(file.register_event(memory.at(), 0, event.name()) == succeeds());
+    Instance instance;
+    std::unique_ptr<PerfEvent> perf;
+    const Word& word = *memory.at<Word>();
+    const auto is_set = [&] { return word == 1; };
+    const Enabled enabled{event};
+    for (const AnotherRecorder& recorder : other_recorders(event, instance, perf))
+        for (const Damage& damage : damages) {
+            CAPTURE(recorder.name, damage.name);
+            damage.apply(memory);
+            CHECK(word == 0);
+            recorder.attach();
+            CHECK(holds_after_change(is_set));
+            damage.apply(memory);
+            CHECK(word == 0);
+            recorder.detach();
+            CHECK(holds_after_change(is_set));
+        }
+}
+
+TEST_CASE("Attaching a recorder does not write the bits of other events") {
+    const Event event(unique_name("attached")), other(unique_name("other"));
+    Word word{0}, other_word{0};
+    DataFile file;
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    REQUIRE(file.register_event(&other_word, 0, other.name()) == succeeds());
+    Instance instance;
+    const Enabled enabled{event}, other_enabled{other};
+    word = other_word = 0;
+    REQUIRE(instance.enable(event) == succeeds());
+    CHECK(word == 1);
+    CHECK(other_word == 0);
+    REQUIRE(instance.disable(event) == succeeds());
+}
+
+TEST_CASE("A bit that was read-only when its event was enabled is set when the recorders change") {
+    const bool detaches = GENERATE(false, true);
+    CAPTURE(detaches);
+    const Event event(unique_name("late"));
+    Mapping memory(1);
+    DataFile file;
+    REQUIRE(file.register_event(memory.at(), 0, event.name()) == succeeds());
+    const Word& word = *memory.at<Word>();
+    Instance instance;
+    memory.protect(PROT_READ);
+    const Enabled enabled{event};
+    if (detaches)
+        REQUIRE(instance.enable(event) == succeeds());
+    CHECK(word == 0);
+    memory.protect(PROT_READ | PROT_WRITE);
+    CHECK(word == 0);
+    REQUIRE((detaches ? instance.disable(event) : instance.enable(event)) == succeeds());
+    CHECK(holds_after_change([&] { return word == 1; }));
+    if (!detaches)
+        REQUIRE(instance.disable(event) == succeeds());
+}
+
+TEST_CASE("A shared bit that a child unregistered is set again when another recorder attaches") {
+    const Event event(unique_name("child"));
+    Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    DataFile file;
+    REQUIRE(file.register_event(memory.at(), 0, event.name()) == succeeds());
+    const Word& word = *memory.at<Word>();
+    Instance instance;
+    const Enabled enabled{event};
+    CHECK(word == 1);
+    REQUIRE(in_child([&] { return file.unregister(memory.at(), 0).error(); }) == 0);
+    CHECK(word == 0);
+    REQUIRE(instance.enable(event) == succeeds());
+    CHECK(holds_after_change([&] { return word == 1; }));
+    REQUIRE(instance.disable(event) == succeeds());
+    CHECK(word == 1);
+}
+
+TEST_CASE("A child that was forked before a recorder attached has the bit as well") {
+    const Event event(unique_name("forked"));
+    Word word{0};
+    DataFile file;
+    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
+    Instance instance;
+    const Enabled enabled{event};
+    word = 0;
+    Child child([&](Channel& channel) {
+        while (channel.receive<bool>())
+            channel.send(word.load());
+        return 0;
+    });
+    CHECK(child.channel().ask<std::uint32_t>(true) == 0);
+    REQUIRE(instance.enable(event) == succeeds());
+    CHECK(holds_after_change([&] { return child.channel().ask<std::uint32_t>(true) == 1; }));
+    CHECK(holds_after_change([&] { return word == 1; }));
+    child.channel().send(false);
+    CHECK(child.wait() == 0);
+    REQUIRE(instance.disable(event) == succeeds());
 }
 
 TEST_CASE("An update writes no bit that was unregistered or that an exited child registered") {

@@ -21,6 +21,7 @@ struct ue_event *ue_stub_events(struct kunit *test, int nr)
 	for (int i = 0; i < nr; i++) {
 		events[i].serial = i;
 		INIT_LIST_HEAD(&events[i].enablers);
+		refcount_set(&events[i].references, 1);
 		INIT_LIST_HEAD(&events[i].recorders.list);
 		INIT_LIST_HEAD(&events[i].dynamic.list);
 	}
@@ -44,6 +45,11 @@ void ue_event_put(struct ue_event *event)
 void ue_event_put_later(struct ue_event *event)
 {
 	ue_event_put(event);
+}
+
+void ue_event_unref(struct ue_event *event)
+{
+	refcount_dec(&event->references);
 }
 
 void ue_stub_order(int nr, int count, int *order)

@@ -70,7 +70,7 @@ Outcome without_value(const Outcome& outcome) {
 
 bool bits_may_be_late(unsigned processes) {
     // Half of the timeout: the kernel measures it in ticks, and may start from an old tick.
-    return longest_change.load() > std::chrono::milliseconds(100 + 10 * processes);
+    return longest_change.load() > std::chrono::milliseconds(std::min(100 + 10 * processes, 500u));
 }
 
 bool holds_after_change(const std::function<bool()>& is_right, unsigned processes) {

@@ -48,9 +48,10 @@ private:
 };
 
 /// Returns whether some enable bits may be updated only after enable() or disable() has returned. A
-/// change waits up to 200 ms, plus 10 ms for each process, for workers that fault in pages. After a
-/// timeout, the next changes do not wait for that process. So this returns true if a recent change
-/// took at least half of that time.
+/// change waits for workers that fault in pages: until none has finished for 200 ms, and for one
+/// second at most. After a timeout, the next changes do not wait for that process. So this returns
+/// true if a recent change took half of that time or, if workers of many processes may be running,
+/// up to half a second.
 bool bits_may_be_late(unsigned processes = 1);
 
 /// Returns whether a condition on enable bits holds after enable() or disable(). Waits for it only
