@@ -27,6 +27,7 @@
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 
+#include "compat.h"
 #include "enabler.h"
 #include "fork.h"
 #include "kernel_hook.h"
@@ -155,7 +156,7 @@ static void ue_dup_mmap(unsigned long ip, unsigned long parent_ip,
 		     ue_ftrace_argument(fregs, 1));
 }
 
-static UE_KERNEL_HOOK(ue_dup_mmap_hook, ue_dup_mmap);
+static struct ftrace_ops ue_dup_mmap_hook = { .func = ue_dup_mmap };
 
 /* Step 2: a probe of sched_process_fork; the current task is the parent. */
 static void ue_fork_probe(void *data, struct task_struct *parent,

@@ -8,15 +8,21 @@
 
 #include <linux/string.h>
 
+#include "compat.h"
 #include "kernel_hook.h"
 
-/* Also ends a hook that could not be added: the filter has memory. */
 static int ue_kernel_hook_try(struct ftrace_ops *hook, const char *function)
 {
 	char name[KSYM_NAME_LEN];
 	int length = strscpy(name, function, sizeof(name));
-	int err = ftrace_set_filter(hook, name, length, 1);
+	int err;
 
+	/* ftrace_free_filter() leaves pointers to the memory that it frees. */
+	*hook = (struct ftrace_ops){
+		.func = hook->func,
+		.flags = UE_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT,
+	};
+	err = ftrace_set_filter(hook, name, length, 1);
 	if (!err)
 		err = register_ftrace_function(hook);
 	if (err)

@@ -8,20 +8,11 @@
 
 #include <linux/ftrace.h>
 
-#include "compat.h"
-
-/* Defines a struct ftrace_ops that calls @call; see ue_kernel_hook_add(). */
-#define UE_KERNEL_HOOK(name, call) \
-	struct ftrace_ops name = { \
-		.func = (call), \
-		.flags = UE_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT, \
-	}
-
 /**
  * ue_kernel_hook_add() - call the module whenever a function is entered
- * @hook: defined with UE_KERNEL_HOOK(). Its function may be called with
- *	preemption disabled, gets the arguments with ue_ftrace_argument(), and
- *	must not enter the kernel's function itself.
+ * @hook: all zero but for @hook->func, which may be called with preemption
+ *	disabled, gets the arguments with ue_ftrace_argument(), and must not
+ *	enter the kernel's function itself
  * @function: the name of the kernel's function, which is not static
  *
  * Prints the reason for an error to the kernel log. Until the hook is removed,

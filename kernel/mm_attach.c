@@ -20,6 +20,7 @@
 #include <linux/task_work.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "enabler.h"
 #include "kernel_hook.h"
 #include "mm.h"
@@ -91,7 +92,7 @@ static void ue_exit_mmap(unsigned long ip, unsigned long parent_ip,
 	queue_work(system_unbound_wq, &ue_ended_work);
 }
 
-static UE_KERNEL_HOOK(ue_exit_mmap_hook, ue_exit_mmap);
+static struct ftrace_ops ue_exit_mmap_hook = { .func = ue_exit_mmap };
 
 int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set)
 {
