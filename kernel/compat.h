@@ -11,12 +11,12 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
 	LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) && \
 	!defined(UE_EVENT_FILES_FIXED)
-#error "Linux 6.6 to 6.10 are not supported: they use freed memory of removed events; see Documentation/admin-guide.rst"
+#error "Linux 6.6 to 6.10 use freed memory of removed events: see Documentation/admin-guide.rst"
 #endif
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0) && \
 	!defined(UE_UNTESTED_KERNEL)
-#error "Linux 7.4 and later are not tested; make UE_UNTESTED_KERNEL=y builds the module anyway"
+#error "Linux 7.4 and later are not tested: make UE_UNTESTED_KERNEL=y builds for them anyway"
 #endif
 
 #include <linux/ftrace.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hooks in functions of the kernel, by ftrace. That is cheaper than a kprobe: a
- * hook costs each call about 40 instructions. FTRACE_OPS_FL_PERMANENT keeps an
+ * Hooks in functions of the kernel, by ftrace. A kprobe at the start of a
+ * function uses ftrace as well, and does more. FTRACE_OPS_FL_PERMANENT keeps an
  * administrator from switching hooks off in silence.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -22,7 +22,7 @@ static int ue_kernel_hook_try(struct ftrace_ops *hook, const char *function)
 		.func = hook->func,
 		.flags = UE_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT,
 	};
-	err = ftrace_set_filter(hook, name, length, 1);
+	err = ftrace_set_filter(hook, (u8 *)name, length, 1);
 	if (!err)
 		err = register_ftrace_function(hook);
 	if (err)

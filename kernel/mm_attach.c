@@ -12,8 +12,8 @@
  * An mmu notifier would report the same. But to add one, the kernel takes the
  * locks of all mappings of the address space, among them those of files that
  * other programs have mapped, and one mutex of the whole system. The tracepoint
- * exit_mmap is not called for an address space without mappings. The tracepoint
- * sched_process_exit does not tell which address space the task has left.
+ * exit_mmap is not called for an address space without mappings. In Linux 6.1 and
+ * 6.12, sched_process_exit does not tell which address space the task has left.
  */
 #include <linux/module.h>
 #include <linux/sched.h>
