@@ -70,6 +70,16 @@ static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 	return err;
 }
 
+static bool ue_has_enablers(struct ue_mm *ue_mm)
+{
+	bool has;
+
+	spin_lock(&ue_mm->lock);
+	has = ue_mm->set && ue_mm->set->nr;
+	spin_unlock(&ue_mm->lock);
+	return has;
+}
+
 /* Return: the child's ue_mm, or NULL. */
 static struct ue_mm *ue_fork_inherit(struct mm_struct *from,
 				     struct mm_struct *to)
@@ -77,7 +87,8 @@ static struct ue_mm *ue_fork_inherit(struct mm_struct *from,
 	struct ue_mm *parent = ue_mm_find(from), *child;
 	int err = -ENOMEM;
 
-	if (!parent)
+	/* A guess, before memory is taken for the child. */
+	if (!parent || !ue_has_enablers(parent))
 		return NULL;
 	child = ue_mm_create(to, GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	if (child)

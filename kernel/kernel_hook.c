@@ -45,6 +45,7 @@ int ue_kernel_hook_add(struct ftrace_ops *hook, const char *function)
 
 void ue_kernel_hook_remove(struct ftrace_ops *hook)
 {
-	unregister_ftrace_function(hook);
-	ftrace_free_filter(hook);
+	/* Fails only after a bug of ftrace, which then keeps using the filter. */
+	if (!WARN_ON_ONCE(unregister_ftrace_function(hook)))
+		ftrace_free_filter(hook);
 }

@@ -305,7 +305,7 @@ static void ue_rest_work(struct work_struct *work)
 	mutex_unlock(&ue_enabler_mutex);
 	ue_event_unref(rest->event);
 	kfree(rest);
-	/* ue_fork_pool_exit() waits for the rest of this function. */
+	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
 	module_put(THIS_MODULE);
 }
 
