@@ -163,7 +163,6 @@ public:
             answer();
         return Outcome::of(pid_ < 0 ? -1 : 0);
     }
-    pid_t pid() const { return pid_; }
 
     std::uint32_t word() {
         std::uint32_t value = 0;
