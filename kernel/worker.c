@@ -34,6 +34,13 @@
 /* How often to look for workers that are to be interrupted. */
 #define UE_CHECK_INTERVAL	msecs_to_jiffies(50)
 
+/*
+ * How long a worker may run without sleeping. Workers sleep now and then, but
+ * before 6.15, pinning a page does not end if the program closes its userfaultfd
+ * at the same time, unless the task is killed.
+ */
+#define UE_RUN_MAX		((unsigned long)HZ)
+
 /* How long to wait for memory at first; doubled each time, up to the maximum. */
 #define UE_MEMORY_WAIT		msecs_to_jiffies(10)
 #define UE_MEMORY_WAIT_MAX	((unsigned long)HZ)
@@ -49,7 +56,8 @@ struct ue_share;
  * @share: the share that the slot belongs to
  * @ue_mm: the address space; NULL if the slot is free
  * @task: the task that runs the work item and may be sent SIGKILL; else NULL
- * @switches: the context switches of @task at the last check
+ * @switches: voluntary context switches of @task at the last check
+ * @since: when a check found the present value of @switches, in jiffies
  */
 struct ue_slot {
 	struct work_struct work;
@@ -57,6 +65,7 @@ struct ue_slot {
 	struct ue_mm *ue_mm;
 	struct task_struct *task;
 	unsigned long switches;
+	unsigned long since;
 };
 
 /**
@@ -174,7 +183,8 @@ static void ue_slot_begin(struct ue_slot *slot)
 	allow_kernel_signal(SIGKILL);
 	mutex_lock(&ue_enabler_mutex);
 	slot->task = current;
-	slot->switches = 0;
+	slot->switches = current->nvcsw;
+	slot->since = jiffies;
 	mutex_unlock(&ue_enabler_mutex);
 }
 
@@ -220,15 +230,16 @@ static void ue_slot_work(struct work_struct *work)
 	module_put(THIS_MODULE);
 }
 
-/* Whether the task has slept since the last check, without a context switch. */
-static bool ue_slot_is_blocked(struct ue_slot *slot)
+/* Return: for how long the task has slept, or run without sleeping; jiffies. */
+static unsigned long ue_slot_unchanged(struct ue_slot *slot)
 {
-	unsigned long switches = slot->task->nvcsw + slot->task->nivcsw;
-	bool blocked = switches == slot->switches &&
-		       !task_is_running(slot->task);
+	const unsigned long switches = READ_ONCE(slot->task->nvcsw);
 
-	slot->switches = switches;
-	return blocked;
+	if (slot->switches != switches) {
+		slot->switches = switches;
+		slot->since = jiffies;
+	}
+	return jiffies - slot->since;
 }
 
 static bool ue_slot_is_wanted(const struct ue_slot *slot)
@@ -237,14 +248,22 @@ static bool ue_slot_is_wanted(const struct ue_slot *slot)
 	       !list_empty(&slot->share->interrupted);
 }
 
+static bool ue_slot_must_end(struct ue_slot *slot)
+{
+	const unsigned long unchanged = ue_slot_unchanged(slot);
+
+	if (ue_mm_has_exited(slot->ue_mm, 0))
+		return true;
+	if (task_is_running(slot->task))
+		return unchanged >= UE_RUN_MAX;
+	return unchanged >= UE_CHECK_INTERVAL && ue_slot_is_wanted(slot);
+}
+
 /* Interrupts the worker if it holds memory, or the slot, for no good reason. */
 static void ue_slot_check(struct ue_slot *slot)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
-	if (!slot->task)
-		return;
-	if (ue_mm_has_exited(slot->ue_mm, 0) ||
-	    (ue_slot_is_blocked(slot) && ue_slot_is_wanted(slot)))
+	if (slot->task && ue_slot_must_end(slot))
 		send_sig(SIGKILL, slot->task, 1);
 }
 

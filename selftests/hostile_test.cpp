@@ -376,6 +376,34 @@ TEST_CASE("A blocking program can be killed and leaves nothing behind") {
         CHECK(eventually([&] { return !Userfault::has_waiter(userfault); }));
 }
 
+TEST_CASE("A program can close its userfaultfd while a worker begins to wait for it") {
+    const Event event(unique_name("closes"));
+    Child program([&](Channel& channel) {
+        Mapping memory(1);
+        DataFile file;
+        file.must_register(memory.at(), 0, event.name());
+        channel.send('r');
+        for (Rounds rounds(100, 100000, 5s); rounds.next();)
+            const Userfault fault(memory);
+        channel.send('e');
+        return 0;
+    });
+    REQUIRE(program.channel().receive<char>() == 'r');
+    std::atomic<bool> stop{false};
+    std::jthread administrator([&] {
+        for (unsigned change = 0; change % 2 || !stop; change++)
+            expect(change % 2 ? event.disable() : event.enable(), "change");
+    });
+    char last = 0;
+    CHECK_NOTHROW(last = program.channel().receive<char>());
+    stop = true;
+    administrator.join();
+    CHECK(last == 'e');
+    // Else the program cannot even be killed.
+    if (last == 'e')
+        CHECK(program.wait() == 0);
+}
+
 TEST_CASE("The memory of a killed program is freed while its page faults stay unresolved") {
     constexpr std::size_t megabytes = 64;
     const Event event(unique_name("freed"));
