@@ -78,9 +78,9 @@ double first_registration(DataFile& file, Word& word, const std::string& command
 
 /// For a process with many mappings.
 void measure_mappings(Report& report, std::size_t mappings, std::size_t registrations) {
-    std::vector<double> wholes;
-    for (int i = 0; i < (mappings > 1000 ? 7 : 51); i++)
-        wholes.push_back(cost_once(fork_once));
+    std::vector<double> wholes(mappings > 1000 ? 7 : 51);
+    for (double& whole : wholes)
+        whole = cost_once(fork_once);
     report.add("fork, exit and wait with " + std::to_string(mappings) + " mappings and " +
                    std::to_string(registrations) + " registrations",
                median(wholes));
@@ -130,10 +130,10 @@ void forking(Report& report) {
     for (std::size_t mappings : {10, 1000, 60'000}) {
         const FileMappings mapped(mappings);
         Registrations registrations(file, command, 10'000);
-        std::vector<double> first;
+        std::vector<double> first(7);
         Word word{0};
-        for (int i = 0; i < 7; i++)
-            first.push_back(first_registration(file, word, command));
+        for (double& cost : first)
+            cost = first_registration(file, word, command);
         report.add("first REG of a process with " + std::to_string(mappings) + " mappings",
                    median(first));
         for (std::size_t count : {0, 1, 10'000}) {
