@@ -7,6 +7,7 @@
 #include "enabler.h"
 #include "mm.h"
 #include "mm_set.h"
+#include "worker.h"
 
 void ue_mm_join_set(struct ue_mm *ue_mm)
 {
@@ -45,10 +46,14 @@ static int ue_mm_copy_set(struct ue_mm *ue_mm, gfp_t gfp)
 	if (copy) {
 		if (copy->nr)
 			__module_get(THIS_MODULE);
-		if (ue_mm->set == set)
+		if (ue_mm->set == set) {
 			ue_mm_replace_set(ue_mm, copy);
-		else
+			/* An update reached a copy before the address space had it. */
+			if (copy->changes)
+				ue_worker_start(ue_mm);
+		} else {
 			ue_enabler_set_put_locked(copy);
+		}
 	}
 	ue_enabler_set_put_locked(set);
 	return copy ? 0 : -ENOMEM;

@@ -210,7 +210,8 @@ static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
 {
 	struct trace_event_buffer buffer __uninitialized;
 
-	if (file->flags & EVENT_FILE_FL_TRIGGER_COND)
+	if (file->flags & (EVENT_FILE_FL_TRIGGER_COND |
+			   EVENT_FILE_FL_SOFT_DISABLED))
 		return true;
 	buffer.buffer = NULL;
 	trace_event_buffer_reserve(&buffer, file, 2 * UE_RECORD_LIMIT);

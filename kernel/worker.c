@@ -369,7 +369,8 @@ int ue_workers_init(int (*update)(struct ue_mm *ue_mm))
 		ue_share_init(&ue_shares[i]);
 	/*
 	 * Since 6.9, a node of the machine runs only its part of the maximum
-	 * number of work items. So this asks for more than all slots.
+	 * number of work items. So this asks for more than all slots, which is
+	 * enough for two equal nodes. With more, users on one node share them.
 	 */
 	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND,
 				       WQ_UNBOUND_MAX_ACTIVE);

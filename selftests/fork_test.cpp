@@ -864,7 +864,7 @@ TEST_CASE("The exit of a vfork child does not affect its parent's registrations"
     DataFile file;
     const Event event(unique_name("vfork"));
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    const pid_t pid = vfork();
+    const pid_t pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork)
     if (pid == 0)
         _exit(0);
     REQUIRE(waitpid(pid, nullptr, 0) == pid);

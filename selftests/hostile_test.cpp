@@ -774,9 +774,9 @@ struct Summary {
 
     explicit Summary(const std::vector<Victim::Times>& times) {
         for (std::size_t i = 0; i < middle.size(); i++) {
-            std::vector<Clock::duration> of_one;
-            for (const auto& each : times)
-                of_one.push_back(each[i]);
+            std::vector<Clock::duration> of_one(times.size());
+            std::ranges::transform(times, of_one.begin(),
+                                   [i](const auto& each) { return each[i]; });
             middle[i] = median(of_one);
             longest[i] = std::ranges::max(of_one);
         }

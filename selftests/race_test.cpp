@@ -14,6 +14,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <memory>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -269,4 +270,87 @@ TEST_CASE("Threads that make the first registrations of an address space in para
     CHECK(failed == 0);
     holder.channel().send('e');
     CHECK(holder.wait() == 0);
+}
+
+namespace {
+
+/// A program that shares its registrations with a child, and gets a set of its own by registering
+/// another bit while an event changes.
+class CopyingProgram {
+public:
+    CopyingProgram(const Event& event, const Event& other)
+        : child_([&](Channel& channel) { return serve(channel, event, other); }) {}
+
+    /// Registers again, as the last one in the event's list, and forks.
+    void prepare() { child_.channel().ask<char>('p'); }
+
+    /// Registers another bit after some time, without waiting for the result.
+    void copy_after(unsigned microseconds) { child_.channel().send(microseconds); }
+
+    void wait_copied() { child_.channel().receive<char>(); }
+
+    void end_round() { child_.channel().send('e'); }
+
+    bool bit() { return child_.channel().ask<bool>('b'); }
+
+private:
+    /// So many that a copy takes some time.
+    static constexpr unsigned others = 3000;
+
+    static int serve(Channel& channel, const Event& event, const Event& other) {
+        std::vector<Word> words(2 + others / 32 + 1);
+        DataFile file;
+        for (unsigned i = 0; i < others; i++)
+            file.must_register(&words[2 + i / 32], i % 32, other.name());
+        file.must_register(&words[0], 0, event.name());
+        while (channel.receive<char>() == 'p') {
+            expect(file.unregister(&words[0], 0), "unregister");
+            file.must_register(&words[0], 0, event.name());
+            Child sharing([](Channel& nothing) { return nothing.receive<char>(); });
+            channel.send('r');
+            const auto pause = std::chrono::microseconds(channel.receive<unsigned>());
+            std::this_thread::sleep_for(pause);
+            file.must_register(&words[1], 0, other.name());
+            channel.send('c');
+            while (channel.receive<char>() == 'b')
+                channel.send(words[0] == 1);
+            sharing.kill();
+            expect(file.unregister(&words[1], 0), "unregister");
+        }
+        return 0;
+    }
+
+    Child child_;
+};
+
+} // namespace
+
+TEST_CASE("A program that gets a set of its own during a change of very many bits misses nothing") {
+    const unsigned bits = fewer_if_debug(150000);
+    const Event event(unique_name("many")), other(unique_name("other"));
+    std::vector<Word> words(bits / 32 + 1);
+    DataFile file;
+    std::vector<std::unique_ptr<CopyingProgram>> programs(10);
+    for (auto& program : programs)
+        program = std::make_unique<CopyingProgram>(event, other);
+    for (unsigned i = 0; i < bits; i++)
+        file.must_register(&words[i / 32], i % 32, event.name());
+    std::minstd_rand random;
+    unsigned late = 0;
+    for (unsigned round = 0; round < fewer_if_debug(16); round++) {
+        const bool enable = round % 2 == 0;
+        for (const auto& program : programs)
+            program->prepare();
+        for (const auto& program : programs)
+            program->copy_after(random() % 60000);
+        REQUIRE((enable ? event.enable() : event.disable()) == succeeds(1));
+        for (const auto& program : programs)
+            program->wait_copied();
+        for (const auto& program : programs)
+            late += !eventually([&] { return program->bit() == enable; });
+        for (const auto& program : programs)
+            program->end_round();
+    }
+    CHECK(late == 0);
+    REQUIRE(event.disable() == succeeds(1));
 }

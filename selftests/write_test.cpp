@@ -11,6 +11,7 @@
 #include <climits>
 #include <map>
 #include <optional>
+#include <string>
 #include <sys/uio.h>
 #include <thread>
 #include <utility>
@@ -252,21 +253,23 @@ TEST_CASE("One NUL follows text unless the last byte of the payload or of its la
         bool nul;
     };
     constexpr std::uint32_t open = 0x01010101, closed = 0x00010101;
-    const auto text = [](const char* characters, std::size_t size) {
-        return Payload().add_characters({characters, size});
+    // A dot stands for a NUL.
+    const auto text = [](std::string characters) {
+        std::ranges::replace(characters, '.', '\0');
+        return Payload().add_characters(characters);
     };
     const Case cases[] = {
-        {" char[8] a", text("abcdefgh", 8), true},
-        {" char[8] a", text("abcdefg\0", 8), false},
-        {" char[8] a", text("abc\0efgh", 8), true},
-        {" char[4] a; u32 b", text("abc\0", 4).add(open), false},
-        {" char[4] a; u32 b", text("abcd", 4).add(open), true},
-        {" char[4] a; u32 b", text("abcd", 4).add(closed), false},
-        {" char[4] a; unsigned char[4] b", text("abc\0efgh", 8), true},
-        {" char[4] a; unsigned char[4] b", text("abcdefg\0", 8), false},
+        {" char[8] a", text("abcdefgh"), true},
+        {" char[8] a", text("abcdefg."), false},
+        {" char[8] a", text("abc.efgh"), true},
+        {" char[4] a; u32 b", text("abc.").add(open), false},
+        {" char[4] a; u32 b", text("abcd").add(open), true},
+        {" char[4] a; u32 b", text("abcd").add(closed), false},
+        {" char[4] a; unsigned char[4] b", text("abc.efgh"), true},
+        {" char[4] a; unsigned char[4] b", text("abcdefg."), false},
         // Bytes after the fields.
-        {" char[4] a", text("abcdefgh", 8), true},
-        {" char[4] a", text("abcdefg\0", 8), false},
+        {" char[4] a", text("abcdefgh"), true},
+        {" char[4] a", text("abcdefg."), false},
         // Empty text: in the payload, at its end, in the common fields.
         {" __rel_loc char[] a; u32 b", Payload().add(location(0, 0)).add(open), true},
         {" __rel_loc char[] a; u32 b", Payload().add(location(0, 0)).add(closed), false},
