@@ -347,7 +347,7 @@ TEST_CASE("A program that gets a set of its own during a change of very many bit
         for (const auto& program : programs)
             program->wait_copied();
         for (const auto& program : programs)
-            late += !eventually([&] { return program->bit() == enable; });
+            late += !eventually([&] { return program->bit() == enable; }, std::chrono::seconds(20));
         for (const auto& program : programs)
             program->end_round();
     }
