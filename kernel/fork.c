@@ -31,6 +31,7 @@
 #include "enabler.h"
 #include "fork.h"
 #include "kernel_hook.h"
+#include "kernel_symbols.h"
 #include "mm.h"
 #include "mm_set.h"
 #include "update.h"
@@ -169,6 +170,19 @@ static void ue_dup_mmap(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops ue_dup_mmap_hook = { .func = ue_dup_mmap };
 
+static int ue_add_copy_hook(void)
+{
+	if (!ue_uprobe_dup_mmap_entry)
+		return 0;
+	return ue_kernel_hook_add(&ue_dup_mmap_hook, ue_uprobe_dup_mmap_entry);
+}
+
+static void ue_remove_copy_hook(void)
+{
+	if (ue_uprobe_dup_mmap_entry)
+		ue_kernel_hook_remove(&ue_dup_mmap_hook);
+}
+
 /* Step 2: a probe of sched_process_fork; the current task is the parent. */
 static void ue_fork_probe(void *data, struct task_struct *parent,
 			  struct task_struct *child)
@@ -205,13 +219,13 @@ int ue_fork_init(void)
 		pr_err("this kernel lacks the tracepoint sched_process_fork\n");
 		return -ENOENT;
 	}
-	err = ue_kernel_hook_add(&ue_dup_mmap_hook, "uprobe_dup_mmap");
+	err = ue_add_copy_hook();
 	if (err)
 		return err;
 	err = tracepoint_probe_register(ue_fork_tracepoint, ue_fork_probe,
 					NULL);
 	if (err)
-		ue_kernel_hook_remove(&ue_dup_mmap_hook);
+		ue_remove_copy_hook();
 	return err;
 }
 
@@ -219,5 +233,5 @@ void ue_fork_exit(void)
 {
 	tracepoint_probe_unregister(ue_fork_tracepoint, ue_fork_probe, NULL);
 	tracepoint_synchronize_unregister();
-	ue_kernel_hook_remove(&ue_dup_mmap_hook);
+	ue_remove_copy_hook();
 }

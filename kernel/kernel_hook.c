@@ -6,15 +6,15 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/string.h>
-
 #include "compat.h"
 #include "kernel_hook.h"
 
-static int ue_kernel_hook_try(struct ftrace_ops *hook, const char *function)
+/*
+ * The filter is set by address: ftrace_set_filter(), by name, may leave it empty
+ * without an error if memory is short, and the hook would be in all functions.
+ */
+static int ue_kernel_hook_try(struct ftrace_ops *hook, void *function)
 {
-	char name[KSYM_NAME_LEN];
-	int length = strscpy(name, function, sizeof(name));
 	int err;
 
 	/* ftrace_free_filter() leaves pointers to the memory that it frees. */
@@ -22,7 +22,7 @@ static int ue_kernel_hook_try(struct ftrace_ops *hook, const char *function)
 		.func = hook->func,
 		.flags = UE_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT,
 	};
-	err = ftrace_set_filter(hook, (u8 *)name, length, 1);
+	err = ftrace_set_filter_ip(hook, (unsigned long)function, 0, 1);
 	if (!err)
 		err = register_ftrace_function(hook);
 	if (err)
@@ -30,15 +30,15 @@ static int ue_kernel_hook_try(struct ftrace_ops *hook, const char *function)
 	return err;
 }
 
-int ue_kernel_hook_add(struct ftrace_ops *hook, const char *function)
+int ue_kernel_hook_add(struct ftrace_ops *hook, void *function)
 {
 	int err = ue_kernel_hook_try(hook, function);
 
 	if (err == -EBUSY)
-		pr_err("cannot trace the kernel's function %s while kernel.ftrace_enabled is 0\n",
+		pr_err("cannot trace the kernel's function %ps while kernel.ftrace_enabled is 0\n",
 		       function);
 	else if (err)
-		pr_err("cannot trace the kernel's function %s: error %d\n",
+		pr_err("cannot trace the kernel's function %ps: error %d\n",
 		       function, err);
 	return err;
 }

@@ -13,16 +13,15 @@
  * @hook: all zero but for @hook->func, which may be called with preemption
  *	disabled, gets the arguments with ue_ftrace_argument(), and must not
  *	enter the kernel's function itself
- * @function: the name of the kernel's function, which is not static
+ * @function: the address of the kernel's function
  *
  * Prints the reason for an error to the kernel log. Until the hook is removed,
  * the kernel refuses to set kernel.ftrace_enabled to 0.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if the kernel has no such function that it can trace;
- * -EBUSY if kernel.ftrace_enabled is 0; -ENOMEM; another error of ftrace.
+ * Return: 0; -EINVAL if the kernel cannot trace the function; -EBUSY if kernel.ftrace_enabled is 0; -ENOMEM; another error of ftrace.
  */
-int ue_kernel_hook_add(struct ftrace_ops *hook, const char *function);
+int ue_kernel_hook_add(struct ftrace_ops *hook, void *function);
 
 /**
  * ue_kernel_hook_remove() - undo ue_kernel_hook_add()

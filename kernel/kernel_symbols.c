@@ -23,6 +23,8 @@ struct mutex *ue_dyn_event_ops_mutex;
 struct list_head *ue_dyn_event_list;
 const struct dyn_event_operations *ue_eprobe_operations;
 struct vfsmount **ue_tracefs_mount;
+void *ue_exit_mmap_entry;
+void *ue_uprobe_dup_mmap_entry;
 
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
 DEFINE_STATIC_CALL_NULL(ue_event_file_get, event_file_get);
@@ -45,7 +47,8 @@ enum ue_symbol_need {
  * @name: its name
  * @need: whether the module can do without it
  * @purpose: what the module uses it for
- * @variable: pointer that is set to the address of the kernel's variable
+ * @variable: pointer that is set to the address of the kernel's variable, or of
+ *	a function that is not called
  * @key: key of the static call that is set to the kernel's function, or NULL
  * @trampoline: trampoline of that static call
  */
@@ -76,6 +79,8 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "creating files in tracefs", UE_FUNCTION(tracefs_create_file) },
 	{ "tracefs_remove", UE_SYMBOL_REQUIRED,
 	  "removing files from tracefs", UE_FUNCTION(tracefs_remove) },
+	{ "exit_mmap", UE_SYMBOL_REQUIRED,
+	  "tracking the ends of programs", UE_VARIABLE(ue_exit_mmap_entry) },
 #if UE_KEEP_EVENT_FILES
 	{ "tracefs_mount", UE_SYMBOL_REQUIRED,
 	  "removing events whose files are open", UE_VARIABLE(ue_tracefs_mount) },
@@ -84,6 +89,9 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	{ "event_file_put", UE_SYMBOL_REQUIRED,
 	  "removing events whose files are open", UE_FUNCTION(event_file_put) },
 #endif
+	{ "uprobe_dup_mmap", UE_SYMBOL_OPTIONAL,
+	  "exact copies of registrations that change during a fork",
+	  UE_VARIABLE(ue_uprobe_dup_mmap_entry) },
 	{ "trace_event_sem", UE_SYMBOL_OPTIONAL,
 	  "printing records of removed events", UE_VARIABLE(ue_trace_event_sem) },
 	{ "ring_buffer_record_is_set_on", UE_SYMBOL_OPTIONAL,

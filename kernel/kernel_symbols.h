@@ -31,6 +31,11 @@ extern struct mutex *ue_event_mutex;
  */
 extern struct rw_semaphore *ue_trace_event_sem;
 
+/* Functions of the kernel in which the module has hooks. */
+extern void *ue_exit_mmap_entry;
+/* NULL if the kernel lacks it. */
+extern void *ue_uprobe_dup_mmap_entry;
+
 /* The kernel's functions, declared in no public header. */
 struct trace_event_file;
 void event_file_get(struct trace_event_file *file);

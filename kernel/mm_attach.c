@@ -23,6 +23,7 @@
 #include "compat.h"
 #include "enabler.h"
 #include "kernel_hook.h"
+#include "kernel_symbols.h"
 #include "mm.h"
 #include "mm_attach.h"
 #include "mm_set.h"
@@ -123,7 +124,7 @@ int ue_mm_attach_init(void)
 
 	if (err)
 		return err;
-	err = ue_kernel_hook_add(&ue_exit_mmap_hook, "exit_mmap");
+	err = ue_kernel_hook_add(&ue_exit_mmap_hook, ue_exit_mmap_entry);
 	if (err)
 		ue_mm_table_exit(NULL);
 	return err;

@@ -83,6 +83,8 @@ TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that
                   "creating files in tracefs");
     check_failure(without_symbol("tracefs_remove"), ENOENT, "-racefs_remove",
                   "removing files from tracefs");
+    check_failure(without_symbol("exit_mmap"), ENOENT, "-xit_mmap",
+                  "tracking the ends of programs");
     // The module looks these up on some kernels only.
     for (const std::string name : {"tracefs_mount", "event_file_get", "event_file_put"})
         if (looks_up(name))
@@ -100,13 +102,6 @@ TEST_CASE("Loading fails with ENOEXEC if the kernel's dynamic events are not wha
     for (const std::string other : {"event_mutex", "dyn_event_list", "linux_banner"})
         check_failure(with_changed_string("eprobe_dyn_event_ops", other), ENOEXEC,
                       "struct dyn_event_operations, member create", "not loaded");
-}
-
-TEST_CASE("Loading fails and logs the name of a function that the kernel cannot trace") {
-    const module::Loaded loaded;
-    unload();
-    for (const std::string name : {"exit_mmap", "uprobe_dup_mmap"})
-        check_failure(without_symbol(name), EINVAL, "-" + name.substr(1), "cannot trace");
 }
 
 TEST_CASE("If the kernel does not report the copies of forks, children inherit, with a warning") {
@@ -164,6 +159,7 @@ TEST_CASE("Without the symbol of an optional feature, the module works and logs 
     const std::pair<std::string, std::string> features[] = {
         {"ring_buffer_record_is_set_on", "without counting lost records"},
         {"trace_event_sem", "without printing records of removed events"},
+        {"uprobe_dup_mmap", "without exact copies of registrations"},
         {"eprobe_dyn_event_ops", "without deleting event probes at unload"},
     };
     for (const auto& [symbol, feature] : features) {

@@ -8,6 +8,7 @@
  * two steps, as in fork.c, so that other steps can run in between.
  */
 #include <kunit/test.h>
+#include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/mman.h>
 #include <linux/mm.h>
@@ -20,11 +21,16 @@
 #include "../debug_counter.h"
 #include "../enabler.h"
 #include "../fork.h"
+#include "../kernel_symbols.h"
 #include "../mm.h"
 #include "../mm_attach.h"
 #include "../registration.h"
 #include "../update.h"
 #include "event_stub.h"
+
+/* In place of kernel_symbols.c. Copies are reported by the tests themselves. */
+void *ue_exit_mmap_entry;
+void *ue_uprobe_dup_mmap_entry;
 
 #define UE_TEST_PROCESSES	3
 #define UE_TEST_BITS		2
@@ -633,8 +639,27 @@ static void ue_unreported_fork_test(struct kunit *test)
 	ue_test_end_world(test, &world);
 }
 
+static int ue_test_find_exit_mmap(void)
+{
+	struct kprobe probe = {
+		.symbol_name = "exit_mmap",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	int err = register_kprobe(&probe);
+
+	if (err)
+		return err;
+	ue_exit_mmap_entry = probe.addr;
+	unregister_kprobe(&probe);
+	return 0;
+}
+
 static int ue_test_setup(struct kunit *test)
 {
+	int err = ue_test_find_exit_mmap();
+
+	if (err)
+		return err;
 	test->priv = ue_stub_events(test, UE_TEST_BITS);
 	return ue_registrations_init();
 }
