@@ -19,7 +19,8 @@
  * the kernel refuses to set kernel.ftrace_enabled to 0.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if the kernel cannot trace the function; -EBUSY if kernel.ftrace_enabled is 0; -ENOMEM; another error of ftrace.
+ * Return: 0; -EINVAL if the kernel cannot trace the function; -EBUSY if
+ * kernel.ftrace_enabled is 0; -ENOMEM; another error of ftrace.
  */
 int ue_kernel_hook_add(struct ftrace_ops *hook, void *function);
 
