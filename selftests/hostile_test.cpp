@@ -815,6 +815,6 @@ TEST_CASE("Changing a million bits of one user slows other users' programs down 
     for (std::size_t i = 0; i < Victim::names.size(); i++) {
         CAPTURE(Victim::names[i], before.middle[i], before.longest[i], during.longest[i], once);
         // Each operation takes event_mutex a few times. In addition, the workers need processors.
-        CHECK(during.middle[i] < 20 * before.middle[i] + 5 * once);
+        CHECK(during.middle[i] < 20 * before.middle[i] + 20 * once);
     }
 }
