@@ -58,7 +58,7 @@ static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 	set = parent->set;
 	if (set && set->nr) {
 		child->set = set;
-		/* Pairs with ue_update_event(). */
+		/* Pairs with ue_update_enablers(). */
 		child->inherited_changes = smp_load_acquire(&set->changes);
 		/* Pairs with ue_worker_try_finish(). */
 		stale = smp_load_acquire(&parent->update_pending);

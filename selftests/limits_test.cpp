@@ -298,7 +298,7 @@ TEST_CASE("A registration that fails does not count towards the limit of its use
     CHECK(register_as(one_user, file, word, 2, name + "_third") == fails(EMFILE));
 }
 
-TEST_CASE("An event of dynamic_events counts for the user who has written the line") {
+TEST_CASE("An event created through dynamic_events counts for the user that wrote the line") {
     const Limit limit(per_user);
     const std::string name = unique_name("line");
     const Descriptor file = Descriptor::open(tracing_file("dynamic_events"), O_WRONLY | O_APPEND);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Unprivileged users who may open the file cannot take what others need: events, time or memory.
+// An unprivileged user with access to the file cannot exhaust the events, time or memory of others.
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -152,7 +152,7 @@ Durations run_victims() {
 
 } // namespace
 
-TEST_CASE("A user who creates as many events as possible leaves other users theirs") {
+TEST_CASE("Other users can create events after one user has reached its limit") {
     Setting limit("/proc/sys/kernel/user_events_max_per_user");
     limit.set(std::to_string(events_of_user()));
     const std::string name = unique_name("squatter");
