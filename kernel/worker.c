@@ -209,7 +209,6 @@ static struct ue_mm *ue_slot_end(struct ue_slot *slot, bool complete)
 static void ue_slot_work(struct work_struct *work)
 {
 	struct ue_slot *slot = container_of(work, struct ue_slot, work);
-	struct mm_struct *mm;
 	struct ue_mm *ue_mm;
 	bool complete;
 
@@ -223,9 +222,7 @@ static void ue_slot_work(struct work_struct *work)
 	if (!ue_mm)
 		return;
 	ue_debug_count(UE_COUNT_WORKERS, -1);
-	mm = ue_mm->mm;
 	ue_mm_put(ue_mm);
-	mmdrop(mm);
 	/* At unload, destroy_workqueue() waits for the rest of this function. */
 	module_put(THIS_MODULE);
 }
@@ -334,7 +331,6 @@ void ue_worker_start(struct ue_mm *ue_mm)
 	ue_debug_count(UE_COUNT_WORKERS, 1);
 	ue_update_wait_begin(&ue_mm->wait);
 	refcount_inc(&ue_mm->references);
-	mmgrab(ue_mm->mm);
 	/*
 	 * Dropped by the worker: the program can unregister everything and exit
 	 * while its worker waits.
