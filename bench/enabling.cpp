@@ -90,7 +90,7 @@ void with_subscribed_processes(Report& report, std::size_t count) {
     const Subscribers subscribers(count, name + " u32 a", 1);
     const double all = measure(report, ", " + std::to_string(count) + " processes registered it",
                                Event(name), subscribers, true);
-    report.add("enable an event, each process", all / static_cast<double>(count));
+    report.add("enable an event, per process", all / static_cast<double>(count));
 }
 
 /// Measures enabling that first waits until tracing has completed the previous disable.

@@ -19,7 +19,8 @@ struct ue_event;
 
 /*
  * Taken inside the mmap_lock and event_mutex. Its holders take the lock of an
- * address space, and an mmap_lock by trylock, but no other lock.
+ * address space, those of the table of address spaces, and an mmap_lock by
+ * trylock, but no other lock.
  */
 extern struct mutex ue_enabler_mutex;
 

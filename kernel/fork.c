@@ -45,8 +45,9 @@ static struct tracepoint *ue_fork_tracepoint;
 static bool ue_copy_reported;
 
 /*
- * Return: 0; -ENOENT if the parent has no enablers; -ENOMEM. The lock keeps the
- * parent's reference to the set.
+ * While @parent->lock is held, the parent cannot drop its reference to the set.
+ *
+ * Return: 0; -ENOENT if the parent has no enablers; -ENOMEM.
  */
 static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hooks in functions of the kernel, by ftrace. A kprobe at the start of a
- * function uses ftrace as well, and does more. FTRACE_OPS_FL_PERMANENT keeps an
- * administrator from switching hooks off in silence.
+ * function uses ftrace as well, with more overhead. FTRACE_OPS_FL_PERMANENT keeps
+ * an administrator from switching hooks off without notice.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -29,7 +29,8 @@ struct ue_enabler_set;
  * @references: one of the table, one while @update_pending, one of a forked
  *	child before it runs
  * @lock: held to change an unshared set in place, and to take a reference to
- *	the set without ue_enabler_mutex. A leaf.
+ *	the set without ue_enabler_mutex. Inside it, only the locks of the hash
+ *	table are taken.
  * @waiting: node in the list of address spaces without a slot for their worker
  * @wait: for tasks that wait for the pending update
  * @first_run: makes a forked child join its set before it runs in user space

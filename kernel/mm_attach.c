@@ -28,7 +28,7 @@
 #include "mm_attach.h"
 #include "mm_set.h"
 
-/* They ended in a kernel thread. */
+/* The address spaces that ended in a kernel thread. */
 static LLIST_HEAD(ue_ended);
 
 static void ue_mm_end(struct ue_mm *ue_mm)

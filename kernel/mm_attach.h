@@ -9,7 +9,7 @@ struct mm_struct;
 struct ue_enabler_set;
 
 /**
- * ue_mm_attach() - attach an address space, until its last task exits
+ * ue_mm_attach() - attach an address space until it ends
  * @mm: the address space, whose memory the caller holds (mmget())
  * @set: its set; on success the caller's reference becomes the address space's
  *
@@ -21,9 +21,9 @@ int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set);
 /**
  * ue_mm_detach_ended() - wait for the work item that detaches address spaces
  *
- * Afterwards no address space is attached that ended in a kernel thread before
- * the call. The others are detached by the task in which they ended, on its way
- * to user space or while it exits.
+ * Afterwards, the address spaces that ended in a kernel thread before the call
+ * are detached. The others are detached by the task in which they ended, on its
+ * way to user space or while it exits.
  *
  * Context: may sleep.
  */

@@ -202,9 +202,9 @@ static int ue_conclude(struct ue_recorders *recorders, unsigned int outcomes)
 
 /*
  * Reserving a record that no sub-buffer can hold fails without effect, and
- * tells which buffer the instance has. It does not tell if the instance does
- * not trace this task, or if there is a trigger with a condition, for which
- * tracing may use another buffer. Then a record of any size may fit.
+ * reveals which buffer the instance has. It reveals none if the instance does not
+ * trace this task, or if there is a trigger with a condition, for which tracing
+ * may use another buffer. Then a record of any size may fit.
  */
 static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
 {

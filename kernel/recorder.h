@@ -103,7 +103,7 @@ int ue_recorders_check_large(struct ue_recorders *recorders, size_t size);
 
 /**
  * ue_recorders_check_size() - check if a recorder may hold a payload
- * @recorders: recorders of an event that was just enabled
+ * @recorders: recorders of an event that the caller has just seen enabled
  * @size: size of the payload, bytes
  *
  * For a caller that has not yet copied the payload.

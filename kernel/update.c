@@ -28,15 +28,17 @@
 /*
  * How many bits are written directly in each interval, over all events and
  * address spaces. Workers write the rest, because all other tracing operations
- * wait while event_mutex is held.
+ * wait while event_mutex is held. Each update may write a few directly, so that
+ * an event with few bits does not wait behind the workers of other events.
  */
 #define UE_DIRECT_WRITES	16384
 #define UE_DIRECT_INTERVAL	msecs_to_jiffies(100)
+#define UE_DIRECT_WRITES_LEAST	32U
 
 /*
- * How many bits a worker writes before other tasks may have the locks, and after
- * how many times that it sleeps for a tick: programs with very many bits must
- * not keep processors and ue_enabler_mutex busy.
+ * How many bits a worker writes in a batch, after which it releases the locks,
+ * and after how many batches it sleeps for a tick: programs with very many bits
+ * must not keep processors and ue_enabler_mutex busy.
  */
 #define UE_BITS_AT_ONCE		64
 #define UE_BATCHES_AT_ONCE	16
@@ -50,7 +52,7 @@ static unsigned long ue_interval_start;
 
 /* Protected by ue_enabler_mutex. */
 static u32 ue_last_update;
-static bool ue_left_to_workers;	/* some bits of the present update */
+static bool ue_workers_started;	/* by the present update */
 
 /* The caller holds the memory, and the mmap_lock for reading. */
 static int ue_mm_write(struct ue_mm *ue_mm, const struct ue_enabler *enabler,
@@ -161,7 +163,7 @@ static bool ue_hold_mm(struct ue_held_mm *held, struct mm_struct *mm)
 
 static void ue_leave_to_worker(struct ue_mm *ue_mm)
 {
-	ue_left_to_workers = true;
+	ue_workers_started = true;
 	ue_worker_start(ue_mm);
 }
 
@@ -208,7 +210,10 @@ static void ue_start_workers(const struct ue_enabler *enabler)
 	struct ue_enabler_set *set = enabler->set;
 	struct ue_mm *ue_mm;
 
-	/* For another enabler of the set: the workers write this bit too. */
+	/*
+	 * The workers were already started for another enabler of the set, and
+	 * write this bit too.
+	 */
 	if (set->left_to_workers == enabler->event->update)
 		return;
 	set->left_to_workers = enabler->event->update;
@@ -341,18 +346,21 @@ static void ue_refill_writes(void)
 
 void ue_update_event(struct ue_event *event)
 {
-	bool left, wait;
+	unsigned int granted, unused;
+	bool has_rest, wait;
 
 	ue_refill_writes();
+	granted = max(ue_writes_left, UE_DIRECT_WRITES_LEAST);
 	mutex_lock(&ue_enabler_mutex);
-	ue_left_to_workers = false;
+	ue_workers_started = false;
 	/* 0 is the number of no update. */
 	event->update = ++ue_last_update ?: ++ue_last_update;
-	ue_writes_left = ue_update_enablers(event, ue_writes_left, true);
-	left = ue_has_outdated(event);
-	wait = ue_left_to_workers || left;
+	unused = ue_update_enablers(event, granted, true);
+	ue_writes_left -= min(ue_writes_left, granted - unused);
+	has_rest = ue_has_outdated(event);
+	wait = ue_workers_started || has_rest;
 	mutex_unlock(&ue_enabler_mutex);
-	if (left)
+	if (has_rest)
 		ue_finish_later(event);
 	/* If all bits are written, it does not wait for those of other events. */
 	if (wait)

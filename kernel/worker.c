@@ -2,14 +2,15 @@
 /*
  * Workers, which update the enable bits of one address space each.
  *
- * A program can block its own worker for as long as it likes. So each user has
- * slots of its own, and the other address spaces of a user wait until one is
- * free. A worker that is blocked while others wait is interrupted and continues
- * later. A worker is also interrupted when its program has exited, because it
- * holds the program's memory.
+ * A program can block its own worker for as long as it likes. So the slots are
+ * divided into shares, and the programs of a user occupy only the slots of one
+ * share. Other address spaces wait until one is free. A worker that is blocked
+ * while others wait is interrupted and continues later. A worker is also
+ * interrupted when its program has exited, because it holds the program's
+ * memory.
  *
- * There are no per-user objects, whose allocation could fail. Users share slots
- * with those that have the same hash value.
+ * There are no per-user objects, whose allocation could fail. Users with the
+ * same hash value have the same share.
  */
 #include <linux/cred.h>
 #include <linux/hash.h>
@@ -69,7 +70,7 @@ struct ue_slot {
 };
 
 /**
- * struct ue_share - the slots of some users
+ * struct ue_share - the slots of those users that have the same hash value
  * @slots: the slots
  * @waiting: the address spaces that wait for a slot, by @waiting of the ue_mm
  * @interrupted: those whose worker was interrupted; they come after @waiting
@@ -199,7 +200,10 @@ static struct ue_mm *ue_slot_end(struct ue_slot *slot, bool complete)
 	disallow_signal(SIGKILL);
 	if (complete)
 		return ue_mm;
-	/* After the exit of the program, the worker only completes. */
+	/*
+	 * If the program has exited, its worker has nothing to write, so it
+	 * does not wait behind those that were interrupted.
+	 */
 	list_add_tail(&ue_mm->waiting,
 		      atomic_read(&ue_mm->mm->mm_users) ?
 		      &slot->share->interrupted : &slot->share->waiting);
@@ -287,8 +291,8 @@ static DECLARE_DELAYED_WORK(ue_check_slots_work, ue_check_slots);
 
 /*
  * In a user namespace, an unprivileged user may have many user IDs. So it is
- * the creator of the outermost namespace that counts, unless this is root,
- * which creates namespaces for others.
+ * the creator of the outermost namespace below the initial one that counts,
+ * unless this is root, which creates namespaces for others.
  */
 static u32 ue_namespace_user(const struct user_namespace *namespace)
 {
@@ -364,9 +368,9 @@ int ue_workers_init(int (*update)(struct ue_mm *ue_mm))
 	for (int i = 0; i < UE_NR_SHARES; i++)
 		ue_share_init(&ue_shares[i]);
 	/*
-	 * Since 6.9, a node of the machine runs only its part of the maximum
-	 * number of work items. So this asks for more than all slots, which is
-	 * enough for two equal nodes. With more, users on one node share them.
+	 * Since 6.9, each NUMA node runs only its part of the maximum number of
+	 * work items. The maximum is 512, so that each of two equal nodes can
+	 * run all 256 slots. With more nodes, work items may have to wait.
 	 */
 	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND,
 				       WQ_UNBOUND_MAX_ACTIVE);

@@ -428,7 +428,7 @@ const Damage damages[] = {
 
 } // namespace
 
-TEST_CASE("Attaching or detaching a recorder writes the bits of an event that stays enabled") {
+TEST_CASE("Adding or removing a recorder writes the bits of an event that stays enabled") {
     const Event event(unique_name("again"));
     Mapping memory(1);
     DataFile file;
@@ -489,7 +489,7 @@ TEST_CASE("A bit that was read-only when its event was enabled is set when the r
         REQUIRE(instance.disable(event) == succeeds());
 }
 
-TEST_CASE("A shared bit that a child unregistered is set again when another recorder attaches") {
+TEST_CASE("A shared bit that a child unregistered is set again when another recorder is added") {
     const Event event(unique_name("child"));
     Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     DataFile file;
@@ -506,7 +506,7 @@ TEST_CASE("A shared bit that a child unregistered is set again when another reco
     CHECK(word == 1);
 }
 
-TEST_CASE("A child that was forked before a recorder attached has the bit as well") {
+TEST_CASE("Adding a recorder also sets the bit of a child that was forked before") {
     const Event event(unique_name("forked"));
     Word word{0};
     DataFile file;

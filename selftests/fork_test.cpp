@@ -620,8 +620,7 @@ TEST_CASE("A child inherits no registration made after its memory was copied") {
     }
 }
 
-TEST_CASE("A child that does not get its parent's stack page inherits registrations") {
-    // The module uses this page to detect that fork copies the memory.
+TEST_CASE("A child inherits registrations even if its parent's stack page is not copied") {
     const int advice = GENERATE(MADV_WIPEONFORK, MADV_DONTFORK);
     CAPTURE(advice);
     const Event event(unique_name("stack"));

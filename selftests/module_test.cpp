@@ -207,7 +207,7 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
         CHECK(refused_as_busy(unload()));
         child.kill();
     }
-    SECTION("a registration that only a child has inherited") {
+    SECTION("a registration that only a child still has") {
         std::optional<Child> child;
         {
             DataFile file;

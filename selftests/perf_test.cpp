@@ -340,7 +340,7 @@ TEST_CASE("Writing a payload that is too large for perf, the only recorder, fail
 }
 
 TEST_CASE(
-    "A payload that is too large for perf fails with E2BIG although perf samples other tasks") {
+    "A payload that is too large for perf fails with E2BIG even if perf samples another task") {
     Registered registered(" u32 a");
     Child child([](Channel& channel) { return channel.receive<bool>() ? 0 : 1; });
     PerfEvent perf(perf_sampling(registered.event), child.pid(), -1);

@@ -212,7 +212,7 @@ const Kind kinds[] = {
 
 } // namespace
 
-TEST_CASE("All recorders and filters see the bytes read first, even if the program changes them") {
+TEST_CASE("All recorders and filters see the same bytes, even if the program changes its payload") {
     Registered registered(" u32 value; __rel_loc char[] text; u32 last");
     const Format format(registered.event);
     // The kernel copies small payloads to the stack and large ones to the heap.
@@ -327,7 +327,7 @@ TEST_CASE("All recorders get the same bytes of a payload that another thread kee
         REQUIRE(instance->disable(registered.event) == succeeds());
 }
 
-TEST_CASE("A recorder that detaches during a write does not get the record; the others do") {
+TEST_CASE("A recorder that is removed during a write does not get the record; the others do") {
     const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
     CAPTURE(kind.name);
     Registered registered(" u32 first; u32 last");
@@ -359,7 +359,7 @@ TEST_CASE("A recorder that detaches during a write does not get the record; the 
     CHECK(registered.record(payload) == fails(EBADF));
 }
 
-TEST_CASE("A recorder that attaches during a write gets the record") {
+TEST_CASE("A recorder that is added during a write gets the record") {
     const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
     CAPTURE(kind.name);
     Registered registered(" u32 first; u32 last");

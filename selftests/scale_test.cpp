@@ -310,7 +310,7 @@ TEST_CASE("Registrations are charged to the program's memory cgroup and freed wh
     }));
 }
 
-TEST_CASE("Payloads that wait for their program's memory are charged to its memory cgroup") {
+TEST_CASE("The buffer of a write that waits in a page fault is charged to the memory cgroup") {
     const unsigned writers = fewer_if_debug(256, 128);
     // Both take 8 KiB: the first one what the CPU keeps, if that is not in use.
     const std::size_t size = GENERATE(2000, 8180);

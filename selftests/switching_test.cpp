@@ -306,7 +306,7 @@ void check_has_all(Permanent& permanent, const Writers& writers, const Registere
 
 } // namespace
 
-TEST_CASE("A recorder that attaches and detaches gets whole records; a permanent one gets all",
+TEST_CASE("A recorder that is added and removed gets whole records; a permanent one gets all",
           "[slow]") {
     const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
     CAPTURE(kind.name);
@@ -328,7 +328,7 @@ TEST_CASE("A recorder that attaches and detaches gets whole records; a permanent
     CHECK(writers.written >= 40ul * rounds);
 }
 
-TEST_CASE("A single recorder that attaches and detaches gets every record whose write succeeded") {
+TEST_CASE("A single recorder that is added and removed gets each record whose write succeeded") {
     constexpr unsigned rounds = 30;
     Registered registered(fields);
     SwitchedFile switched(registered.event);

@@ -104,7 +104,7 @@ TEST_CASE("Loading fails with ENOEXEC if the kernel's dynamic events are not wha
                       "struct dyn_event_operations, member create", "not loaded");
 }
 
-TEST_CASE("If the kernel does not report the copies of forks, children inherit, with a warning") {
+TEST_CASE("Without reports of copied memory, children inherit registrations and the module warns") {
     const module::Loaded loaded;
     unload();
     KernelLog log;

@@ -4,10 +4,7 @@
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "mapping.hpp"
-#include "median.hpp"
-#include "module.hpp"
 #include "setting.hpp"
-#include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
@@ -15,139 +12,20 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
-#include <memory>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace selftest;
-using namespace std::chrono_literals;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr uid_t attacker_uid = unprivileged_uid, victim_uid = unprivileged_uid - 1;
 
 /// How many events an attacker can create: the default limit, or less on the slow debug kernel.
 unsigned long events_of_user() {
     return fewer_if_debug(8192);
-}
-
-/// Gives all users access to a file for the lifetime of the object.
-class Opened {
-public:
-    Opened(std::string path, mode_t mode) : path_(std::move(path)) {
-        struct stat status;
-        if (stat(path_.c_str(), &status) != 0 || chmod(path_.c_str(), mode) != 0)
-            throw_errno("chmod " + path_);
-        before_ = status.st_mode & 07777;
-    }
-    Opened(const Opened&) = delete;
-    Opened& operator=(const Opened&) = delete;
-    ~Opened() { chmod(path_.c_str(), before_); }
-
-private:
-    const std::string path_;
-    mode_t before_;
-};
-
-/// Registers the nth format of a name with its own file, which the caller closes.
-Outcome register_format(DataFile& file, Word& word, const std::string& name, std::size_t n) {
-    return file.register_event(&word, 0, name + " u32 a_" + std::to_string(n), 4,
-                               USER_EVENT_REG_MULTI_FORMAT);
-}
-
-/// An unprivileged process that has `count` formats of one name, and keeps creating and removing
-/// further ones.
-class FormatAttacker {
-public:
-    explicit FormatAttacker(std::size_t count)
-        : child_([count](Channel& channel) {
-              become_user(attacker_uid);
-              const std::string name = unique_name("formats");
-              std::vector<Word> words(count);
-              Word word{0};
-              DataFile keeping;
-              for (std::size_t n = 0; n < count; n++)
-                  expect(register_format(keeping, words[n], name, n), "register a format");
-              channel.send('r');
-              for (std::size_t n = count;; n++) {
-                  DataFile file;
-                  expect(register_format(file, word, name, n), "register a further format");
-                  expect(file.unregister(&word, 0), "unregister");
-                  file.close();
-                  // Leaves the CPU to the victim, which otherwise waits for the scheduler.
-                  std::this_thread::sleep_for(300us);
-              }
-              return 0;
-          }) {
-        child_.channel().receive<char>();
-    }
-
-    void kill() { child_.kill(); }
-
-private:
-    Child child_;
-};
-
-/// How long an operation of a user's program takes.
-struct Durations {
-    Clock::duration registering, enabling, writing, exiting;
-};
-
-Durations run_victim(const Event& event) {
-    Durations taken{};
-    const auto measure = [](auto&& operation) {
-        const auto start = Clock::now();
-        operation();
-        return Clock::now() - start;
-    };
-    Word word{0};
-    DataFile file;
-    Child child([&](Channel& channel) {
-        become_user(victim_uid);
-        std::uint32_t index = 0;
-        channel.send(measure([&] { index = file.must_register(&word, 0, event.name()); }));
-        channel.receive<char>();
-        channel.send(measure([&] {
-            for (int i = 0; i < 100; i++)
-                expect(file.record(index), "write");
-        }));
-        channel.receive<char>();
-        return 0;
-    });
-    taken.registering = child.channel().receive<Clock::duration>();
-    taken.enabling = measure([&] { expect(event.enable(), "enable"); });
-    taken.writing = child.channel().ask<Clock::duration>('w');
-    taken.enabling += measure([&] { expect(event.disable(), "disable"); });
-    taken.exiting = measure([&] {
-        child.kill();
-        file.close();
-    });
-    return taken;
-}
-
-/// Returns the medians of many runs.
-Durations run_victims() {
-    std::vector<Clock::duration> registering, enabling, writing, exiting;
-    const Event event(unique_name("victim"));
-    // Enabling the first event and disabling the last one patch kernel code, which is slow.
-    const Event other(unique_name("enabled"));
-    Word word{0};
-    DataFile file;
-    file.must_register(&word, 0, other.name());
-    const Enabled enabled{other};
-    for (unsigned round = 0; round < fewer_if_debug(100); round++) {
-        const Durations taken = run_victim(event);
-        registering.push_back(taken.registering);
-        enabling.push_back(taken.enabling);
-        writing.push_back(taken.writing);
-        exiting.push_back(taken.exiting);
-    }
-    return {median(registering), median(enabling), median(writing), median(exiting)};
 }
 
 } // namespace
@@ -185,25 +63,6 @@ TEST_CASE("Other users can create events after one user has reached its limit") 
     file.close();
     other.close();
     CHECK(eventually([&] { return status_count("Active: ") == before; }));
-}
-
-TEST_CASE("A user with many formats of one name slows others down by less than a factor of 5") {
-    const Opened directory(tracing_file(""), 0711);
-    const Opened file(tracing_file("user_events_data"), 0666);
-    const auto slowdown = [](Clock::duration few, Clock::duration many) {
-        return static_cast<double>(many.count()) / static_cast<double>(few.count());
-    };
-    // The same attack with few formats, so that both compete for the CPUs in the same way.
-    FormatAttacker weak(10);
-    const Durations few = run_victims();
-    weak.kill();
-    FormatAttacker strong(events_of_user() - 1);
-    const Durations many = run_victims();
-    strong.kill();
-    CHECK(slowdown(few.registering, many.registering) < 5);
-    CHECK(slowdown(few.enabling, many.enabling) < 5);
-    CHECK(slowdown(few.writing, many.writing) < 5);
-    CHECK(slowdown(few.exiting, many.exiting) < 5);
 }
 
 TEST_CASE("Payloads that no recorder can hold are refused before the kernel reads their memory") {

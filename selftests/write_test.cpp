@@ -246,7 +246,7 @@ TEST_CASE("A payload longer than its fields is recorded whole") {
     }
 }
 
-TEST_CASE("One NUL follows text unless the last byte of the payload or of its last array is NUL") {
+TEST_CASE("A NUL follows the payload unless its last byte or that of its last char array is NUL") {
     struct Case {
         const char* fields;
         Payload payload;

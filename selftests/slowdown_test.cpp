@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// An unprivileged user with access to the file slows the programs of other users down only a
+// little.
+#include "child.hpp"
+#include "deadline.hpp"
+#include "debug_kernel.hpp"
+#include "mapping.hpp"
+#include "median.hpp"
+#include "setting.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+#include "userfault.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace selftest;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uid_t attacker_uid = unprivileged_uid, victim_uid = unprivileged_uid - 1;
+
+/// Gives all users access to a file for the lifetime of the object.
+class Opened {
+public:
+    Opened(std::string path, mode_t mode) : path_(std::move(path)) {
+        struct stat status;
+        if (stat(path_.c_str(), &status) != 0 || chmod(path_.c_str(), mode) != 0)
+            throw_errno("chmod " + path_);
+        before_ = status.st_mode & 07777;
+    }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+    ~Opened() { chmod(path_.c_str(), before_); }
+
+private:
+    const std::string path_;
+    mode_t before_;
+};
+
+/// Prepares an attack, and returns what the attacker then does all the time.
+using Attack = std::function<std::function<void()>()>;
+
+/// Processes that attack while they are not paused. They start paused.
+class Attacker {
+public:
+    explicit Attacker(const Attack& attack)
+        : child_([&](Channel& channel) {
+              setpgid(0, 0);
+              const auto step = attack();
+              channel.send('r');
+              for (pollfd end{channel.descriptor(), POLLIN, 0}; poll(&end, 1, 0) == 0;) {
+                  step();
+                  // Leaves the CPU to the victim, which otherwise waits for the scheduler.
+                  std::this_thread::sleep_for(300us);
+              }
+              return 0;
+          }) {
+        child_.channel().receive<char>();
+        pause();
+    }
+    Attacker(const Attacker&) = delete;
+    Attacker& operator=(const Attacker&) = delete;
+
+    void pause() {
+        int status;
+        if (kill(-child_.pid(), SIGSTOP) != 0 ||
+            waitpid(child_.pid(), &status, WUNTRACED) != child_.pid() || !WIFSTOPPED(status))
+            throw std::runtime_error("the attacker has exited");
+    }
+    void resume() { kill(-child_.pid(), SIGCONT); }
+    /// Ends the attack. Without it, the destructor kills the attacker in the middle of a step.
+    void stop() {
+        resume();
+        child_.channel().send('e');
+        child_.wait();
+    }
+
+private:
+    Child child_;
+};
+
+/// Starts further processes of the attacking user, which exit together with the calling process.
+/// Each calls `prepare`, and then the function that this has returned, again and again.
+void start_accomplices(unsigned count, const Attack& prepare) {
+    for (unsigned i = 0; i < count; i++) {
+        // Not destroyed: the process that owns it is killed.
+        Child& child = *new Child([&](Channel& channel) {
+            become_user(attacker_uid);
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            const auto step = prepare();
+            channel.send('r');
+            for (;;)
+                step();
+            return 0;
+        });
+        child.channel().receive<char>();
+    }
+}
+
+void sleep_forever() {
+    ::pause();
+}
+
+/// Returns what an administrator does with an event that the attacker's programs have registered.
+std::function<void()> changing(std::shared_ptr<Event> event) {
+    return [event = std::move(event)] {
+        expect(event->enable(), "enable");
+        expect(event->disable(), "disable");
+    };
+}
+
+/// Has `count` events, and creates and removes one more all the time. Where the limit does not
+/// allow one more, only tries.
+Attack many_events(std::size_t count, unsigned flags) {
+    return [=] {
+        become_user(attacker_uid);
+        struct State {
+            std::vector<Word> words;
+            DataFile file;
+        };
+        auto state = std::make_shared<State>(State{std::vector<Word>(count + 1), DataFile()});
+        const auto create = [=, name = unique_name("many")](DataFile& file, std::size_t n) {
+            // With the flag, all are formats of one name.
+            const std::string number = std::to_string(n);
+            return file.register_event(&state->words[n], 0,
+                                       name + (flags ? "" : number) + " u32 a_" + number, 4, flags);
+        };
+        for (std::size_t n = 0; n < count; n++)
+            expect(create(state->file, n), "create an event");
+        return [=] {
+            DataFile file;
+            if (create(file, count).ok())
+                expect(file.unregister(&state->words[count], 0), "unregister");
+            file.close();
+        };
+    };
+}
+
+/// Forks a process with many mappings and `registrations` all the time.
+Attack forks(unsigned registrations) {
+    return [=] {
+        constexpr std::size_t mappings = 1000;
+        become_user(attacker_uid);
+        auto memory = std::make_shared<Mapping>(2 * mappings);
+        for (std::size_t i = 0; i < mappings; i++)
+            if (mprotect(memory->at() + 2 * i * page_size, page_size, PROT_READ) != 0)
+                throw_errno("mprotect");
+        auto words = std::make_shared<std::array<Word, 1>>();
+        auto file = std::make_shared<DataFile>();
+        for (unsigned i = 0; i < registrations; i++)
+            file->must_register(&words->at(i), 0, unique_name("forks"));
+        return [=] {
+            (void)memory;
+            (void)file;
+            const pid_t pid = fork();
+            if (pid == 0)
+                _exit(0);
+            waitpid(pid, nullptr, 0);
+        };
+    };
+}
+
+/// Writes payloads of `size` bytes all the time.
+Attack payloads(std::size_t size, std::shared_ptr<Event> event) {
+    return [=] {
+        become_user(attacker_uid);
+        struct State {
+            Word word{0};
+            DataFile file;
+            std::vector<std::byte> payload;
+        };
+        auto state = std::make_shared<State>();
+        state->payload.resize(size);
+        const std::uint32_t index = state->file.must_register(&state->word, 0, event->name());
+        return [=]() mutable {
+            std::uint32_t own_index = index;
+            const iovec parts[] = {{&own_index, sizeof(own_index)}, {state->payload.data(), size}};
+            (void)Outcome::of(writev(state->file.descriptor(), parts, 2));
+        };
+    };
+}
+
+/// Has `processes` with 16,000 bits each, which all follow an event that is changed all the time.
+Attack many_bits(unsigned processes) {
+    return [=] {
+        constexpr unsigned bits = 16000;
+        auto event = std::make_shared<Event>(unique_name("bits"));
+        start_accomplices(processes, [&]() -> std::function<void()> {
+            auto& memory = *new Mapping(1);
+            auto& file = *new DataFile;
+            for (unsigned bit = 0; bit < bits; bit++)
+                file.must_register(&memory.at<Word>()[bit / 32], bit % 32, event->name());
+            return sleep_forever;
+        });
+        return changing(event);
+    };
+}
+
+/// Has `processes` whose pages stay absent, so that each update of their bits waits.
+Attack blocking(unsigned processes) {
+    return [=] {
+        auto event = std::make_shared<Event>(unique_name("blocked"));
+        start_accomplices(processes, [&]() -> std::function<void()> {
+            auto& memory = *new Mapping(1);
+            auto& file = *new DataFile;
+            file.must_register(memory.at(), 0, event->name());
+            new Userfault(memory);
+            return sleep_forever;
+        });
+        return changing(event);
+    };
+}
+
+/// Has `processes` that answer each page fault a little before the kernel stops waiting.
+Attack blocking_in_turns(unsigned processes) {
+    return [=] {
+        auto event = std::make_shared<Event>(unique_name("turns"));
+        start_accomplices(processes, [&]() -> std::function<void()> {
+            auto& memory = *new Mapping(1);
+            auto& file = *new DataFile;
+            file.must_register(memory.at(), 0, event->name());
+            auto fault = std::make_shared<std::unique_ptr<Userfault>>();
+            *fault = std::make_unique<Userfault>(memory);
+            return [=, &memory] {
+                std::this_thread::sleep_for(20ms);
+                if (!(*fault)->has_waiter())
+                    return;
+                std::this_thread::sleep_for(150ms);
+                (*fault)->answer();
+                fault->reset();
+                *fault = std::make_unique<Userfault>(memory);
+            };
+        });
+        return changing(event);
+    };
+}
+
+/// What a user's programs do, and how long each takes.
+constexpr std::array operations{"register", "enable", "write", "exit"};
+using Times = std::array<Clock::duration, operations.size()>;
+
+Clock::duration time(const std::function<void()>& operation) {
+    const auto start = Clock::now();
+    operation();
+    return Clock::now() - start;
+}
+
+Times run_victim(const Event& event) {
+    Word word{0};
+    DataFile file;
+    Child child([&](Channel& channel) {
+        become_user(victim_uid);
+        std::uint32_t index = 0;
+        channel.send(time([&] { index = file.must_register(&word, 0, event.name()); }));
+        channel.receive<char>();
+        channel.send(time([&] {
+            for (int i = 0; i < 100; i++)
+                expect(file.record(index), "write");
+        }));
+        channel.receive<char>();
+        return 0;
+    });
+    const auto registering = child.channel().receive<Clock::duration>();
+    auto enabling = time([&] { expect(event.enable(), "enable"); });
+    const auto writing = child.channel().ask<Clock::duration>('w');
+    enabling += time([&] { expect(event.disable(), "disable"); });
+    const auto exiting = time([&] {
+        child.kill();
+        file.close();
+    });
+    return {registering, enabling, writing, exiting};
+}
+
+/// Returns by which factor each of the operations takes longer during the attack than during its
+/// weak form, in which the attacker competes for the CPUs in the same way. Medians of many runs:
+/// both attackers take turns, so that other load of the machine slows both down.
+std::array<double, operations.size()> slowdown(const Attack& weak, const Attack& strong) {
+    const Event event(unique_name("victim"));
+    // Enabling the first event and disabling the last one patch kernel code, which is slow.
+    const Event other(unique_name("enabled"));
+    Word word{0};
+    DataFile file;
+    file.must_register(&word, 0, other.name());
+    const Enabled enabled{other};
+    Attacker attackers[] = {Attacker{weak}, Attacker{strong}};
+    std::array<std::vector<Clock::duration>, operations.size()> taken[2];
+    for (unsigned turn = 0; turn < 2 * fewer_if_debug(20); turn++) {
+        Attacker& attacker = attackers[turn % 2];
+        attacker.resume();
+        for (int run = 0; run < 4; run++) {
+            const Times times = run_victim(event);
+            for (std::size_t i = 0; i < operations.size(); i++)
+                taken[turn % 2][i].push_back(times[i]);
+        }
+        attacker.pause();
+    }
+    for (Attacker& attacker : attackers)
+        attacker.stop();
+    std::array<double, operations.size()> factors;
+    for (std::size_t i = 0; i < operations.size(); i++)
+        factors[i] = static_cast<double>(median(taken[1][i]).count()) /
+                     static_cast<double>(median(taken[0][i]).count());
+    return factors;
+}
+
+} // namespace
+
+TEST_CASE("An attacker slows another user's operations down by less than a factor of 5") {
+    const Opened directory(tracing_file(""), 0711);
+    const Opened file(tracing_file("user_events_data"), 0666);
+    Setting limit("/proc/sys/kernel/user_events_max_per_user"),
+        permitted("/proc/sys/vm/unprivileged_userfaultfd");
+    permitted.set("1");
+    const unsigned events = fewer_if_debug(8192);
+    limit.set(std::to_string(events));
+
+    // Written all the time, so always enabled.
+    const auto recorded = std::make_shared<Event>(unique_name("recorded"));
+    Word word{0};
+    DataFile data;
+    data.must_register(&word, 0, recorded->name());
+    const Enabled enabled{*recorded};
+
+    struct Pair {
+        const char* name;
+        Attack weak, strong;
+    };
+    const Pair pairs[] = {
+        {"formats of one name", many_events(10, USER_EVENT_REG_MULTI_FORMAT),
+         many_events(events - 20, USER_EVENT_REG_MULTI_FORMAT)},
+        {"as many events as possible", many_events(10, 0), many_events(events - 20, 0)},
+        {"forks with many mappings", forks(0), forks(1)},
+        {"payloads of 1 MiB", payloads(100, recorded), payloads(1 << 20, recorded)},
+        {"960,000 bits", many_bits(1), many_bits(fewer_if_debug(60))},
+        {"blocking programs", blocking(1), blocking(fewer_if_debug(100))},
+        {"programs that block in turns", blocking_in_turns(1), blocking_in_turns(20)},
+    };
+    const unsigned long before = stable_status_count("Active: ");
+    for (const Pair& pair : pairs) {
+        const auto factors = slowdown(pair.weak, pair.strong);
+        for (std::size_t i = 0; i < operations.size(); i++) {
+            CAPTURE(pair.name, operations[i]);
+            CHECK(factors[i] < 5);
+        }
+        REQUIRE(eventually([&] { return status_count("Active: ") == before; }));
+    }
+}
