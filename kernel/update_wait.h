@@ -48,8 +48,9 @@ void ue_update_wait_end(struct ue_update_wait *wait);
  *
  * The task waits without locks just before it returns to user space. It stops
  * waiting when all updates have ended, when none has ended within 200 ms, and
- * after one second in any case. After that, tasks do not wait for the next updates of an address space whose update has been
- * pending for 200 ms. If memory is short, the task does not wait.
+ * after one second in any case. After that, tasks do not wait for the next
+ * updates of an address space whose update has been pending for 200 ms. If
+ * memory is short, the task does not wait.
  *
  * Context: may sleep; in a kernel thread it does nothing. The caller holds a
  * reference to the module.
