@@ -86,7 +86,8 @@ static void ue_updates_time_out(void)
  * While updates keep ending, the task keeps waiting until @end: there may just
  * be many.
  *
- * Return: false if updates are pending still.
+ * Return: false if the time is up and updates are still pending; true if none
+ * are, or if the task was killed.
  */
 static bool ue_wait_until(unsigned long end)
 {
@@ -117,8 +118,9 @@ static void ue_wait_for_updates(struct callback_head *task_work)
 }
 
 /*
- * One system call may change many events. Each change adds a wait, and the time
- * of all waits begins here.
+ * One system call may change many events, and each change adds a wait. The limit
+ * of each wait counts from this call, not from when the wait begins. So the
+ * waits overlap and do not add up.
  */
 void ue_update_wait_on_return(void)
 {

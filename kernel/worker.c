@@ -290,9 +290,9 @@ static void ue_check_slots(struct work_struct *work)
 static DECLARE_DELAYED_WORK(ue_check_slots_work, ue_check_slots);
 
 /*
- * In a user namespace, an unprivileged user may have many user IDs. So it is
- * the creator of the outermost namespace below the initial one that counts,
- * unless this is root, which creates namespaces for others.
+ * In a user namespace, an unprivileged user may have many user IDs. So the
+ * creator of the outermost namespace below the initial one counts, unless this
+ * is root, which creates namespaces for others.
  */
 static u32 ue_namespace_user(const struct user_namespace *namespace)
 {

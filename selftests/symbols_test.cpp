@@ -95,7 +95,7 @@ TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that
                   "needs it to find other symbols");
 }
 
-TEST_CASE("Loading fails with ENOEXEC if the kernel's dynamic events are not what is declared") {
+TEST_CASE("Loading fails with ENOEXEC if the kernel's dyn_event_operations differ from dyn_event.h") {
     const module::Loaded loaded;
     unload();
     // Some other object in the place of the one that is checked.

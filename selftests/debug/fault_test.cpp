@@ -15,12 +15,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <poll.h>
 #include <set>
+#include <span>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -485,6 +487,31 @@ TEST_CASE("Enabling survives each injected failure") {
             REQUIRE(write("0")().ok());
         });
     }
+}
+
+TEST_CASE("Enabling an event with very many bits survives each injected failure") {
+    Unchanged unchanged;
+    const OtherEnabled other;
+    // More than the kernel writes directly: it allocates memory to let a work item do the rest.
+    constexpr unsigned count = 17000 / 32;
+    Mapping memory(1);
+    const std::span words(memory.at<Word>(), count);
+    DataFile file;
+    const Event event(unique_name("many"));
+    for (Word& word : words)
+        for (unsigned bit = 0; bit < 32; bit++)
+            file.must_register(&word, bit, event.name());
+    const auto all_become = [&](std::uint32_t value) {
+        return eventually(
+            [&] { return std::ranges::all_of(words, [&](Word& word) { return word == value; }); });
+    };
+    fail_each_call(
+        "enable very many", plain, nothing, [&] { return event.enable(); },
+        [&] {
+            CHECK(all_become(~0u));
+            REQUIRE(event.disable() == succeeds(1));
+            CHECK(all_become(0));
+        });
 }
 
 // If a trigger fails to enable the event, the kernel still counts it as a user of the enabled
