@@ -95,7 +95,8 @@ TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that
                   "needs it to find other symbols");
 }
 
-TEST_CASE("Loading fails with ENOEXEC if the kernel's dyn_event_operations differ from dyn_event.h") {
+TEST_CASE(
+    "Loading fails with ENOEXEC if the kernel's dyn_event_operations differ from the module's") {
     const module::Loaded loaded;
     unload();
     // Some other object in the place of the one that is checked.
