@@ -40,13 +40,18 @@ static void ue_mm_end(struct ue_mm *ue_mm)
 	ue_mm_put(ue_mm);
 }
 
+static void ue_mm_detach(struct ue_mm *ue_mm)
+{
+	ue_mm_erase(ue_mm);
+	ue_mm_end(ue_mm);
+}
+
 static void ue_end_task_work(struct callback_head *task_work)
 {
 	struct ue_mm *ue_mm = container_of(task_work, struct ue_mm,
 					   end_task_work);
 
-	ue_mm_erase(ue_mm);
-	ue_mm_end(ue_mm);
+	ue_mm_detach(ue_mm);
 	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
 	module_put(THIS_MODULE);
 }
@@ -55,10 +60,8 @@ static void ue_end_work(struct work_struct *unused)
 {
 	struct ue_mm *ue_mm, *next;
 
-	llist_for_each_entry_safe(ue_mm, next, llist_del_all(&ue_ended), ended) {
-		ue_mm_erase(ue_mm);
-		ue_mm_end(ue_mm);
-	}
+	llist_for_each_entry_safe(ue_mm, next, llist_del_all(&ue_ended), ended)
+		ue_mm_detach(ue_mm);
 }
 
 static DECLARE_WORK(ue_ended_work, ue_end_work);

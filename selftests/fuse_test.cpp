@@ -7,6 +7,7 @@
 #include "fuse.hpp"
 #include "loop_device.hpp"
 #include "mapping.hpp"
+#include "module.hpp"
 #include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -69,6 +70,36 @@ private:
     const int first_ = left();
 };
 
+/// A program that registers a bit and then maps a file there whose pages a FUSE server does not
+/// deliver. Killing it does not end the wait of its worker.
+class FuseBlocker {
+public:
+    explicit FuseBlocker(const Event& event)
+        : child_([&](Channel& channel) -> int {
+              Mapping memory(1);
+              DataFile file;
+              file.must_register(memory.at(), 0, event.name());
+              const Descriptor backing = Descriptor::open(silent_.path(), O_RDWR);
+              if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                       backing.number(), 0) != memory.at())
+                  throw_errno("mmap");
+              channel.send('r');
+              channel.receive<char>();
+              _exit(0);
+          }) {
+        child_.channel().receive<char>();
+    }
+    ~FuseBlocker() { silent_.end(); }
+
+    bool blocks() const { return silent_.has_waiter(); }
+    void kill() { child_.kill(); }
+    void end() { silent_.end(); }
+
+private:
+    UnresponsiveFile silent_;
+    Child child_;
+};
+
 } // namespace
 
 TEST_CASE("A bit in a file of a FUSE server that never replies delays no other program's bits",
@@ -79,26 +110,12 @@ TEST_CASE("A bit in a file of a FUSE server that never replies delays no other p
     REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
     constexpr unsigned changes = 60;
     const auto baseline = median_change_time(event, changes);
-    UnresponsiveFile silent;
-    Child blocker([&](Channel& channel) -> int {
-        Mapping memory(1);
-        DataFile own;
-        own.must_register(memory.at(), 0, event.name());
-        const Descriptor backing = Descriptor::open(silent.path(), O_RDWR);
-        if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
-                 backing.number(), 0) != memory.at())
-            throw_errno("mmap");
-        channel.send('r');
-        channel.receive<char>();
-        _exit(0);
-    });
-    const EndsFirst ends_first{silent};
-    REQUIRE(blocker.channel().receive<char>() == 'r');
-    CHECK_FALSE(silent.has_waiter());
+    FuseBlocker blocker(event);
+    CHECK_FALSE(blocker.blocks());
     unshare_page(word);
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
-    CHECK(eventually([&] { return silent.has_waiter(); }));
+    CHECK(eventually([&] { return blocker.blocks(); }));
     REQUIRE(event.disable() == succeeds(1));
     // If each change waited for the program, it would take 200 ms longer.
     CHECK(median_change_time(event, changes) < baseline + 100ms);
@@ -113,8 +130,26 @@ TEST_CASE("A bit in a file of a FUSE server that never replies delays no other p
     file.close();
     blocker.kill();
     // The worker still waits for the page of the killed program until the server ends.
-    silent.end();
+    blocker.end();
     CHECK(event.wait_removed());
+}
+
+TEST_CASE("The module cannot be unloaded while a worker waits for a page of a killed program") {
+    module::Loaded loaded;
+    const Event event(unique_name("stays"));
+    {
+        FuseBlocker blocker(event);
+        REQUIRE(event.enable() == succeeds(1));
+        REQUIRE(eventually([&] { return blocker.blocks(); }));
+        REQUIRE(event.disable() == succeeds(1));
+        blocker.kill();
+        for (int round = 0; round < 100; round++)
+            if (module::unload().ok())
+                FAIL("unloaded while a worker waits, in round " << round);
+        blocker.end();
+    }
+    CHECK(eventually([] { return module::unload().ok(); }));
+    CHECK(module::load() == succeeds());
 }
 
 TEST_CASE("A program whose mmap_lock is held for long delays no other program's bits") {

@@ -3,7 +3,6 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
-#include "fuse.hpp"
 #include "mapping.hpp"
 #include "median.hpp"
 #include "module.hpp"
@@ -430,58 +429,6 @@ TEST_CASE("The memory of a killed program is freed while its page faults stay un
     program.kill();
     CHECK(eventually([&] { return free_megabytes() > before + megabytes / 2; }));
     REQUIRE(event.disable() == succeeds(1));
-}
-
-namespace {
-
-/// A program that registers a bit and then maps a file there whose pages a FUSE server does not
-/// deliver. Killing it does not end the wait of its worker.
-class FuseBlocker {
-public:
-    explicit FuseBlocker(const Event& event)
-        : child_([&](Channel& channel) -> int {
-              Mapping memory(1);
-              DataFile file;
-              file.must_register(memory.at(), 0, event.name());
-              const Descriptor backing = Descriptor::open(silent_.path(), O_RDWR);
-              if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
-                       backing.number(), 0) != memory.at())
-                  throw_errno("mmap");
-              channel.send('r');
-              channel.receive<char>();
-              _exit(0);
-          }) {
-        child_.channel().receive<char>();
-    }
-    ~FuseBlocker() { silent_.end(); }
-
-    bool blocks() const { return silent_.has_waiter(); }
-    void kill() { child_.kill(); }
-    void end() { silent_.end(); }
-
-private:
-    UnresponsiveFile silent_;
-    Child child_;
-};
-
-} // namespace
-
-TEST_CASE("The module cannot be unloaded while a worker waits for a page of a killed program") {
-    module::Loaded loaded;
-    const Event event(unique_name("stays"));
-    {
-        FuseBlocker blocker(event);
-        REQUIRE(event.enable() == succeeds(1));
-        REQUIRE(eventually([&] { return blocker.blocks(); }));
-        REQUIRE(event.disable() == succeeds(1));
-        blocker.kill();
-        for (int round = 0; round < 100; round++)
-            if (module::unload().ok())
-                FAIL("unloaded while a worker waits, in round " << round);
-        blocker.end();
-    }
-    CHECK(eventually([] { return module::unload().ok(); }));
-    CHECK(module::load() == succeeds());
 }
 
 TEST_CASE("The module cannot be unloaded while a worker waits for a program that unregistered") {

@@ -71,13 +71,9 @@ void configure_all_faults() {
         set(setting.file, setting.value);
 }
 
-std::string file_of(pid_t task) {
-    return task ? "/proc/" + std::to_string(task) + "/fail-nth" : "/proc/thread-self/fail-nth";
-}
-
 } // namespace
 
-Faults::Faults(pid_t task) : file_(Descriptor::open(file_of(task), O_RDWR)) {
+Faults::Faults() : file_(Descriptor::open("/proc/thread-self/fail-nth", O_RDWR)) {
     static const bool once = (configure_all_faults(), true);
     static_cast<void>(once);
 }

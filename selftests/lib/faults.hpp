@@ -5,7 +5,6 @@
 #include "outcome.hpp"
 
 #include <functional>
-#include <sys/types.h>
 
 namespace selftest {
 
@@ -19,13 +18,12 @@ struct Attempt {
     int retry_error = 0;
 };
 
-/// Injects faults into allocations, and copies from and to user memory, of one task if a module is
-/// on the call stack. Needs a kernel with fault injection and its stack trace filter.
+/// Injects faults into allocations, and copies from and to user memory, of the calling thread if a
+/// module is on the call stack. Needs a kernel with fault injection and its stack trace filter.
 class Faults {
 public:
-    /// `task` is 0 for the calling thread. Throws std::system_error if the kernel lacks fault
-    /// injection.
-    explicit Faults(pid_t task = 0);
+    /// Throws std::system_error if the kernel lacks fault injection.
+    Faults();
 
     /// From the next system call on, the n-th operation that can fail does so. Injects one fault.
     void arm(unsigned n);
