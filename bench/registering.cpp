@@ -3,6 +3,7 @@
 #include "clock.hpp"
 #include "groups.hpp"
 
+#include "text_file.hpp"
 #include "user_events.hpp"
 
 #include <functional>
@@ -108,8 +109,11 @@ void measure_formats(Report& report) {
         return cost;
     };
     const DataFile file;
-    for (std::size_t step : {10, 30'000}) {
-        while (count < step - 1)
+    // In-tree, each registration reads all formats of its name: it would take hours.
+    const bool in_tree = !exists("/sys/module/user_events");
+    for (const auto& [step, measured] :
+         {std::pair<std::size_t, std::size_t>{10, 10}, {30'000, in_tree ? 3000 : 30'000}}) {
+        while (count < measured - 1)
             add(file);
         std::vector<double> adding, removing;
         // Only the second half counts: the first one warms up.
@@ -123,8 +127,10 @@ void measure_formats(Report& report) {
             removing.push_back(cost_once([&] { own.close(); }));
         }
         const std::string nth = std::to_string(step) + "th format of one name";
-        report.add("register the " + nth, median(adding));
-        report.add("remove the " + nth, median(removing));
+        const std::string note =
+            measured == step ? "" : "with " + std::to_string(measured) + " formats";
+        report.add("register the " + nth, median(adding), "instructions", note);
+        report.add("remove the " + nth, median(removing), "instructions", note);
     }
 }
 
