@@ -225,7 +225,7 @@ static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 		list_del(&copy->of_event);
 		ue_enabler_insert(to, copy, &enabler->bit, enabler->event,
 				  enabler->id);
-		/* An update that has not reached the original is to reach it. */
+		/* An update that has not reached the original yet must reach the copy. */
 		if (enabler->update != enabler->event->update) {
 			copy->update = enabler->update;
 			list_move(&copy->of_event, &enabler->event->enablers);

@@ -4,8 +4,9 @@
  * come from kallsyms_lookup_name(), whose own address comes from a kprobe.
  *
  * The type of each static call is that of the kernel's own declaration, if a
- * header has one. If the prototype changes, the calls no longer compile. What no
- * header declares is checked at load, as far as a symbol of the kernel shows it.
+ * header has one. If the prototype changes, the calls no longer compile. Of what no
+ * header declares, only struct dyn_event_operations is checked: at load, it is
+ * compared with eprobe_dyn_event_ops.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -165,7 +166,10 @@ bool ue_has_dyn_events(void)
 	       ue_dyn_event_ops_mutex && ue_dyn_event_list;
 }
 
-/* Kinds are added while the kernel boots, and by this module later. */
+/*
+ * Needs no lock: the kernel's list of dyn_event_operations changes only while it
+ * boots, and when this module registers and removes its own.
+ */
 static int __init ue_check_dyn_events(void)
 {
 	const char *misfit;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints a record. The bytes of a record are not trusted: user space may have
- * mapped the buffer, and the record may be older than the event that has its
- * type number now.
+ * Prints a record. The bytes of a record are not trusted: the record may be older
+ * than the event that has its type number now.
  */
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>

@@ -105,7 +105,7 @@ TEST_CASE(
                       "struct dyn_event_operations, member create", "not loaded");
 }
 
-TEST_CASE("Without reports of copied memory, children inherit registrations and the module warns") {
+TEST_CASE("If the kernel does not call uprobe_dup_mmap(), children inherit, and the module warns") {
     const module::Loaded loaded;
     unload();
     KernelLog log;
