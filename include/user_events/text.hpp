@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace user_events {
+
+/// Text that is passed to an event. Any string converts to it: std::string_view, std::string,
+/// const char* (null is empty), and those of char8_t. It refers to the string. The length of a
+/// const char* is found only if the event is recorded.
+class text {
+public:
+    constexpr text() noexcept : data_(""), size_(0) {}
+    // NOLINTBEGIN(google-explicit-constructor): programs pass strings.
+    constexpr text(std::string_view from) noexcept : data_(from.data()), size_(from.size()) {}
+    text(const std::string& from) noexcept : data_(from.data()), size_(from.size()) {}
+    [[gnu::always_inline]] text(const char* from) noexcept
+        : data_(from), size_(length_if_known(from)) {}
+    constexpr text(std::nullptr_t) noexcept : text() {}
+    text(std::u8string_view from) noexcept
+        : data_(reinterpret_cast<const char*>(from.data())), size_(from.size()) {}
+    text(const std::u8string& from) noexcept : text(std::u8string_view(from)) {}
+    text(const char8_t* from) noexcept : text(reinterpret_cast<const char*>(from)) {}
+    // NOLINTEND(google-explicit-constructor)
+
+    /// May be null if the size is 0.
+    const char* data() const noexcept { return data_; }
+    std::size_t size() const noexcept {
+        return size_ != unknown ? size_ : data_ ? std::strlen(data_) : 0;
+    }
+
+private:
+    static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
+
+    /// The length of a literal is a constant. Of other text nothing is read here.
+    [[gnu::always_inline]] static std::size_t length_if_known(const char* from) noexcept {
+        if (__builtin_constant_p(!from) && !from)
+            return 0;
+        return __builtin_constant_p(__builtin_strlen(from)) ? __builtin_strlen(from) : unknown;
+    }
+
+    const char* data_;
+    std::size_t size_;
+};
+
+namespace detail {
+
+/// Returns the length of the longest part of a text of more than `most` bytes that has at most that
+/// many, and does not end within a character of UTF-8.
+inline std::size_t utf8_prefix(const void* data, std::size_t most) noexcept {
+    const char* const characters = static_cast<const char*>(data);
+    std::size_t size = most;
+    // A character has at most three continuation bytes. Other text is cut anywhere.
+    for (int i = 0; i < 4 && size > 0; i++, size--)
+        if ((characters[size] & 0xc0) != 0x80)
+            return size;
+    return most;
+}
+
+} // namespace detail
+} // namespace user_events
