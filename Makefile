@@ -16,6 +16,13 @@ HOURS ?= 8
 FUZZ_SECONDS ?= 60
 INPUTS ?= 100
 
+PREFIX ?= /usr/local
+DESTDIR ?=
+includedir := $(PREFIX)/include
+datadir := $(PREFIX)/share
+# Of the library.
+version := 1.0.0
+
 packages := tools/vm/packages
 
 # Targets run one after the other, because some run apt. Compilers run in parallel.
@@ -118,12 +125,31 @@ vm: ## boot KERNEL= with the module and the tests, and run RUN="command" there
 override export RUN := $(value RUN)
 
 .PHONY: selftests
-selftests: ## build the tests, without running them
+selftests: ## build the tests and samples, without running them
 	@$(MAKE) -C selftests BUILD=$(CURDIR)/build/selftests
+	@$(MAKE) -C samples BUILD=$(CURDIR)/build/samples
 
 # modules-NAME: the module with its debug counters, for a kernel in tools/vm/kernels.
 modules-%:
 	+@tools/vm/module $* build/$* UE_DEBUG=y
+
+.PHONY: test-library
+test-library: ## test the C++ library: without a kernel, and with in-tree user_events
+	+@selftests/library/run
+
+.PHONY: install
+install: ## install the library's headers to PREFIX=/usr/local, below DESTDIR=
+	install -d "$(DESTDIR)$(includedir)/user_events" "$(DESTDIR)$(datadir)/pkgconfig" \
+		"$(DESTDIR)$(datadir)/cmake/user_events"
+	install -m 644 include/user_events/*.h include/user_events/*.hpp \
+		"$(DESTDIR)$(includedir)/user_events"
+	sed 's|@VERSION@|$(version)|; s|@INCLUDE@|$(includedir)|' \
+		include/user_events.pc.in >"$(DESTDIR)$(datadir)/pkgconfig/user_events.pc"
+	install -m 644 include/user_events-config.cmake "$(DESTDIR)$(datadir)/cmake/user_events"
+	sed 's|@VERSION@|$(version)|' include/user_events-config-version.cmake.in \
+		>"$(DESTDIR)$(datadir)/cmake/user_events/user_events-config-version.cmake"
+	chmod 644 "$(DESTDIR)$(datadir)/pkgconfig/user_events.pc" \
+		"$(DESTDIR)$(datadir)/cmake/user_events/user_events-config-version.cmake"
 
 .PHONY: check
 check: ## check for compiler warnings, style and common mistakes (about 4 minutes)

@@ -275,10 +275,8 @@ inline std::error_code dynamic_event::write(std::span<const dynamic_value> value
         int error = 0;
         if (types[i] == field_type::text) {
             if (const auto* text_value = std::get_if<text>(&value.value_))
-                data[used++] = {{text_value->data(), text_value->size()},
-                                static_cast<std::uint16_t>(place),
-                                true,
-                                true};
+                data[used++] = {detail::recorded_text::data(*text_value),
+                                static_cast<std::uint16_t>(place), true, true};
             else
                 error = EINVAL;
         } else if (types[i] == field_type::bytes) {

@@ -217,7 +217,9 @@ public:
     template <std::invocable Make>
     [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
         if (enabled()) [[unlikely]]
-            record_made(std::forward<Make>(make)());
+            make_and_record<
+                std::conditional_t<std::is_trivially_copyable_v<std::remove_cvref_t<Make>>,
+                                   std::remove_cvref_t<Make>, Make&>>(make);
     }
 
     std::error_code error() const noexcept { return registration_.error(); }
@@ -229,14 +231,37 @@ protected:
     ~typed_event() = default;
 
 private:
-    /// Passes what a function returned for lazily(): a tuple, or the argument of the only field.
+    /// Out of line, as record() is. A small function object is passed in registers, so that nothing
+    /// is stored on the stack for an event that is not enabled.
+    template <typename Make>
+    [[gnu::noinline]] void make_and_record(Make make) const noexcept(noexcept(make())) {
+        record_made(make());
+    }
+
+    /// Records what a function returned for lazily(): a tuple, or the argument of the only field.
     template <typename Made>
-    void record_made(Made&& made) const noexcept {
-        if constexpr (requires { std::tuple_size<std::remove_cvref_t<Made>>::value; } &&
-                      !(list::count == 1 && all_accepted<list, std::remove_cvref_t<Made>>))
-            std::apply([this](auto&&... parts) { (*this)(parts...); }, made);
+    void record_made(const Made& made) const noexcept {
+        if constexpr (requires { std::tuple_size<Made>::value; } && !all_accepted<list, Made>)
+            std::apply([this](const auto&... parts) { this->record_parts(parts...); }, made);
         else
-            (*this)(made);
+            record_parts(made);
+    }
+
+    template <typename... Arguments>
+    void record_parts(const Arguments&... arguments) const noexcept {
+        if constexpr (all_accepted<list, Arguments...>)
+            record(convert<typename Fields::argument>(arguments)...);
+        else
+            (*this)(arguments...);
+    }
+
+    /// is_accepted has judged the conversion. The compiler need not warn about it again.
+    template <typename To, typename From>
+    static decltype(auto) convert(const From& from) noexcept {
+        if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To>)
+            return static_cast<To>(from);
+        else
+            return (from);
     }
 
     /// Out of line, so that the code around an event stays small.

@@ -192,12 +192,13 @@ struct recorded<char[Size]> {
     static constexpr bool is_array = true;
 
     static bool store(void* to, text value) noexcept {
-        const std::size_t whole = value.size();
-        const std::size_t length = whole < Size ? whole : utf8_prefix(value.data(), Size - 1);
+        const std::string_view whole = value.view();
+        const std::size_t length =
+            whole.size() < Size ? whole.size() : utf8_prefix(whole.data(), Size - 1);
         if (length > 0)
-            std::memcpy(to, value.data(), length);
+            std::memcpy(to, whole.data(), length);
         std::memset(static_cast<char*>(to) + length, 0, Size - length);
-        return length < whole;
+        return length < whole.size();
     }
 };
 
@@ -228,7 +229,10 @@ struct recorded_text {
     static constexpr bool is_text = true;
     static constexpr bool is_relative = true;
 
-    static bytes data(text value) noexcept { return {value.data(), value.size()}; }
+    static bytes data(text value) noexcept {
+        const std::string_view whole = value.view();
+        return {whole.data(), whole.size()};
+    }
 };
 
 template <>

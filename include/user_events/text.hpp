@@ -9,14 +9,15 @@
 namespace user_events {
 
 /// Text that is passed to an event. Any string converts to it: std::string_view, std::string,
-/// const char* (null is empty), and those of char8_t. It refers to the string. The length of a
-/// const char* is found only if the event is recorded.
+/// const char* (null is empty), and those of char8_t. It refers to the string. Nothing is read of
+/// the string before the event is recorded.
 class text {
 public:
     constexpr text() noexcept : data_(""), size_(0) {}
     // NOLINTBEGIN(google-explicit-constructor): programs pass strings.
     constexpr text(std::string_view from) noexcept : data_(from.data()), size_(from.size()) {}
-    text(const std::string& from) noexcept : data_(from.data()), size_(from.size()) {}
+    text(const std::string& from) noexcept
+        : data_(reinterpret_cast<const char*>(&from)), size_(is_object) {}
     [[gnu::always_inline]] text(const char* from) noexcept
         : data_(from), size_(length_if_known(from)) {}
     constexpr text(std::nullptr_t) noexcept : text() {}
@@ -26,14 +27,18 @@ public:
     text(const char8_t* from) noexcept : text(reinterpret_cast<const char*>(from)) {}
     // NOLINTEND(google-explicit-constructor)
 
-    /// May be null if the size is 0.
-    const char* data() const noexcept { return data_; }
-    std::size_t size() const noexcept {
-        return size_ != unknown ? size_ : data_ ? std::strlen(data_) : 0;
+    /// The bytes of the text; may be null if there are none.
+    std::string_view view() const noexcept {
+        if (size_ < is_object) [[likely]]
+            return {data_, size_};
+        if (size_ == is_object)
+            return *reinterpret_cast<const std::string*>(data_);
+        return data_ ? std::string_view(data_) : std::string_view();
     }
 
 private:
-    static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
+    /// Sizes that say what data_ points to: a text up to a NUL, or a std::string.
+    static constexpr std::size_t unknown = static_cast<std::size_t>(-1), is_object = unknown - 1;
 
     /// The length of a literal is a constant. Of other text nothing is read here.
     [[gnu::always_inline]] static std::size_t length_if_known(const char* from) noexcept {

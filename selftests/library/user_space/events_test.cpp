@@ -156,8 +156,8 @@ TEST_CASE("Strings of every length are written whole up to 4064 bytes of payload
     FakeFile file;
     Order event;
     file.enable(order);
-    for (std::size_t length :
-         {0, 1, 40, 400, 1014, 1015, 1016, 1022, 1023, 1024, 1025, 3000, 4055}) {
+    for (const unsigned length :
+         {0u, 1u, 40u, 400u, 1014u, 1015u, 1016u, 1022u, 1023u, 1024u, 1025u, 3000u, 4055u}) {
         CAPTURE(length);
         const std::string item(length, 'x');
         event(1, item);
