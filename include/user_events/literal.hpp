@@ -14,7 +14,7 @@ struct literal {
     char characters[Size];
 
     // NOLINTNEXTLINE(google-explicit-constructor): the literal is written as it is.
-    consteval literal(const char (&text)[Size]) { std::copy_n(text, Size, characters); }
+    constexpr literal(const char (&text)[Size]) { std::copy_n(text, Size, characters); }
 
     /// The text without its NUL.
     constexpr std::string_view view() const { return {characters, Size - 1}; }
