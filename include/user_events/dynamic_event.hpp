@@ -118,7 +118,7 @@ public:
     std::string_view command() const noexcept { return state_->command.text; }
 
 private:
-    static constexpr std::size_t max_fields = 100;
+    static constexpr std::size_t max_fields = detail::max_located;
 
     /// The kernel writes into the registration, so it stays where it is.
     struct state {
@@ -268,23 +268,26 @@ inline std::error_code dynamic_event::write(std::span<const dynamic_value> value
         return detail::error_of(EINVAL);
     std::byte record[detail::index_size + 8 * max_fields];
     std::byte* const payload = record + detail::index_size;
-    detail::located_data data[max_fields];
+    detail::bytes data[max_fields];
+    detail::location_of_field locations[max_fields];
     std::size_t used = 0, place = 0;
     for (std::size_t i = 0; i < values.size(); i++) {
         const dynamic_value& value = values[i];
         int error = 0;
         if (types[i] == field_type::text) {
-            if (const auto* text_value = std::get_if<text>(&value.value_))
-                data[used++] = {detail::recorded_text::data(*text_value),
-                                static_cast<std::uint16_t>(place), true, true};
-            else
+            if (const auto* from = std::get_if<text>(&value.value_)) {
+                locations[used] = {static_cast<std::uint16_t>(place), true, true};
+                data[used++] = detail::recorded_text::data(*from);
+            } else {
                 error = EINVAL;
+            }
         } else if (types[i] == field_type::bytes) {
-            if (const auto* span = std::get_if<std::span<const std::byte>>(&value.value_))
-                data[used++] = {
-                    {span->data(), span->size()}, static_cast<std::uint16_t>(place), false, true};
-            else
+            if (const auto* from = std::get_if<std::span<const std::byte>>(&value.value_)) {
+                locations[used] = {static_cast<std::uint16_t>(place), false, true};
+                data[used++] = {from->data(), from->size()};
+            } else {
                 error = EINVAL;
+            }
         } else {
             error = store_number(payload + place, types[i], value);
         }
@@ -294,10 +297,9 @@ inline std::error_code dynamic_event::write(std::span<const dynamic_value> value
     }
     if (!*this)
         return {};
-    const std::uint32_t index = state_->registered.index();
-    std::memcpy(record, &index, sizeof(index));
-    const int error = used == 0 ? state_->registered.write(record, detail::index_size + place)
-                                : detail::write_long(state_->registered, record, place, data, used);
+    const int error =
+        used == 0 ? state_->registered.write(record, detail::index_size + place)
+                  : detail::write_long(state_->registered, record, place, locations, data, used);
     // Disabled after the test.
     return error == EBADF && !*this ? std::error_code() : detail::error_of(error);
 }

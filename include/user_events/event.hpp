@@ -8,6 +8,8 @@
 #include "payload.hpp"
 #include "registration.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -266,53 +268,59 @@ private:
 
     /// Out of line, so that the code around an event stays small.
     [[gnu::noinline]] void record(typename Fields::argument... arguments) const noexcept {
-        constexpr std::size_t room = list::located ? most_copied : 0;
-        std::byte buffer[index_size + list::size + room];
+        constexpr std::size_t count = list::located, most = list::size + count * (most_inline + 1);
+        std::byte buffer[index_size + most];
         std::byte* const payload = buffer + index_size;
-        const std::uint32_t index = registration_.index();
-        std::memcpy(buffer, &index, sizeof(index));
-
-        located_data data[list::located + 1];
-        [[maybe_unused]] located_data* next_data = data;
+        bytes data[count + 1];
+        [[maybe_unused]] bytes* next_data = data;
         [[maybe_unused]] std::size_t place = 0;
         (add_field<Fields>(payload, place, next_data, arguments), ...);
 
-        if constexpr (list::located == 0) {
-            registration_.write(buffer, sizeof(buffer));
-        } else {
-            std::size_t size = 0;
-            for (std::size_t i = 0; i < list::located; i++)
-                size += data[i].whole_size();
-            if (size > most_copied || list::size + size > max_payload) [[unlikely]] {
-                write_long(registration_, buffer, list::size, data, list::located);
-                return;
-            }
-            std::byte* end = payload + list::size;
-            for (std::size_t i = 0; i < list::located; i++) {
-                const located_data& part = data[i];
-                part.store_location(payload, static_cast<std::size_t>(end - payload));
-                if (part.content.size > 0)
-                    std::memcpy(end, part.content.data, part.content.size);
-                end += part.content.size;
-                if (part.is_text)
-                    *end++ = std::byte{0};
-            }
-            registration_.write(buffer, static_cast<std::size_t>(end - buffer));
+        bool is_short = most <= max_payload;
+        for (std::size_t i = 0; i < count; i++)
+            is_short = is_short && data[i].size <= most_inline;
+        if (!is_short) [[unlikely]] {
+            // A copy, so that the compiler keeps the other one in registers.
+            bytes in_memory[count + 1];
+            std::copy_n(data, count, in_memory);
+            write_long(registration_, buffer, list::size, locations.data(), in_memory, count);
+            return;
         }
+        std::size_t end = list::size;
+        for (std::size_t i = 0; i < count; i++) {
+            locations[i].store(payload, end, data[i].size);
+            copy_inline(payload + end, data[i].data, data[i].size);
+            end += data[i].size;
+            if (locations[i].is_text)
+                payload[end++] = std::byte{0};
+        }
+        registration_.write(buffer, index_size + end);
     }
 
     template <typename Field, typename Argument>
-    [[gnu::always_inline]] void add_field(std::byte* payload, std::size_t& place,
-                                          located_data*& next_data,
+    [[gnu::always_inline]] void add_field(std::byte* payload, std::size_t& place, bytes*& next_data,
                                           const Argument& argument) const noexcept {
-        using how = typename Field::recorded;
         if constexpr (Field::is_located)
-            *next_data++ = {how::data(argument), static_cast<std::uint16_t>(place), how::is_text,
-                            how::is_relative};
-        else if (how::store(payload + place, argument))
+            *next_data++ = Field::recorded::data(argument);
+        else if (Field::recorded::store(payload + place, argument))
             registration_.count_cut();
         place += Field::size;
     }
+
+    /// The locations among the fields.
+    [[gnu::visibility("hidden")]] static constexpr auto locations = [] {
+        std::array<location_of_field, list::located + 1> all{};
+        [[maybe_unused]] std::size_t next = 0, place = 0;
+        (
+            [&] {
+                if constexpr (Fields::is_located)
+                    all[next++] = {static_cast<std::uint16_t>(place), Fields::recorded::is_text,
+                                   Fields::recorded::is_relative};
+                place += Fields::size;
+            }(),
+            ...);
+        return all;
+    }();
 
     [[gnu::visibility("hidden")]] static constexpr declaration declared{
         Command::text.data(), Options::address(), Options::flags, Options::bit,
@@ -369,7 +377,7 @@ class event : public detail::event_base<Name, Parts...> {
     static_assert(!fields::has_duplicate(), "user_events: two fields have the same name");
     static_assert(fields::size <= max_payload,
                   "user_events: the fields have more bytes than ftrace can record");
-    static_assert(fields::located <= 100, "user_events: too many fields");
+    static_assert(fields::located <= detail::max_located, "user_events: too many fields");
     static_assert(options::bit < 8 * (options::word_size ? options::word_size : 4),
                   "user_events: the number of the enable bit is too large for its word");
 

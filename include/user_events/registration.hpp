@@ -76,25 +76,20 @@ public:
     /// The word with the enable bit, if the declaration does not name another one.
     const std::atomic<std::uint32_t>& word() const noexcept { return word_; }
 
-    /// The first four bytes of a record.
-    std::uint32_t index() const noexcept {
-        return static_cast<std::uint32_t>(target_.load(std::memory_order_relaxed));
-    }
-
-    /// Writes a record: the index, then the payload. Returns 0, or an errno: EBADF if nothing
-    /// records the event. Async-signal-safe; does not change errno.
+    /// Writes a record: puts the index into its first four bytes, and calls write(). Returns 0, or
+    /// an errno: EBADF if nothing records the event. Async-signal-safe; does not change errno.
     [[gnu::always_inline]] int write(void* record, std::size_t size) const noexcept {
         if (is_checked()) [[likely]] {
-            const long result = user_events_write(descriptor(), record, size);
-            if (result >= 0) [[likely]]
+            const int descriptor = begin(record);
+            if (user_events_write(descriptor, record, size) >= 0) [[likely]]
                 return 0;
         }
         const iovec part{record, size};
         return write_checked(&part, 1);
     }
-    /// Writes a record whose first part begins with the index.
+    /// The same for a record in parts. The index is at the beginning of the first one.
     int write(const iovec* parts, int count) const noexcept {
-        if (is_checked() && user_events_writev(descriptor(), parts, count) >= 0)
+        if (is_checked() && user_events_writev(begin(parts[0].iov_base), parts, count) >= 0)
             return 0;
         return write_checked(parts, count);
     }
@@ -113,6 +108,14 @@ private:
     }
     int descriptor() const noexcept {
         return static_cast<int>(target_.load(std::memory_order_relaxed) >> 32);
+    }
+    /// Puts the index into a record, and returns the descriptor that it belongs to. They are loaded
+    /// together, and after is_checked(): another thread may replace the file.
+    [[gnu::always_inline]] int begin(void* record) const noexcept {
+        const std::uint64_t target = target_.load(std::memory_order_relaxed);
+        const auto index = static_cast<std::uint32_t>(target);
+        __builtin_memcpy(record, &index, sizeof(index));
+        return static_cast<int>(target >> 32);
     }
 
     [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count) const noexcept;
@@ -276,15 +279,11 @@ inline bool registration::replace_file() const noexcept {
                                                          int count) const noexcept {
     const errno_keeper keeper;
     long result = -EBADF;
-    if (descriptor() == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
-        user_events_file_check(&library_->file)) {
-        result = user_events_writev(descriptor(), parts, count);
-    } else if (replace_file()) {
-        // The index may have changed.
-        const std::uint32_t new_index = index();
-        __builtin_memcpy(parts[0].iov_base, &new_index, sizeof(new_index));
-        result = user_events_writev(descriptor(), parts, count);
-    }
+    const bool is_open =
+        descriptor() == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
+        user_events_file_check(&library_->file);
+    if (is_open || replace_file())
+        result = user_events_writev(begin(parts[0].iov_base), parts, count);
     if (result >= 0)
         return 0;
     // The event may have been disabled after the program tested the bit. No record is lost then.

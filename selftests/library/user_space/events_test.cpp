@@ -514,10 +514,10 @@ TEST_CASE("Threads can register, write and unregister at the same time", "[threa
     FakeFile file;
     file.enable(order);
     file.enable(number);
-    static Number shared;
+    Number shared;
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; i++)
-        threads.emplace_back([] {
+        threads.emplace_back([&] {
             for (int j = 0; j < 100; j++) {
                 Order event;
                 event(1, "x");
@@ -554,9 +554,11 @@ TEST_CASE("Threads that find the file closed at the same time open it once", "[t
 TEST_CASE("A signal handler can record an event, also during a registration") {
     FakeFile file;
     file.enable(number);
-    static Number event;
+    const Number event;
+    static const Number* in_handler;
+    in_handler = &event;
     struct sigaction action {};
-    action.sa_handler = [](int) { event(1); };
+    action.sa_handler = [](int) { (*in_handler)(1); };
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, nullptr);
     const itimerval often{{0, 200}, {0, 200}}, never{};
