@@ -18,8 +18,8 @@ namespace user_events::detail {
 /// The longest data that an event copies itself.
 inline constexpr std::size_t most_inline = 64;
 
-/// A record with more data than this is written by writev(), without copying them. That costs the
-/// kernel more than copying fewer.
+/// A longer payload is written by writev(), without copying its data. That costs the kernel more
+/// than copying less.
 inline constexpr std::size_t most_copied = 1024;
 
 /// The most fields with locations.
@@ -79,11 +79,11 @@ struct location_of_field {
     }
 };
 
-/// Writes a record with longer data. `record` has the fixed fields after the index, of `fixed`
-/// bytes. Cuts data so that the payload has at most max_payload bytes.
-[[gnu::noinline]] inline int write_long(const registration& event, std::byte* record,
-                                        std::size_t fixed, const location_of_field* locations,
-                                        bytes* data, std::size_t count) noexcept {
+/// Writes a record with much data by writev(). Cuts data so that the payload has at most
+/// max_payload bytes. For the arguments see write_long().
+[[gnu::noinline]] inline int write_parts(const registration& event, std::byte* record,
+                                         std::size_t fixed, const location_of_field* locations,
+                                         bytes* data, std::size_t count) noexcept {
     iovec parts[1 + 2 * max_located];
     int used = 0;
     parts[used++] = {record, index_size + fixed};
@@ -106,15 +106,32 @@ struct location_of_field {
         if (locations[i].is_text)
             parts[used++] = {const_cast<char*>(""), 1};
     }
-    if (end - fixed > most_copied || fixed > most_copied)
-        return event.write(parts, used);
-    std::byte whole[index_size + 2 * most_copied];
-    std::byte* next = whole;
-    for (int i = 0; i < used; i++) {
-        std::memcpy(next, parts[i].iov_base, parts[i].iov_len);
-        next += parts[i].iov_len;
+    return event.write(parts, used);
+}
+
+/// Writes a record with longer data than copy_inline() copies. `record` has the fixed fields after
+/// the index, of `fixed` bytes.
+[[gnu::noinline]] inline int write_long(const registration& event, std::byte* record,
+                                        std::size_t fixed, const location_of_field* locations,
+                                        bytes* data, std::size_t count) noexcept {
+    std::size_t end = fixed;
+    for (std::size_t i = 0; i < count; i++)
+        end += locations[i].whole(data[i].size);
+    if (end > most_copied)
+        return write_parts(event, record, fixed, locations, data, count);
+    std::byte whole[index_size + most_copied];
+    std::byte* const payload = whole + index_size;
+    std::memcpy(payload, record + index_size, fixed);
+    end = fixed;
+    for (std::size_t i = 0; i < count; i++) {
+        locations[i].store(payload, end, data[i].size);
+        if (data[i].size > 0)
+            std::memcpy(payload + end, data[i].data, data[i].size);
+        end += data[i].size;
+        if (locations[i].is_text)
+            payload[end++] = std::byte{0};
     }
-    return event.write(whole, static_cast<std::size_t>(next - whole));
+    return event.write(whole, index_size + end);
 }
 
 } // namespace user_events::detail
