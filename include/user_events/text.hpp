@@ -42,9 +42,9 @@ private:
 
     /// The length of a literal is a constant. Of other text nothing is read here.
     [[gnu::always_inline]] static std::size_t length_if_known(const char* from) noexcept {
-        if (__builtin_constant_p(!from) && !from)
-            return 0;
-        return __builtin_constant_p(__builtin_strlen(from)) ? __builtin_strlen(from) : unknown;
+        return __builtin_constant_p(from ? __builtin_strlen(from) : 0)
+                   ? (from ? __builtin_strlen(from) : 0)
+                   : unknown;
     }
 
     const char* data_;

@@ -21,6 +21,12 @@
 #include "abi.h"
 #include "file.h"
 
+/* The casts are those of C. */
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 /**
  * struct user_event - an event; all members are private
  *
@@ -186,5 +192,9 @@ USER_EVENTS_INLINE int user_event_write(struct user_event* event, const void* pa
     result = user_events_write(event->file.descriptor, record, sizeof(event->index) + size);
     return result < 0 ? (int)-result : 0;
 }
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 #endif
