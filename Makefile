@@ -16,6 +16,13 @@ HOURS ?= 8
 FUZZ_SECONDS ?= 60
 INPUTS ?= 100
 
+PREFIX ?= /usr/local
+DESTDIR ?=
+includedir := $(PREFIX)/include
+datadir := $(PREFIX)/share
+# Of the library.
+version := 1.0.0
+
 packages := tools/vm/packages
 
 # Targets run one after the other, because some run apt. Compilers run in parallel.
@@ -67,7 +74,7 @@ soak: ## run stress and fuzz in turns for HOURS=8, also on a kernel with KCSAN (
 		tools/vm/module $$kernel build/fuzz/$$kernel UE_DEBUG=y \
 			KCOV_INSTRUMENT=y || exit; \
 	done
-	@$(MAKE) -C fuzz BUILD=$(CURDIR)/build/fuzz $(CURDIR)/build/fuzz/calls/calls
+	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/calls/calls
 	@selftests/stress/soak $(HOURS) $(KERNELS)
 
 .PHONY: test-unit
@@ -86,27 +93,27 @@ coverage: ## print which lines of the module the tests of test-debug do not reac
 differential: ## run INPUTS=100, compare with the in-tree user_events (first run builds a kernel)
 	@$(packages) build kernel vm tests
 	@$(MAKE) modules-$(KERNEL)
-	@$(MAKE) -C fuzz BUILD=$(CURDIR)/build/fuzz $(CURDIR)/build/fuzz/calls/differential
+	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/calls/differential
 	@fuzz/calls/run-differential "$(SEED)" $(INPUTS) $(KERNEL)
 
 .PHONY: fuzz
 fuzz: ## fuzz the parser and the system calls for FUZZ_SECONDS=60 (first run builds a kernel)
 	@$(packages) fuzz build vm tests
 	+@tools/vm/module debug build/fuzz/debug UE_DEBUG=y KCOV_INSTRUMENT=y
-	@$(MAKE) -C fuzz BUILD=$(CURDIR)/build/fuzz
+	@$(MAKE) -C fuzz BUILD=../build/fuzz
 	@fuzz/run $(FUZZ_SECONDS) & \
 	fuzz/calls/run debug $(FUZZ_SECONDS) $(SEED); calls=$$?; wait $$! && exit $$calls
 
 .PHONY: bench
 bench: ## measure the module and the in-tree user_events (first run builds kernels)
 	@$(packages) build kernel vm bench
-	@$(MAKE) -C bench BUILD=$(CURDIR)/build/bench SELFTESTS=$(CURDIR)/build/selftests
+	@$(MAKE) -C bench BUILD=../build/bench SELFTESTS=../build/selftests
 	+@bench/run $(if $(filter update,$(BASELINE)),--update)
 
 .PHONY: bench-copy
 bench-copy: ## measure ways to copy a payload, on the processor of this machine
 	@$(packages) build bench
-	@$(MAKE) -C bench BUILD=$(CURDIR)/build/bench $(CURDIR)/build/bench/copying
+	@$(MAKE) -C bench BUILD=../build/bench ../build/bench/copying
 	@build/bench/copying
 
 .PHONY: vm
@@ -118,12 +125,31 @@ vm: ## boot KERNEL= with the module and the tests, and run RUN="command" there
 override export RUN := $(value RUN)
 
 .PHONY: selftests
-selftests: ## build the tests, without running them
-	@$(MAKE) -C selftests BUILD=$(CURDIR)/build/selftests
+selftests: ## build the tests and samples, without running them
+	@$(MAKE) -C selftests BUILD=../build/selftests
+	@$(MAKE) -C samples BUILD=../build/samples
 
 # modules-NAME: the module with its debug counters, for a kernel in tools/vm/kernels.
 modules-%:
 	+@tools/vm/module $* build/$* UE_DEBUG=y
+
+.PHONY: test-library
+test-library: ## test the C++ library: without a kernel, and with in-tree user_events
+	+@selftests/library/run
+
+.PHONY: install
+install: ## install the library's headers to PREFIX=/usr/local, below DESTDIR=
+	install -d "$(DESTDIR)$(includedir)/user_events" "$(DESTDIR)$(datadir)/pkgconfig" \
+		"$(DESTDIR)$(datadir)/cmake/user_events"
+	install -m 644 include/user_events/*.h include/user_events/*.hpp \
+		"$(DESTDIR)$(includedir)/user_events"
+	sed 's|@VERSION@|$(version)|; s|@INCLUDE@|$(includedir)|' \
+		include/user_events.pc.in >"$(DESTDIR)$(datadir)/pkgconfig/user_events.pc"
+	install -m 644 include/user_events-config.cmake "$(DESTDIR)$(datadir)/cmake/user_events"
+	sed 's|@VERSION@|$(version)|' include/user_events-config-version.cmake.in \
+		>"$(DESTDIR)$(datadir)/cmake/user_events/user_events-config-version.cmake"
+	chmod 644 "$(DESTDIR)$(datadir)/pkgconfig/user_events.pc" \
+		"$(DESTDIR)$(datadir)/cmake/user_events/user_events-config-version.cmake"
 
 .PHONY: check
 check: ## check for compiler warnings, style and common mistakes (about 4 minutes)

@@ -13,6 +13,7 @@ void forking(Report& report);
 void enabling(Report& report);
 void memory(Report& report);
 void peers(Report& report);
+void library(Report& report);
 void threads(Report& report);
 
 } // namespace bench

@@ -13,7 +13,7 @@ int main(int argc, char* argv[]) {
         {"writing", bench::writing}, {"registering", bench::registering},
         {"forking", bench::forking}, {"enabling", bench::enabling},
         {"memory", bench::memory},   {"peers", bench::peers},
-        {"threads", bench::threads},
+        {"library", bench::library}, {"threads", bench::threads},
     };
     CLI::App app("Measures user_events on the running kernel");
     std::string group;

@@ -10,11 +10,15 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 
+#include <user_events/user_events.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/spdlog.h>
 #include <stdexcept>
 #include <unistd.h>
 
@@ -75,6 +79,30 @@ private:
         file_.must_register(&number_enabled_, 0, number_ + " u64 value");
     const std::uint32_t text_index_ =
         file_.must_register(&text_enabled_, 0, text_ + " u32 number; __rel_loc char[] text");
+};
+
+/// The C++ library. Its events have names of their own.
+class Library {
+public:
+    static constexpr const char* name = "the C++ library";
+
+    [[gnu::noinline]] void add(Report& report, const std::string& what) {
+        add_events(
+            report, what, [](std::uint64_t value) { number_(value); },
+            [](std::uint32_t number, const char* text) { text_(number, text); });
+    }
+
+    struct Recording {
+        explicit Recording(const Library&) {}
+        Enabled number{Event("peer_number")}, text{Event("peer_text")};
+    };
+
+private:
+    static inline user_events::event<"peer_number", user_events::field<"value", std::uint64_t>>
+        number_;
+    static inline user_events::event<"peer_text", user_events::field<"number", std::uint32_t>,
+                                     user_events::field<"text", const char*>>
+        text_;
 };
 
 /// Probes of sys/sdt.h, recorded by ftrace through uprobe events.
@@ -157,6 +185,29 @@ std::uint64_t records() {
     return entries + overwritten;
 }
 
+/// What a program without tracing does: lines of text in a file, through a buffer.
+void text_files(Report& report) {
+    const std::string path = "/tmp/" + unique_name("lines");
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    if (!file)
+        throw std::runtime_error("cannot write " + path);
+    add_events(
+        report, "fprintf to a file",
+        [=](std::uint64_t value) { std::fprintf(file, "number: value=%lu\n", value); },
+        [=](std::uint32_t number, const char* text) {
+            std::fprintf(file, "text: number=%u text=%s\n", number, text);
+        });
+    std::fclose(file);
+    const auto logger = spdlog::basic_logger_st("lines", path, true);
+    add_events(
+        report, "spdlog to a file", [&](std::uint64_t value) { logger->info("value={}", value); },
+        [&](std::uint32_t number, const char* text) {
+            logger->info("number={} text={}", number, text);
+        });
+    spdlog::drop_all();
+    std::filesystem::remove(path);
+}
+
 template <typename Peer>
 void measure(Report& report) {
     Peer peer;
@@ -178,8 +229,10 @@ void measure(Report& report) {
 
 void peers(Report& report) {
     measure<UserEvents>(report);
+    measure<Library>(report);
     measure<Usdt>(report);
     measure<TraceMarker>(report);
+    text_files(report);
 }
 
 } // namespace bench

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The cost of writing a record.
+#include "bare_syscall.hpp"
 #include "clock.hpp"
 #include "groups.hpp"
 
@@ -22,17 +23,6 @@ using namespace selftest;
 namespace bench {
 
 namespace {
-
-/// Makes a system call without the C library's code around it. Returns minus the errno of a
-/// failure.
-long bare_syscall(long number, long file, const void* data, std::size_t size) {
-    long result = number;
-    asm volatile("syscall"
-                 : "+a"(result)
-                 : "D"(file), "S"(data), "d"(size)
-                 : "rcx", "r11", "memory");
-    return result;
-}
 
 /// A shared pointer to an object that records an event during its lifetime.
 using Recorder = std::shared_ptr<void>;

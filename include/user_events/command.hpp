@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// The rules for names and commands. They are used at compile time by event.hpp, and at run time by
+// dynamic_event.hpp.
+#pragma once
+
+#include "abi.h"
+
+#include <cstddef>
+#include <string_view>
+
+namespace user_events {
+
+/// The longest payload, in bytes: what ftrace can record in a page of 4096 bytes. Longer strings
+/// are cut.
+inline constexpr std::size_t max_payload = 4064;
+
+/// The longest `char[N]`, in bytes.
+inline constexpr std::size_t max_array = 1024;
+
+/// The longest command, in bytes: the event's name and its fields as text.
+inline constexpr std::size_t max_command = USER_EVENTS_COMMAND_MAX;
+
+namespace detail {
+
+/// The longest name of an event's directory before Linux 6.6. To a name with several formats the
+/// kernel appends a dot and up to eight digits.
+inline constexpr std::size_t max_name = 255, max_suffix = 9;
+
+constexpr bool has_space_or_control(std::string_view text) {
+    for (const char character : text)
+        if (static_cast<unsigned char>(character) <= ' ' || character == '\x7f')
+            return true;
+    return false;
+}
+
+/// Each event has a directory of its name in tracefs.
+constexpr bool is_event_name(std::string_view name) {
+    return !name.empty() && name != "." && name != ".." && name != "enable" && name != "filter" &&
+           name.find_first_of("/:;") == name.npos && !has_space_or_control(name);
+}
+
+/// Tools evaluate a text in which the names of fields occur.
+constexpr bool is_field_name(std::string_view name) {
+    return !name.empty() && name.find(';') == name.npos && !has_space_or_control(name);
+}
+
+/// The tag of a structure: letters, digits and underscores.
+constexpr bool is_tag(std::string_view tag) {
+    for (const char character : tag)
+        if (!(character == '_' || (character >= '0' && character <= '9') ||
+              (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z')))
+            return false;
+    return !tag.empty() && tag.find("cpumask_t") == tag.npos &&
+           tag.find("__data_loc") == tag.npos && tag.find("__rel_loc") == tag.npos;
+}
+
+/// The fields that tracing itself adds to each record.
+constexpr bool is_common_field(std::string_view name) {
+    return name == "common_type" || name == "common_flags" || name == "common_preempt_count" ||
+           name == "common_pid";
+}
+
+/// Puts the text of a command together. Counts what does not fit.
+template <std::size_t Capacity>
+struct command_writer {
+    char text[Capacity + 1] = {};
+    std::size_t size = 0;
+
+    constexpr void add(std::string_view part) {
+        for (const char character : part) {
+            if (size < Capacity)
+                text[size] = character;
+            size++;
+        }
+    }
+    constexpr void add_number(std::size_t number) {
+        if (number >= 10)
+            add_number(number / 10);
+        const char digit = static_cast<char>('0' + number % 10);
+        add({&digit, 1});
+    }
+};
+
+} // namespace detail
+} // namespace user_events

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+namespace user_events {
+
+/// A string literal as a template argument: `event<"order_placed">`. Programs do not name this
+/// type.
+template <std::size_t Size>
+struct literal {
+    char characters[Size];
+
+    // NOLINTNEXTLINE(google-explicit-constructor): the literal is written as it is.
+    constexpr literal(const char (&text)[Size]) { std::copy_n(text, Size, characters); }
+
+    /// The text without its NUL.
+    constexpr std::string_view view() const { return {characters, Size - 1}; }
+};
+
+} // namespace user_events

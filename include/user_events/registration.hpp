@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// What all events have in common: the registration with the kernel, and writing a record.
+#pragma once
+
+#include "abi.h"
+#include "errors.hpp"
+#include "file.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <pthread.h>
+#include <system_error>
+
+namespace user_events {
+
+namespace detail {
+
+class registration;
+
+/// What an event asks of the kernel.
+struct declaration {
+    const char* command;
+    /// The word with the enable bit, or null for the word of the registration.
+    void* word = nullptr;
+    std::uint16_t flags = 0;
+    std::uint8_t bit = 0;
+    /// The size of the word in bytes: 4 or 8.
+    std::uint8_t size = 4;
+};
+
+/// The events of one program or shared library, and the file that they have in common. It is
+/// initialized at compile time and never destroyed, so that events work in static constructors and
+/// destructors.
+struct library {
+    user_events_file file{-1, 0, 0, 0, 0};
+    /// Protects everything but the file's members and what registrations say of themselves. A
+    /// record takes the mutex only to replace a lost file, and does not wait for it.
+    std::mutex mutex;
+    registration* first = nullptr;
+    /// Why the file is not open; 0 if it is, or if no event has needed it yet.
+    int error = 0;
+    bool forks_are_safe = false;
+};
+
+/// Keeps errno as it was.
+class errno_keeper {
+public:
+    errno_keeper() : before_(errno) {}
+    errno_keeper(const errno_keeper&) = delete;
+    errno_keeper& operator=(const errno_keeper&) = delete;
+    ~errno_keeper() { errno = before_; }
+
+private:
+    int before_;
+};
+
+/// The registration of one event. The word comes first: the kernel writes to it.
+class registration {
+public:
+    /// Registers the event, if the kernel supports that and permits it. Otherwise retry() can do so
+    /// later. `declared` is used until the end of the object's lifetime.
+    [[gnu::visibility("hidden")]] explicit registration(const declaration& declared) noexcept;
+    registration(const registration&) = delete;
+    registration& operator=(const registration&) = delete;
+    [[gnu::visibility("hidden")]] ~registration();
+
+    /// Returns why the event is not registered. Async-signal-safe.
+    std::error_code error() const noexcept {
+        return error_of(error_.load(std::memory_order_relaxed));
+    }
+
+    /// The word with the enable bit, if the declaration does not name another one.
+    const std::atomic<std::uint32_t>& word() const noexcept { return word_; }
+
+    /// Writes a record: puts the index into its first four bytes, and calls write(). Returns 0, or
+    /// an errno: EBADF if nothing records the event. Async-signal-safe; does not change errno.
+    [[gnu::always_inline]] int write(void* record, std::size_t size) const noexcept {
+        if (is_checked()) [[likely]] {
+            const int descriptor = begin(record);
+            if (user_events_write(descriptor, record, size) >= 0) [[likely]]
+                return 0;
+        }
+        const iovec part{record, size};
+        return write_checked(&part, 1);
+    }
+    /// The same for a record in parts. The index is at the beginning of the first one.
+    int write(const iovec* parts, int count) const noexcept {
+        if (is_checked() && user_events_writev(begin(parts[0].iov_base), parts, count) >= 0)
+            return 0;
+        return write_checked(parts, count);
+    }
+
+    /// How many strings have been cut, and how many records have been lost.
+    std::uint32_t cut() const noexcept { return cut_.load(std::memory_order_relaxed); }
+    std::uint32_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+    void count_cut() const noexcept { cut_.fetch_add(1, std::memory_order_relaxed); }
+
+    [[gnu::visibility("hidden")]] static std::error_code retry_all() noexcept;
+
+private:
+    /// Whether the descriptor was found to be the file a few milliseconds ago.
+    bool is_checked() const noexcept {
+        return __atomic_load_n(&library_->file.epoch, __ATOMIC_ACQUIRE) == user_events_epoch();
+    }
+    int descriptor() const noexcept {
+        return static_cast<int>(target_.load(std::memory_order_relaxed) >> 32);
+    }
+    /// Puts the index into a record, and returns the descriptor that it belongs to. They are loaded
+    /// together, and after is_checked(): another thread may replace the file.
+    [[gnu::always_inline]] int begin(void* record) const noexcept {
+        const std::uint64_t target = target_.load(std::memory_order_relaxed);
+        const auto index = static_cast<std::uint32_t>(target);
+        __builtin_memcpy(record, &index, sizeof(index));
+        return static_cast<int>(target >> 32);
+    }
+
+    [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count) const noexcept;
+    [[gnu::visibility("hidden")]] bool replace_file() const noexcept;
+    [[gnu::visibility("hidden")]] bool is_enabled() const noexcept;
+    const void* address() const noexcept {
+        return declared_->word ? declared_->word : static_cast<const void*>(&word_);
+    }
+
+    // With the library's mutex held.
+    [[gnu::visibility("hidden")]] void register_now() const noexcept;
+    [[gnu::visibility("hidden")]] void unregister_now() const noexcept;
+    [[gnu::visibility("hidden")]] static void open_file(library& shared) noexcept;
+    [[gnu::visibility("hidden")]] static void make_forks_safe(library& shared) noexcept;
+
+    /// The descriptor -1.
+    static constexpr std::uint64_t no_target = std::uint64_t{0xffffffff} << 32;
+
+    mutable std::atomic<std::uint32_t> word_{0};
+    mutable std::atomic<int> error_{EAGAIN};
+    /// The descriptor in the upper half, the index in the lower one: both change together.
+    mutable std::atomic<std::uint64_t> target_{no_target};
+    library* library_;
+    const declaration* declared_;
+    /// Whether the kernel has the registration; with any file.
+    mutable bool is_registered_ = false;
+    registration *next_ = nullptr, *previous_ = nullptr;
+    mutable std::atomic<std::uint32_t> cut_{0}, lost_{0};
+};
+
+/// Each program and shared library has its own, also if the events themselves are shared: their
+/// registrations point to the library of whichever code created them.
+[[gnu::visibility("hidden")]] inline constinit library the_library;
+
+[[gnu::visibility("hidden")]] inline void lock_for_fork() {
+    the_library.mutex.lock();
+}
+[[gnu::visibility("hidden")]] inline void unlock_after_fork() {
+    the_library.mutex.unlock();
+}
+
+/// A child must not inherit the mutex locked by a thread that it does not have.
+inline void registration::make_forks_safe(library& shared) noexcept {
+    if (!shared.forks_are_safe)
+        shared.forks_are_safe =
+            pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) == 0;
+}
+
+/// Opens the file. The events that were registered with an earlier one have to be registered again:
+/// its number may be another file's by now.
+inline void registration::open_file(library& shared) noexcept {
+    for (const registration* each = shared.first; each; each = each->next_)
+        each->target_.store(no_target, std::memory_order_relaxed);
+    shared.error = user_events_file_open(&shared.file);
+    if (shared.error)
+        __atomic_store_n(&shared.file.epoch, user_events_epoch(), __ATOMIC_RELEASE);
+}
+
+inline registration::registration(const declaration& declared) noexcept
+    : library_(&the_library), declared_(&declared) {
+    const errno_keeper keeper;
+    const std::lock_guard lock(library_->mutex);
+    make_forks_safe(*library_);
+    next_ = library_->first;
+    if (next_)
+        next_->previous_ = this;
+    library_->first = this;
+    // After a failure only retry() tries again: a program may have thousands of events.
+    if (library_->error == 0 && !user_events_file_check(&library_->file))
+        open_file(*library_);
+    register_now();
+}
+
+inline registration::~registration() {
+    const errno_keeper keeper;
+    const std::lock_guard lock(library_->mutex);
+    unregister_now();
+    (previous_ ? previous_->next_ : library_->first) = next_;
+    if (next_)
+        next_->previous_ = previous_;
+    if (!library_->first) {
+        user_events_file_close(&library_->file);
+        library_->error = 0;
+    }
+}
+
+/// Registers the event with the open file. If it was registered with a file that was lost, the
+/// kernel still has that registration.
+inline void registration::register_now() const noexcept {
+    if (library_->error) {
+        error_.store(library_->error, std::memory_order_relaxed);
+        return;
+    }
+    unregister_now();
+    user_events_reg argument{};
+    argument.size = sizeof(argument);
+    argument.enable_bit = declared_->bit;
+    argument.enable_size = declared_->size;
+    argument.flags = declared_->flags;
+    argument.enable_addr = reinterpret_cast<std::uintptr_t>(address());
+    argument.name_args = reinterpret_cast<std::uintptr_t>(declared_->command);
+    const int result = ioctl(library_->file.descriptor, USER_EVENTS_REG, &argument);
+    is_registered_ = result == 0;
+    if (result == 0)
+        target_.store(static_cast<std::uint64_t>(library_->file.descriptor) << 32 |
+                          argument.write_index,
+                      std::memory_order_release);
+    error_.store(result == 0 ? 0 : errno, std::memory_order_relaxed);
+}
+
+/// UNREG works through any open file, so if this one was lost, another one is opened.
+inline void registration::unregister_now() const noexcept {
+    if (!is_registered_)
+        return;
+    if (!user_events_file_check(&library_->file))
+        open_file(*library_);
+    target_.store(no_target, std::memory_order_relaxed);
+    user_events_unreg argument{};
+    argument.size = sizeof(argument);
+    argument.disable_bit = declared_->bit;
+    argument.disable_addr = reinterpret_cast<std::uintptr_t>(address());
+    if (library_->file.descriptor >= 0)
+        ioctl(library_->file.descriptor, USER_EVENTS_UNREG, &argument);
+    is_registered_ = false;
+    error_.store(EAGAIN, std::memory_order_relaxed);
+    // An event that is used after its destructor, by another static destructor, is disabled.
+    if (!declared_->word)
+        word_.store(0, std::memory_order_relaxed);
+}
+
+inline bool registration::is_enabled() const noexcept {
+    if (declared_->size == 8)
+        return __atomic_load_n(static_cast<const std::uint64_t*>(address()), __ATOMIC_RELAXED) >>
+                   declared_->bit &
+               1;
+    return __atomic_load_n(static_cast<const std::uint32_t*>(address()), __ATOMIC_RELAXED) >>
+               declared_->bit &
+           1;
+}
+
+/// Opens the file again if it was lost, and registers the event with it. Returns whether the event
+/// can be written. Does not wait for the mutex: this may be a signal handler.
+inline bool registration::replace_file() const noexcept {
+    if (!library_->mutex.try_lock())
+        return false;
+    const std::lock_guard lock(library_->mutex, std::adopt_lock);
+    if (!user_events_file_check(&library_->file)) {
+        // If it cannot be opened, the next attempt is in the next epoch.
+        if (library_->error && is_checked())
+            return false;
+        open_file(*library_);
+    }
+    // Another thread may have done this in the meantime.
+    if (library_->error || descriptor() != library_->file.descriptor)
+        register_now();
+    return error_.load(std::memory_order_relaxed) == 0;
+}
+
+/// Writes a record after it was checked whether the file is still open, or if write() failed.
+[[gnu::noinline]] inline int registration::write_checked(const iovec* parts,
+                                                         int count) const noexcept {
+    const errno_keeper keeper;
+    long result = -EBADF;
+    const bool is_open =
+        descriptor() == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
+        user_events_file_check(&library_->file);
+    if (is_open || replace_file())
+        result = user_events_writev(begin(parts[0].iov_base), parts, count);
+    if (result >= 0)
+        return 0;
+    // The event may have been disabled after the program tested the bit. No record is lost then.
+    if (result != -EBADF || is_enabled())
+        lost_.fetch_add(1, std::memory_order_relaxed);
+    return static_cast<int>(-result);
+}
+
+inline std::error_code registration::retry_all() noexcept {
+    const errno_keeper keeper;
+    const std::lock_guard lock(the_library.mutex);
+    if (!the_library.first)
+        return {};
+    if (!user_events_file_check(&the_library.file))
+        open_file(the_library);
+    int error = 0;
+    for (registration* each = the_library.first; each; each = each->next_) {
+        if (each->descriptor() != the_library.file.descriptor || each->descriptor() < 0)
+            each->register_now();
+        if (error == 0)
+            error = each->error_.load(std::memory_order_relaxed);
+    }
+    return error_of(error);
+}
+
+} // namespace detail
+
+/// Returns why the events of the calling program or shared library cannot be registered: the file
+/// does not exist, cannot be opened, or events are switched off. No error if the file is open, or
+/// if no event has been created yet. May be called from any thread; not from a signal handler.
+[[gnu::visibility("hidden")]] inline std::error_code error() noexcept {
+    const std::lock_guard lock(detail::the_library.mutex);
+    return detail::error_of(detail::the_library.error);
+}
+
+/// Registers the events of the calling program or shared library that could not be registered when
+/// they were created, for example because the kernel module was loaded later. Returns no error if
+/// all are registered now, otherwise the first error. May be called from any thread, as often as
+/// needed; not from a signal handler.
+[[gnu::visibility("hidden")]] inline std::error_code retry() noexcept {
+    return detail::registration::retry_all();
+}
+
+} // namespace user_events

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The system calls that write records, and the clock of the library. For C11 and C++.
+ *
+ * The C library's write() is a cancellation point and sets errno. An event must do neither.
+ */
+#ifndef USER_EVENTS_SYSTEM_CALL_H
+#define USER_EVENTS_SYSTEM_CALL_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The casts are those of C. */
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
+/* Each program and shared library has its own copy, so that one can be unloaded. */
+#ifdef __cplusplus
+#define USER_EVENTS_INLINE __attribute__((__visibility__("hidden"))) inline
+#else
+#define USER_EVENTS_INLINE static inline
+#endif
+
+/* Returns what the system call returns: minus an errno on failure. Does not change errno. */
+USER_EVENTS_INLINE long user_events_call(long number, int descriptor, const void* data,
+                                         size_t count) {
+#if defined(__x86_64__)
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"(number), "D"((long)descriptor), "S"(data), "d"(count)
+                     : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long number_in_register __asm__("x8") = number;
+    register long first __asm__("x0") = descriptor;
+    register const void* second __asm__("x1") = data;
+    register size_t third __asm__("x2") = count;
+
+    __asm__ volatile("svc #0"
+                     : "+r"(first)
+                     : "r"(number_in_register), "r"(second), "r"(third)
+                     : "memory");
+    return first;
+#else
+    const int before = errno;
+    long result = syscall(number, descriptor, data, count);
+
+    if (result < 0) {
+        result = -errno;
+        errno = before;
+    }
+    return result;
+#endif
+}
+
+USER_EVENTS_INLINE long user_events_write(int descriptor, const void* data, size_t size) {
+    return user_events_call(SYS_write, descriptor, data, size);
+}
+
+USER_EVENTS_INLINE long user_events_writev(int descriptor, const struct iovec* parts, int count) {
+    return user_events_call(SYS_writev, descriptor, parts, (size_t)count);
+}
+
+/*
+ * Returns a number that changes every few milliseconds, and not back. Takes three instructions on
+ * x86-64, because each record reads it.
+ */
+USER_EVENTS_INLINE uint32_t user_events_epoch(void) {
+#if defined(__x86_64__)
+    uint32_t low, high;
+
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    __asm__("shrd $24, %1, %0" : "+r"(low) : "r"(high) : "cc");
+    return low;
+#elif defined(__aarch64__)
+    uint64_t ticks;
+
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return (uint32_t)(ticks >> 18);
+#else
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint32_t)now.tv_sec * 128 + (uint32_t)now.tv_nsec / 8000000;
+#endif
+}
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
+
+#endif

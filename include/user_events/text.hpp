@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace user_events {
+
+/// Text that is passed to an event. Any string converts to it: std::string_view, std::string,
+/// const char* (null is empty), and those of char8_t. It refers to the string. Nothing is read of
+/// the string before the event is recorded.
+class text {
+public:
+    constexpr text() noexcept : data_(""), size_(0) {}
+    // NOLINTBEGIN(google-explicit-constructor): programs pass strings.
+    constexpr text(std::string_view from) noexcept : data_(from.data()), size_(from.size()) {}
+    text(const std::string& from) noexcept
+        : data_(reinterpret_cast<const char*>(&from)), size_(is_object) {}
+    [[gnu::always_inline]] text(const char* from) noexcept
+        : data_(from), size_(length_if_known(from)) {}
+    constexpr text(std::nullptr_t) noexcept : text() {}
+    text(std::u8string_view from) noexcept
+        : data_(reinterpret_cast<const char*>(from.data())), size_(from.size()) {}
+    text(const std::u8string& from) noexcept : text(std::u8string_view(from)) {}
+    text(const char8_t* from) noexcept : text(reinterpret_cast<const char*>(from)) {}
+    // NOLINTEND(google-explicit-constructor)
+
+    /// The bytes of the text; may be null if there are none.
+    std::string_view view() const noexcept {
+        if (size_ < is_object) [[likely]]
+            return {data_, size_};
+        if (size_ == is_object)
+            return *reinterpret_cast<const std::string*>(data_);
+        return data_ ? std::string_view(data_) : std::string_view();
+    }
+
+private:
+    /// Sizes that say what data_ points to: a text up to a NUL, or a std::string.
+    static constexpr std::size_t unknown = static_cast<std::size_t>(-1), is_object = unknown - 1;
+
+    /// The length of a literal is a constant. Of other text nothing is read here.
+    [[gnu::always_inline]] static std::size_t length_if_known(const char* from) noexcept {
+        return __builtin_constant_p(from ? __builtin_strlen(from) : 0)
+                   ? (from ? __builtin_strlen(from) : 0)
+                   : unknown;
+    }
+
+    const char* data_;
+    std::size_t size_;
+};
+
+namespace detail {
+
+/// Returns the length of the longest part of a text of more than `most` bytes that has at most that
+/// many, and does not end within a character of UTF-8.
+inline std::size_t utf8_prefix(const void* data, std::size_t most) noexcept {
+    const char* const characters = static_cast<const char*>(data);
+    std::size_t size = most;
+    // A character has at most three continuation bytes. Other text is cut anywhere.
+    for (int i = 0; i < 4 && size > 0; i++, size--)
+        if ((characters[size] & 0xc0) != 0x80)
+            return size;
+    return most;
+}
+
+} // namespace detail
+} // namespace user_events

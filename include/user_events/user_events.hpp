@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Events of the program that Linux's tracing records. Documentation/library.rst has a tutorial.
+// spdlog_sink.hpp is not included: it needs spdlog.
+#pragma once
+
+#include "counter.hpp"
+#include "dynamic_event.hpp"
+#include "errors.hpp"
+#include "event.hpp"
+#include "field.hpp"
+#include "log.hpp"
+#include "registration.hpp"
+#include "slice.hpp"
+#include "text.hpp"

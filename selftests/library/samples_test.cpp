@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The samples run, and their events are recorded. selftests/run adds them to the guest.
+#include "tool.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace selftest;
+
+namespace {
+
+/// An event that exists before the sample registers it, so that all its records are seen.
+struct Known {
+    explicit Known(const std::string& name, const std::string& fields)
+        : event(name), definition("dynamic_events", "u:" + name + " " + fields, "-:" + name) {
+        expect(instance.enable(event), "enable " + name);
+    }
+    ~Known() { instance.disable(event); }
+
+    Event event;
+    Definition definition;
+    Instance instance;
+};
+
+} // namespace
+
+TEST_CASE("The order service records its orders from all threads",
+          "[sample:order_service][sample:beacon_daemon][sample:tick][sample:plugin_host]"
+          "[sample:plugin.so]") {
+    Known placed("order_placed", "u32 number;u8 size;__rel_loc char[] item");
+    Known served("order_served", "u32 number;s64 waited");
+    Known work("order_work", "char track_event_type;__data_loc char[] slice_name;"
+                             "__data_loc char[] track_name");
+    Known length("order_queue", "s64 counter_value;__data_loc char[] track_name");
+    const TemporaryDirectory directory;
+    output_of(directory, "order_service 20");
+    const auto orders = placed.instance.records();
+    REQUIRE(orders.size() == 20);
+    CHECK(orders[0].number("number") == 1);
+    CHECK(orders[0].text("item") == "coffee");
+    CHECK(orders[2].number("size") == 1);
+    const auto all = served.instance.records();
+    CHECK(all.size() == 20);
+    for (const Record& record : all)
+        CHECK(record.number("waited") > 0);
+    const auto slices = work.instance.records();
+    CHECK(slices.size() == 40);
+    CHECK(slices[0].number("track_event_type") == 'B');
+    CHECK(slices[0].text("slice_name") == "cook");
+    const auto lengths = length.instance.records();
+    CHECK(lengths.size() == 40);
+    CHECK(lengths.back().number("counter_value") == 0);
+    CHECK(lengths.back().text("track_name") == "order_queue");
+}
+
+TEST_CASE("The daemon records its beacons after it has closed all descriptors") {
+    Known beacon("beacon", "u32 number");
+    const TemporaryDirectory directory;
+    output_of(directory, "beacon_daemon 5");
+    const auto records = beacon.instance.records();
+    REQUIRE(records.size() == 5);
+    CHECK(records[4].number("number") == 5);
+}
+
+TEST_CASE("The C program records its event") {
+    Known tick("tick", "u32 count; __rel_loc char[] text");
+    const TemporaryDirectory directory;
+    output_of(directory, "tick 3");
+    const auto records = tick.instance.records();
+    REQUIRE(records.size() == 3);
+    CHECK(records[2].number("count") == 3);
+    CHECK(records[2].text("text") == "tock");
+}
+
+TEST_CASE("A plug-in records its event each time it is loaded, and can be unloaded") {
+    Known greets("plugin_greets", "__rel_loc char[] name");
+    Known loads("host_loads", "__rel_loc char[] file");
+    const TemporaryDirectory directory;
+    output_of(directory, "plugin_host /usr/bin/plugin.so 3");
+    CHECK(loads.instance.records().size() == 3);
+    const auto records = greets.instance.records();
+    REQUIRE(records.size() == 3);
+    CHECK(records[2].text("name") == "world");
+}

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Events of the library, with a fake user_events_data: what is registered and written, and when.
+#include "fake_file.hpp"
+
+#include <user_events/user_events.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <thread>
+
+using namespace selftest;
+namespace ue = user_events;
+
+namespace {
+
+using Order =
+    ue::event<"order", ue::field<"number", std::uint32_t>, ue::field<"item", std::string_view>>;
+constexpr const char* order = "order u32 number;__rel_loc char[] item";
+
+using Number = ue::event<"number", ue::field<"value", std::uint64_t>>;
+constexpr const char* number = "number u64 value";
+
+Bytes record_of_number(std::uint64_t value) {
+    return Payload().add<std::uint32_t>(0).add(value).bytes();
+}
+
+Bytes record_of_order(std::uint32_t value, const std::string& item) {
+    return Payload()
+        .add<std::uint32_t>(0)
+        .add(value)
+        .add(location(0, static_cast<std::uint32_t>(item.size() + 1)))
+        .add_string(item)
+        .bytes();
+}
+
+/// The state of a process in wait().
+int exit_status_of(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+} // namespace
+
+TEST_CASE("An event is registered by its constructor and unregistered by its destructor") {
+    FakeFile file;
+    {
+        Order event;
+        CHECK(!event.error());
+        CHECK(!ue::error());
+        CHECK(commands() == std::vector<std::string>{order});
+        CHECK(registrations() == 1);
+        Order same;
+        CHECK(registrations() == 2);
+        CHECK(commands().size() == 1);
+    }
+    CHECK(registrations() == 0);
+}
+
+TEST_CASE("The file is closed with the last event") {
+    FakeFile file;
+    int descriptor;
+    {
+        Order event;
+        descriptor = last_descriptor();
+        CHECK(fcntl(descriptor, F_GETFD) == FD_CLOEXEC);
+    }
+    CHECK(fcntl(descriptor, F_GETFD) == -1);
+}
+
+TEST_CASE("An event is written only while it is enabled") {
+    FakeFile file;
+    Number event;
+    event(1);
+    CHECK(!event);
+    CHECK(file.take().empty());
+    file.enable(number);
+    CHECK(event);
+    event(2);
+    CHECK(file.take() == record_of_number(2));
+    file.disable(number);
+    event(3);
+    CHECK(file.take().empty());
+    CHECK(event.lost() == 0);
+}
+
+TEST_CASE("lazily() makes the arguments only while the event is enabled") {
+    FakeFile file;
+    Order event;
+    int made = 0;
+    const auto make = [&] {
+        made++;
+        return std::tuple(7, std::string("a string that is too long for the small buffer"));
+    };
+    event.lazily(make);
+    CHECK(made == 0);
+    file.enable(order);
+    event.lazily(make);
+    CHECK(made == 1);
+    CHECK(file.take() == record_of_order(7, "a string that is too long for the small buffer"));
+}
+
+TEST_CASE("lazily() takes a single argument without a tuple") {
+    FakeFile file;
+    Number event;
+    file.enable(number);
+    event.lazily([] { return 5; });
+    CHECK(file.take() == record_of_number(5));
+}
+
+TEST_CASE("All kinds of strings are written alike") {
+    FakeFile file;
+    Order event;
+    file.enable(order);
+    const Bytes expected = record_of_order(1, "tea");
+    const std::string string = "tea";
+    const char array[10] = "tea";
+    const char* const pointer = array;
+    event(1, "tea");
+    CHECK(file.take() == expected);
+    event(1, string);
+    CHECK(file.take() == expected);
+    event(1, std::string_view("teapot", 3));
+    CHECK(file.take() == expected);
+    event(1, array);
+    CHECK(file.take() == expected);
+    event(1, pointer);
+    CHECK(file.take() == expected);
+    event(1, u8"tea");
+    CHECK(file.take() == expected);
+    event(1, std::u8string_view(u8"tea"));
+    CHECK(file.take() == expected);
+}
+
+TEST_CASE("Null, and a default string_view, are empty strings") {
+    FakeFile file;
+    Order event;
+    file.enable(order);
+    const Bytes expected = record_of_order(1, "");
+    event(1, nullptr);
+    CHECK(file.take() == expected);
+    event(1, static_cast<const char*>(nullptr));
+    CHECK(file.take() == expected);
+    event(1, std::string_view());
+    CHECK(file.take() == expected);
+}
+
+TEST_CASE("Strings of every length are written whole up to 4064 bytes of payload") {
+    FakeFile file;
+    Order event;
+    file.enable(order);
+    for (const unsigned length :
+         {0u, 1u, 40u, 400u, 1014u, 1015u, 1016u, 1022u, 1023u, 1024u, 1025u, 3000u, 4055u}) {
+        CAPTURE(length);
+        const std::string item(length, 'x');
+        event(1, item);
+        CHECK(file.take() == record_of_order(1, item));
+    }
+    CHECK(event.cut() == 0);
+    CHECK(event.lost() == 0);
+}
+
+TEST_CASE("A longer string is cut and counted") {
+    FakeFile file;
+    Order event;
+    file.enable(order);
+    event(1, std::string(4056, 'x'));
+    CHECK(file.take() == record_of_order(1, std::string(4055, 'x')));
+    CHECK(event.cut() == 1);
+    event(1, std::string(100'000, 'x'));
+    CHECK(file.take() == record_of_order(1, std::string(4055, 'x')));
+    CHECK(event.cut() == 2);
+}
+
+TEST_CASE("A string is cut between characters of UTF-8") {
+    FakeFile file;
+    Order event;
+    file.enable(order);
+    for (const std::string character : {"é", "€", "😀"})
+        for (std::size_t before = 0; before < 4; before++) {
+            CAPTURE(character, before);
+            std::string item(before, 'x');
+            while (item.size() < 5000)
+                item += character;
+            event(1, item);
+            const std::size_t fits = (4055 - before) / character.size() * character.size();
+            CHECK(file.take() == record_of_order(1, item.substr(0, before + fits)));
+        }
+    CHECK(event.cut() == 12);
+    event(1, std::string(5000, '\x80'));
+    CHECK(file.take().size() == 4 + 4064);
+}
+
+TEST_CASE("Two long strings share the space, and both end with NUL") {
+    FakeFile file;
+    ue::event<"two", ue::field<"a", std::string>, ue::field<"b", std::string>> event;
+    file.enable("two __rel_loc char[] a;__rel_loc char[] b");
+    event(std::string(1000, 'a'), std::string(1000, 'b'));
+    CHECK(file.take() == Payload()
+                             .add<std::uint32_t>(0)
+                             .add(location(4, 1001))
+                             .add(location(1001, 1001))
+                             .add_string(std::string(1000, 'a'))
+                             .add_string(std::string(1000, 'b'))
+                             .bytes());
+    CHECK(event.cut() == 0);
+    event(std::string(5000, 'a'), std::string(5000, 'b'));
+    CHECK(file.take() == Payload()
+                             .add<std::uint32_t>(0)
+                             .add(location(4, 4055))
+                             .add(location(4055, 1))
+                             .add_string(std::string(4054, 'a'))
+                             .add_string("")
+                             .bytes());
+    CHECK(event.cut() == 2);
+}
+
+TEST_CASE("A char array is cut with a NUL, between characters, and filled up with zeros") {
+    FakeFile file;
+    ue::event<"array", ue::field<"a", char[8]>> event;
+    file.enable("array char[8] a");
+    const auto expected = [](std::string_view text) {
+        return Payload().add<std::uint32_t>(0).add_characters(text).bytes();
+    };
+    event("1234567");
+    CHECK(file.take() == expected({"1234567\0", 8}));
+    event("12");
+    CHECK(file.take() == expected({"12\0\0\0\0\0\0", 8}));
+    CHECK(event.cut() == 0);
+    event("12345678");
+    CHECK(file.take() == expected({"1234567\0", 8}));
+    event("123456é");
+    CHECK(file.take() == expected({"123456\0\0", 8}));
+    CHECK(event.cut() == 2);
+}
+
+TEST_CASE("An absent optional is 0 or empty") {
+    FakeFile file;
+    ue::event<"maybe", ue::field<"a", std::optional<int>>,
+              ue::field<"b", std::optional<std::string_view>>>
+        event;
+    file.enable("maybe s32 a;__rel_loc char[] b");
+    event(std::nullopt, std::nullopt);
+    CHECK(file.take() ==
+          Payload().add<std::uint32_t>(0).add(0).add(location(0, 1)).add_string("").bytes());
+    event(5, "x");
+    CHECK(file.take() ==
+          Payload().add<std::uint32_t>(0).add(5).add(location(0, 2)).add_string("x").bytes());
+}
+
+TEST_CASE("errno is preserved, also by an event that cannot be written") {
+    FakeFile file;
+    errno = 123;
+    Order event;
+    CHECK(errno == 123);
+    file.enable(order);
+    event(1, "x");
+    CHECK(errno == 123);
+    ::close(last_descriptor());
+    event(2, "x");
+    CHECK(errno == 123);
+    event.lazily([] { return std::tuple(1, std::string(100'000, 'x')); });
+    CHECK(errno == 123);
+    ue::retry();
+    CHECK(errno == 123);
+}
+
+TEST_CASE("Events can share a word, with a bit each") {
+    FakeFile file;
+    static std::atomic<std::uint32_t> word{0};
+    static std::uint64_t long_word = 0;
+    ue::event<"high", ue::word<word>, ue::bit<31>, ue::field<"a", int>> high;
+    ue::event<"low", ue::word<word>, ue::field<"a", int>> low;
+    ue::event<"long", ue::word<long_word>, ue::bit<40>, ue::multi_format> in_long;
+    CHECK(!high.error());
+    CHECK(!low.error());
+    CHECK(!in_long.error());
+    file.enable("high s32 a");
+    CHECK(word == 0x80000000);
+    CHECK(high);
+    CHECK(!low);
+    low(1);
+    CHECK(file.take().empty());
+    high(1);
+    CHECK(file.take().size() == 8);
+    file.enable("long");
+    CHECK(long_word == std::uint64_t{1} << 40);
+    CHECK(in_long);
+    in_long();
+    CHECK(file.take() == Payload().add<std::uint32_t>(2).bytes());
+}
+
+TEST_CASE("Without a file, events are never enabled, and error() says why") {
+    setenv("USER_EVENTS_FILE", "/nowhere", 1);
+    Order event;
+    event(1, "x");
+    CHECK(!event);
+    CHECK(event.error() == std::errc::no_such_file_or_directory);
+    CHECK(ue::error() == std::errc::no_such_file_or_directory);
+    CHECK(event.error().message().find("user_events_data") != std::string::npos);
+    unsetenv("USER_EVENTS_FILE");
+}
+
+TEST_CASE("A file that is no user_events_data is refused") {
+    setenv("USER_EVENTS_FILE", "/dev/null", 1);
+    {
+        Order event;
+        CHECK(event.error() == std::errc::inappropriate_io_control_operation);
+        CHECK(!event);
+    }
+    unsetenv("USER_EVENTS_FILE");
+}
+
+TEST_CASE("With USER_EVENTS=off nothing is opened") {
+    FakeFile file;
+    setenv("USER_EVENTS", "off", 1);
+    {
+        Order event;
+        CHECK(event.error() == std::errc::operation_canceled);
+        CHECK(registrations() == 0);
+    }
+    unsetenv("USER_EVENTS");
+}
+
+TEST_CASE("retry() registers what could not be registered before") {
+    setenv("USER_EVENTS_FILE", "/nowhere", 1);
+    Order event;
+    Number other;
+    CHECK(ue::retry() == std::errc::no_such_file_or_directory);
+    FakeFile file;
+    CHECK(event.error());
+    CHECK(!ue::retry());
+    CHECK(!event.error());
+    CHECK(!ue::error());
+    CHECK(registrations() == 2);
+    file.enable(order);
+    event(1, "x");
+    CHECK(file.take().size() == 14);
+    CHECK(!ue::retry());
+    CHECK(registrations() == 2);
+}
+
+TEST_CASE("An event that the kernel refuses says why, and the others work") {
+    FakeFile file;
+    file.fail_with(EADDRINUSE);
+    Order event;
+    file.fail_with(0);
+    Number other;
+    CHECK(event.error() == std::errc::address_in_use);
+    CHECK(!other.error());
+    CHECK(!ue::error());
+    CHECK(!ue::retry());
+    CHECK(!event.error());
+}
+
+TEST_CASE("The descriptor has a high number") {
+    FakeFile file;
+    Order event;
+    CHECK(last_descriptor() >= 768);
+}
+
+TEST_CASE("If the descriptor has been closed, the file is opened again and no record is lost") {
+    FakeFile file;
+    Number event;
+    Order other;
+    file.enable(number);
+    const int before = last_descriptor();
+    REQUIRE(::close(before) == 0);
+    event(1);
+    CHECK(file.take() == record_of_number(1));
+    CHECK(last_descriptor() > before);
+    CHECK(event.lost() == 0);
+    CHECK(registrations() == 2);
+    CHECK(!other.error());
+    file.enable(order);
+    other(1, "x");
+    CHECK(file.take().size() == 14);
+}
+
+TEST_CASE("A number that is another file's by now is not written to") {
+    FakeFile file;
+    Number event;
+    file.enable(number);
+    event(1);
+    file.take();
+    const int before = last_descriptor();
+    const std::string path = file.path() + "_other";
+    const int other = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    REQUIRE(dup2(other, before) == before);
+    // The check is made in each epoch of some milliseconds.
+    const std::uint32_t epoch = user_events_epoch();
+    while (user_events_epoch() == epoch)
+        std::this_thread::yield();
+    event(2);
+    CHECK(file.take() == record_of_number(2));
+    struct stat status;
+    fstat(other, &status);
+    CHECK(status.st_size == 0);
+    // Neither is it closed.
+    CHECK(fcntl(before, F_GETFD) == 0);
+    close(other);
+    close(before);
+    unlink(path.c_str());
+}
+
+TEST_CASE("Another descriptor of the same file is not mistaken for the library's") {
+    FakeFile file;
+    Number event;
+    const int before = last_descriptor();
+    const int other = open(file.path().c_str(), O_WRONLY | O_CLOEXEC);
+    REQUIRE(dup2(other, before) == before);
+    file.enable(number);
+    const std::uint32_t epoch = user_events_epoch();
+    while (user_events_epoch() == epoch)
+        std::this_thread::yield();
+    event(1);
+    CHECK(last_descriptor() != before);
+    CHECK(file.take() == record_of_number(1));
+    close(other);
+    close(before);
+}
+
+TEST_CASE(
+    "If the file cannot be opened again, records are lost and counted, and nothing is harmed") {
+    FakeFile file;
+    Number event;
+    file.enable(number);
+    ::close(last_descriptor());
+    setenv("USER_EVENTS_FILE", "/nowhere", 1);
+    event(1);
+    event(2);
+    CHECK(event.lost() == 2);
+    CHECK(file.take().empty());
+    setenv("USER_EVENTS_FILE", file.path().c_str(), 1);
+    CHECK(!ue::retry());
+    event(3);
+    CHECK(file.take() == record_of_number(3));
+}
+
+TEST_CASE("A limit of few open files is respected") {
+    FakeFile file;
+    rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit few{64, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    {
+        Number event;
+        CHECK(!event.error());
+        CHECK(last_descriptor() >= 48);
+        CHECK(last_descriptor() < 64);
+    }
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST_CASE("A child of fork() writes its events") {
+    FakeFile file;
+    Number event;
+    file.enable(number);
+    const pid_t child = fork();
+    if (child == 0) {
+        event(7);
+        _exit(event.lost() == 0 ? 0 : 1);
+    }
+    CHECK(exit_status_of(child) == 0);
+    CHECK(file.take() == record_of_number(7));
+}
+
+TEST_CASE("A daemon that closes all descriptors still writes its events") {
+    FakeFile file;
+    Number event;
+    file.enable(number);
+    const pid_t child = fork();
+    if (child == 0) {
+        closefrom(3);
+        // Other files take the lowest numbers.
+        for (int i = 0; i < 50; i++)
+            open("/dev/null", O_RDWR);
+        event(8);
+        _exit(event.lost() == 0 ? 0 : 1);
+    }
+    CHECK(exit_status_of(child) == 0);
+    CHECK(file.take() == record_of_number(8));
+}
+
+TEST_CASE("A child of a process with registering threads can register", "[threads]") {
+    FakeFile file;
+    std::atomic<bool> stop{false};
+    std::thread registering([&] {
+        while (!stop)
+            Order event;
+    });
+    for (int i = 0; i < 50; i++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            ue::retry();
+            // The mutex of the fake is not safe for forks, so nothing is registered here.
+            _exit(0);
+        }
+        CHECK(exit_status_of(child) == 0);
+    }
+    stop = true;
+    registering.join();
+}
+
+TEST_CASE("Threads can register, write and unregister at the same time", "[threads]") {
+    FakeFile file;
+    file.enable(order);
+    file.enable(number);
+    Number shared;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; i++)
+        threads.emplace_back([&] {
+            for (int j = 0; j < 100; j++) {
+                Order event;
+                event(1, "x");
+                shared(2);
+                ue::retry();
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    CHECK(registrations() == 1);
+    CHECK(shared.lost() == 0);
+}
+
+TEST_CASE("Threads that find the file closed at the same time open it once", "[threads]") {
+    FakeFile file;
+    file.enable(number);
+    Number event;
+    for (int round = 0; round < 20; round++) {
+        ::close(last_descriptor());
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; i++)
+            threads.emplace_back([&] {
+                for (int j = 0; j < 10; j++)
+                    event(1);
+            });
+        for (std::thread& thread : threads)
+            thread.join();
+        // A thread that finds another one at it does not wait, and loses its record.
+        CHECK(file.take().size() >= 12);
+        CHECK(!event.error());
+    }
+}
+
+TEST_CASE("A signal handler can record an event, also during a registration") {
+    FakeFile file;
+    file.enable(number);
+    const Number event;
+    static const Number* in_handler;
+    in_handler = &event;
+    struct sigaction action {};
+    action.sa_handler = [](int) { (*in_handler)(1); };
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, nullptr);
+    const itimerval often{{0, 200}, {0, 200}}, never{};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    std::size_t taken = 0;
+    for (int i = 0; i < 2000 || taken == 0; i++) {
+        Order other;
+        taken += file.take().size();
+    }
+    setitimer(ITIMER_REAL, &never, nullptr);
+    signal(SIGALRM, SIG_DFL);
+    CHECK(taken > 0);
+    CHECK(event.lost() == 0);
+}

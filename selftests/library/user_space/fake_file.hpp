@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "payload.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace selftest {
+
+/// Replaces user_events_data for this process: a FIFO that the library opens, with the ioctls that
+/// fake_file.cpp defines. It checks what the kernel would check of a registration. The object
+/// removes the registrations at the end of its lifetime, so events are created after it.
+class FakeFile {
+public:
+    /// Creates the FIFO and sets USER_EVENTS_FILE.
+    FakeFile();
+    FakeFile(const FakeFile&) = delete;
+    FakeFile& operator=(const FakeFile&) = delete;
+    ~FakeFile();
+
+    const std::string& path() const { return path_; }
+
+    /// Sets or clears the enable bits of all registrations of an event, now and later.
+    void enable(const std::string& command);
+    void disable(const std::string& command);
+
+    /// Takes what has been written since the last call.
+    Bytes take();
+
+    /// Lets the next registrations fail with an errno; 0 for none.
+    void fail_with(int error);
+
+private:
+    std::string path_;
+    int reader_;
+};
+
+/// The number of registrations in this process, and their commands in order.
+std::size_t registrations();
+std::vector<std::string> commands();
+/// The descriptor of the last ioctl.
+int last_descriptor();
+
+} // namespace selftest

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What is built on events, with a fake user_events_data: dynamic events, slices, counters, logs,
+// and the header for C.
+#include "fake_file.hpp"
+
+#include <user_events/spdlog_sink.hpp>
+#include <user_events/user_events.h>
+#include <user_events/user_events.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <spdlog/logger.h>
+#include <thread>
+
+using namespace selftest;
+namespace ue = user_events;
+
+namespace {
+
+/// Starts what a record begins with.
+Payload record_of(std::uint32_t index = 0) {
+    return Payload().add(index);
+}
+
+constexpr std::uint8_t number_of(ue::level level) {
+    return static_cast<std::uint8_t>(level);
+}
+
+} // namespace
+
+TEST_CASE("A dynamic event records the values of its fields") {
+    FakeFile file;
+    auto event = ue::dynamic_event::create("dynamic", {{"a", ue::field_type::s8},
+                                                       {"b", ue::field_type::u64},
+                                                       {"c", ue::field_type::text},
+                                                       {"d", ue::field_type::f64},
+                                                       {"e", ue::field_type::bytes}});
+    REQUIRE(event);
+    const std::string command =
+        "dynamic s8 a;u64 b;__rel_loc char[] c;struct f64 d 8;__rel_loc u8[] e";
+    CHECK(event->command() == command);
+    CHECK(!event->error());
+    const std::byte bytes[] = {std::byte{9}};
+    const auto write = [&] {
+        return event->write({-1, 2u, "text", 1.5, std::span<const std::byte>(bytes)});
+    };
+    CHECK(!write());
+    CHECK(file.take().empty());
+    file.enable(command);
+    CHECK(*event);
+    CHECK(!write());
+    CHECK(file.take() == record_of()
+                             .add<std::int8_t>(-1)
+                             .add<std::uint64_t>(2)
+                             .add(location(12, 5))
+                             .add(1.5)
+                             .add(location(5, 1))
+                             .add_string("text")
+                             .add<std::uint8_t>(9)
+                             .bytes());
+    ue::dynamic_event moved = std::move(*event);
+    CHECK(moved);
+    CHECK(!moved.write({1, 2, std::string(5000, 'x'), 1.5, std::span<const std::byte>(bytes)}));
+    CHECK(moved.cut() >= 1);
+    CHECK(file.take().size() == 4 + ue::max_payload);
+}
+
+TEST_CASE("A dynamic event refuses values of other types, numbers that do not fit, wrong counts") {
+    FakeFile file;
+    auto event = ue::dynamic_event::create(
+        "dynamic", {{"a", ue::field_type::u8}, {"b", ue::field_type::text}});
+    REQUIRE(event);
+    file.enable("dynamic u8 a;__rel_loc char[] b");
+    CHECK(event->write({255, "x"}) == std::error_code());
+    file.take();
+    CHECK(event->write({256, "x"}) == std::errc::result_out_of_range);
+    CHECK(event->write({-1, "x"}) == std::errc::result_out_of_range);
+    CHECK(event->write({"x", "x"}) == std::errc::invalid_argument);
+    CHECK(event->write({1, 2}) == std::errc::invalid_argument);
+    CHECK(event->write({1.5, "x"}) == std::errc::invalid_argument);
+    CHECK(event->write({1}) == std::errc::invalid_argument);
+    CHECK(event->write({1, "x", 3}) == std::errc::invalid_argument);
+    CHECK(file.take().empty());
+}
+
+TEST_CASE("A dynamic event refuses names that the kernel would refuse") {
+    FakeFile file;
+    const auto error_of = [](std::string_view name, std::string_view field) {
+        return ue::dynamic_event::create(name, {{field, ue::field_type::u8}}).error();
+    };
+    for (const char* name : {"", "a b", "a/b", "a:b", ".", "enable", "a\n"})
+        CHECK(error_of(name, "a") == std::errc::invalid_argument);
+    for (const char* field : {"", "a b", "a;b", "common_pid"})
+        CHECK(error_of("dynamic", field) == std::errc::invalid_argument);
+    CHECK(error_of("dynamic", std::string(600, 'x')) == std::errc::argument_list_too_long);
+    CHECK(error_of(std::string(256, 'x'), "a") == std::errc::invalid_argument);
+    CHECK(
+        ue::dynamic_event::create("dynamic", {{"a", ue::field_type::u8}, {"a", ue::field_type::s8}})
+            .error() == std::errc::invalid_argument);
+    CHECK(registrations() == 0);
+}
+
+TEST_CASE("A slice records its beginning and its end") {
+    FakeFile file;
+    ue::track<"work"> work;
+    const std::string command = "work char track_event_type;__data_loc char[] slice_name;"
+                                "__data_loc char[] track_name";
+    CHECK(commands() == std::vector<std::string>{command});
+    const auto expected = [](char type, const std::string& name) {
+        const auto size = static_cast<std::uint32_t>(name.size() + 1);
+        return record_of()
+            .add(type)
+            .add(location(8 + 9, size))
+            .add(location(8 + 9 + size, 1))
+            .add_string(name)
+            .add_string("")
+            .bytes();
+    };
+    { const ue::slice none(work, "parse"); }
+    CHECK(file.take().empty());
+    file.enable(command);
+    {
+        const ue::slice parse(work, "parse");
+        CHECK(file.take() == expected('B', "parse"));
+    }
+    CHECK(file.take() == expected('E', ""));
+    work.instant("now");
+    CHECK(file.take() == expected('I', "now"));
+    file.disable(command);
+    {
+        const ue::slice parse(work, "parse");
+        file.enable(command);
+    }
+    CHECK(file.take().empty());
+}
+
+TEST_CASE("A counter records its value") {
+    FakeFile file;
+    ue::counter<"queue"> queue;
+    file.enable("queue s64 counter_value;__data_loc char[] track_name");
+    queue(std::size_t{7});
+    CHECK(file.take() ==
+          record_of().add<std::int64_t>(7).add(location(20, 6)).add_string("queue").bytes());
+}
+
+TEST_CASE("A log records level, text and place") {
+    FakeFile file;
+    ue::log<"messages"> messages;
+    file.enable("messages u8 level;u32 line;__rel_loc char[] text;__rel_loc char[] function;"
+                "__rel_loc char[] file");
+    const auto begins = [](const Bytes& bytes, ue::level level, unsigned line) {
+        Bytes start = record_of().add(number_of(level)).add(line).bytes();
+        return bytes.size() > start.size() && std::equal(start.begin(), start.end(), bytes.begin());
+    };
+    const unsigned line = __LINE__ + 1;
+    messages.warning("careful");
+    const Bytes bytes = file.take();
+    CHECK(begins(bytes, ue::level::warning, line));
+    const std::string all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    CHECK(all.find(std::string("careful\0", 8)) != std::string::npos);
+    CHECK(all.find("layers_test.cpp") != std::string::npos);
+    messages.lazily(ue::level::debug, [] { return std::string("made"); });
+    CHECK(begins(file.take(), ue::level::debug, __LINE__ - 1));
+}
+
+TEST_CASE("A logger of spdlog records its messages") {
+    FakeFile file;
+    const auto sink = std::make_shared<ue::spdlog_sink<"spdlog">>();
+    file.enable("spdlog u8 level;u32 line;__rel_loc char[] logger;__rel_loc char[] text;"
+                "__rel_loc char[] function;__rel_loc char[] file");
+    spdlog::logger logger("shop", sink);
+    logger.warn("{} cups", 3);
+    const Bytes bytes = file.take();
+    const std::string all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    CHECK(all.find(std::string("shop\0003 cups\0", 12)) != std::string::npos);
+    CHECK(bytes[4] == std::byte{spdlog::level::warn});
+}
+
+TEST_CASE("The C header registers, tests and writes one event") {
+    FakeFile file;
+    static user_event event = USER_EVENT_INIT;
+    const std::uint32_t count = 5;
+    CHECK(user_event_write(&event, &count, sizeof(count)) == EBADF);
+    REQUIRE(user_event_register(&event, "tick u32 count") == 0);
+    CHECK(user_event_register(&event, "tick u32 count") == EBUSY);
+    CHECK(!user_event_enabled(&event));
+    file.enable("tick u32 count");
+    CHECK(user_event_enabled(&event));
+    CHECK(user_event_write(&event, &count, sizeof(count)) == 0);
+    CHECK(file.take() == record_of().add(count).bytes());
+    const std::string large(3000, 'x');
+    CHECK(user_event_write(&event, large.data(), large.size()) == 0);
+    CHECK(file.take().size() == 3004);
+    user_event_unregister(&event);
+    CHECK(!user_event_enabled(&event));
+    CHECK(registrations() == 0);
+    CHECK(user_event_write(&event, &count, sizeof(count)) == EBADF);
+    user_event_unregister(&event);
+}
+
+TEST_CASE("The C header says why an event cannot be registered") {
+    setenv("USER_EVENTS_FILE", "/nowhere", 1);
+    user_event event = USER_EVENT_INIT;
+    CHECK(user_event_register(&event, "tick u32 count") == ENOENT);
+    setenv("USER_EVENTS_FILE", "/dev/null", 1);
+    CHECK(user_event_register(&event, "tick u32 count") == ENOTTY);
+    unsetenv("USER_EVENTS_FILE");
+    FakeFile file;
+    CHECK(user_event_register(&event, "tick u32 count") == 0);
+    user_event_unregister(&event);
+}
+
+TEST_CASE("The C header does not write to another file that has the number now") {
+    FakeFile file;
+    static user_event event = USER_EVENT_INIT;
+    REQUIRE(user_event_register(&event, "tick u32 count") == 0);
+    file.enable("tick u32 count");
+    const int number = last_descriptor();
+    const int other = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    REQUIRE(dup2(other, number) == number);
+    const std::uint32_t epoch = user_events_epoch();
+    while (user_events_epoch() == epoch)
+        std::this_thread::yield();
+    const std::uint32_t count = 1;
+    CHECK(user_event_write(&event, &count, sizeof(count)) == EBADF);
+    struct stat status;
+    fstat(other, &status);
+    CHECK(status.st_size == 0);
+    user_event_unregister(&event);
+    CHECK(registrations() == 0);
+    close(number);
+    close(other);
+}
