@@ -104,9 +104,11 @@ struct Many;
 template <unsigned... Numbers>
 struct Many<std::integer_sequence<unsigned, Numbers...>> : One<Numbers>... {
     std::error_code error() const {
-        std::error_code first;
-        ((first = first ? first : One<Numbers>::event.error()), ...);
-        return first;
+        // Not a fold expression, which clang limits to 256 operands.
+        for (const std::error_code& each : {One<Numbers>::event.error()...})
+            if (each)
+                return each;
+        return {};
     }
 };
 

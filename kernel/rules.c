@@ -421,7 +421,6 @@ void ue_rules_remove_all(void)
 }
 
 void *ue_rules_start(struct seq_file *seq, loff_t *position)
-	__acquires(ue_event_mutex)
 {
 	mutex_lock(ue_event_mutex);
 	return seq_list_start(&ue_rules, *position);
@@ -433,7 +432,6 @@ void *ue_rules_next(struct seq_file *seq, void *item, loff_t *position)
 }
 
 void ue_rules_stop(struct seq_file *seq, void *item)
-	__releases(ue_event_mutex)
 {
 	mutex_unlock(ue_event_mutex);
 }

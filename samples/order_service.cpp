@@ -89,9 +89,9 @@ void cook(Queue& queue) {
 int main(int argc, char* argv[]) {
     const auto orders = static_cast<std::uint32_t>(argc > 1 ? std::atoi(argv[1]) : 100);
     Queue queue;
-    std::vector<std::thread> cooks;
-    for (int i = 0; i < 3; i++)
-        cooks.emplace_back(cook, std::ref(queue));
+    std::vector<std::thread> cooks(3);
+    for (std::thread& each : cooks)
+        each = std::thread(cook, std::ref(queue));
     for (std::uint32_t number = 1; number <= orders; number++) {
         const Size size = number % 3 ? Size::small : Size::large;
         order_placed(number, size, number % 2 ? "coffee" : "tea");

@@ -177,7 +177,7 @@ Attack forks(unsigned registrations) {
 }
 
 /// Writes payloads of `size` bytes all the time.
-Attack payloads(std::size_t size, std::shared_ptr<Event> event) {
+Attack payloads(std::size_t size, const std::shared_ptr<Event>& event) {
     return [=] {
         become_user(attacker_uid);
         struct State {

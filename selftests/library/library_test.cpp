@@ -50,23 +50,14 @@ Record recorded(const Argument& argument, const char* name = "library_field") {
     return records[0];
 }
 
-/// Whether an event with one field records these values as libtraceevent's numbers.
+/// Checks that an event with one field records each of these values.
 template <typename T, typename... Values>
 void check_numbers(Values... values) {
     const auto check = [](auto value) {
         const Record record = recorded<ue::event<"library_field", f<T>>>(value);
-        std::int64_t expected;
-        if constexpr (std::is_pointer_v<T>)
-            expected = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(value));
-        else
-            expected = static_cast<std::int64_t>(value);
-        // libtraceevent reads short numbers as unsigned.
         const Bytes bytes = record.bytes("a");
-        std::uint64_t raw = 0;
-        std::memcpy(&raw, bytes.data(), bytes.size());
-        const unsigned shift = 64 - 8 * static_cast<unsigned>(bytes.size());
-        CHECK(raw << shift == static_cast<std::uint64_t>(expected) << shift);
-        CHECK(bytes.size() == sizeof(value));
+        REQUIRE(bytes.size() == sizeof(value));
+        CHECK(std::memcmp(bytes.data(), &value, sizeof(value)) == 0);
     };
     (check(values), ...);
 }
