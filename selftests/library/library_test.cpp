@@ -279,9 +279,9 @@ TEST_CASE("Threads that write one event record all of it", "[race]") {
     Instance instance;
     const Event name("library_threads");
     expect(instance.enable(name), "enable");
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 4; i++)
-        threads.emplace_back([] {
+    std::vector<std::thread> threads(4);
+    for (std::thread& each : threads)
+        each = std::thread([] {
             for (int j = 0; j < 50; j++)
                 event(j);
         });

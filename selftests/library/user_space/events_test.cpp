@@ -515,9 +515,9 @@ TEST_CASE("Threads can register, write and unregister at the same time", "[threa
     file.enable(order);
     file.enable(number);
     Number shared;
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 4; i++)
-        threads.emplace_back([&] {
+    std::vector<std::thread> threads(4);
+    for (std::thread& each : threads)
+        each = std::thread([&] {
             for (int j = 0; j < 100; j++) {
                 Order event;
                 event(1, "x");
@@ -537,9 +537,9 @@ TEST_CASE("Threads that find the file closed at the same time open it once", "[t
     Number event;
     for (int round = 0; round < 20; round++) {
         ::close(last_descriptor());
-        std::vector<std::thread> threads;
-        for (int i = 0; i < 4; i++)
-            threads.emplace_back([&] {
+        std::vector<std::thread> threads(4);
+        for (std::thread& each : threads)
+            each = std::thread([&] {
                 for (int j = 0; j < 10; j++)
                     event(1);
             });
