@@ -27,8 +27,6 @@ enum class Operation {
     enable,
     filter,
     trigger,
-    rule,
-    remove_rules,
     read_files,
     dynamic_events,
     make_instance,
