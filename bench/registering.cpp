@@ -134,6 +134,31 @@ void measure_formats(Report& report) {
     }
 }
 
+/// Measures new events while there are rules for others. In-tree user_events have no rules.
+void measure_rules(Report& report) {
+    const std::string path = tracing_file("user_events_rules");
+    const std::string name = unique_name("ruled");
+    std::size_t count = 0;
+    for (unsigned rules : {0, 100}) {
+        std::string text;
+        for (unsigned n = 0; n < rules; n++)
+            text += "order_" + std::to_string(n) + "_* if cents > 100\n";
+        if (exists(path))
+            expect(write_text(path, text, O_APPEND), "add rules");
+        Registrations registrations(
+            [&](std::size_t) { return name + "_" + std::to_string(count++) + " u32 a"; });
+        std::vector<double> adding;
+        // Only the second half counts: the first one warms up.
+        for (std::size_t i = 0; i < 2 * samples; i++)
+            adding.push_back(registrations.add());
+        adding.erase(adding.begin(), adding.begin() + samples);
+        report.add("register an event, " + std::to_string(rules) + " rules for others",
+                   median(adding));
+    }
+    if (exists(path))
+        expect(write_text(path, "", O_TRUNC), "remove rules");
+}
+
 } // namespace
 
 void registering(Report& report) {
@@ -145,6 +170,7 @@ void registering(Report& report) {
                 return many + "_" + std::to_string(n) + " u32 a";
             }));
     measure_formats(report);
+    measure_rules(report);
 }
 
 } // namespace bench

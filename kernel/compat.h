@@ -27,6 +27,7 @@
 #include <linux/ring_buffer.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
+#include <linux/trace.h>
 #include <linux/uio.h>
 #include <asm/local.h>
 
@@ -207,5 +208,37 @@ static inline void *ue_ftrace_argument(struct ftrace_regs *fregs,
 	return (void *)ftrace_regs_get_argument(fregs, nr);
 #endif
 }
+
+/**
+ * ue_trace_array_get() - find or create an ftrace instance
+ * @name: its name
+ *
+ * Context: may sleep; event_mutex not held.
+ * Return: the instance, with a reference for trace_array_put(); NULL if it
+ * cannot be created.
+ */
+static inline struct trace_array *ue_trace_array_get(const char *name)
+{
+	/* 6.8 added the systems that the instance has; NULL means all. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	return trace_array_get_by_name(name);
+#else
+	return trace_array_get_by_name(name, NULL);
+#endif
+}
+
+/* Exported, but no public header declares them. */
+#ifdef CONFIG_TINY_RCU
+static inline void rcu_expedite_gp(void)
+{
+}
+
+static inline void rcu_unexpedite_gp(void)
+{
+}
+#else
+void rcu_expedite_gp(void);
+void rcu_unexpedite_gp(void);
+#endif
 
 #endif /* UE_COMPAT_H */

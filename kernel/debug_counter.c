@@ -15,6 +15,7 @@ static const char * const ue_debug_counter_names[UE_DEBUG_COUNTERS] = {
 	[UE_COUNT_MMS]		= "address spaces",
 	[UE_COUNT_WORKERS]	= "workers",
 	[UE_COUNT_FILES]	= "open files",
+	[UE_COUNT_RULES]	= "rules",
 };
 
 static atomic_t ue_debug_counters[UE_DEBUG_COUNTERS];

@@ -15,6 +15,7 @@
  * @UE_COUNT_MMS: struct ue_mm
  * @UE_COUNT_WORKERS: workers
  * @UE_COUNT_FILES: open user_events_data files
+ * @UE_COUNT_RULES: rules
  * @UE_DEBUG_COUNTERS: number of kinds
  */
 enum ue_debug_counter {
@@ -25,6 +26,7 @@ enum ue_debug_counter {
 	UE_COUNT_MMS,
 	UE_COUNT_WORKERS,
 	UE_COUNT_FILES,
+	UE_COUNT_RULES,
 	UE_DEBUG_COUNTERS
 };
 

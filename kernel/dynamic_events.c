@@ -124,7 +124,7 @@ static void ue_dynamic_removed(struct ue_event *event)
 	list_del_init(&event->dynamic.list);
 }
 
-static const struct ue_registry_observer ue_dynamic_observer = {
+static struct ue_registry_observer ue_dynamic_observer = {
 	.added = ue_dynamic_added,
 	.removed = ue_dynamic_removed,
 };
@@ -138,7 +138,7 @@ int ue_dynamic_events_init(void)
 	ue_registry_observe(&ue_dynamic_observer);
 	err = static_call(ue_dyn_event_register)(&ue_dynamic_operations);
 	if (err)
-		ue_registry_observe(NULL);
+		ue_registry_unobserve(&ue_dynamic_observer);
 	return err;
 }
 
@@ -199,5 +199,5 @@ void ue_dynamic_events_exit(void)
 		serial++;
 	}
 	mutex_unlock(ue_event_mutex);
-	ue_registry_observe(NULL);
+	ue_registry_unobserve(&ue_dynamic_observer);
 }

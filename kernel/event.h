@@ -177,6 +177,19 @@ static inline bool ue_event_busy(const struct ue_event *event)
 }
 
 /**
+ * ue_event_make_available() - let others become users of a published event
+ * @event: the event, unavailable since it was created; may have recorders
+ *
+ * The caller becomes a user.
+ *
+ * Context: event_mutex held since the event was published.
+ */
+static inline void ue_event_make_available(struct ue_event *event)
+{
+	atomic_long_add(1 - UE_EVENT_UNAVAILABLE, &event->users);
+}
+
+/**
  * ue_event_claim() - make an unused event unavailable, to remove it
  * @event: a published event
  *

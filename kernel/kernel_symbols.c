@@ -24,6 +24,7 @@ struct mutex *ue_dyn_event_ops_mutex;
 struct list_head *ue_dyn_event_list;
 const struct dyn_event_operations *ue_eprobe_operations;
 struct vfsmount **ue_tracefs_mount;
+struct trace_array *ue_global_trace;
 void *ue_exit_mmap_entry;
 void *ue_uprobe_dup_mmap_entry;
 
@@ -35,6 +36,15 @@ DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 			ring_buffer_record_is_set_on);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
+DEFINE_STATIC_CALL_NULL(ue_tracing_update_buffers, tracing_update_buffers);
+DEFINE_STATIC_CALL_NULL(ue_find_event_file, find_event_file);
+DEFINE_STATIC_CALL_NULL(ue_trace_event_enable_disable,
+			trace_event_enable_disable);
+DEFINE_STATIC_CALL_NULL(ue_create_event_filter, create_event_filter);
+DEFINE_STATIC_CALL_NULL(ue_free_event_filter, free_event_filter);
+DEFINE_STATIC_CALL_NULL(ue_apply_event_filter, apply_event_filter);
+DEFINE_STATIC_CALL_NULL(ue_print_event_filter, print_event_filter);
+DEFINE_STATIC_CALL_NULL(ue_trigger_process_regex, trigger_process_regex);
 DEFINE_STATIC_CALL_NULL(ue_kallsyms_lookup_name, kallsyms_lookup_name);
 
 enum ue_symbol_need {
@@ -105,6 +115,24 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "the file dynamic_events", UE_VARIABLE(ue_dyn_event_list) },
 	{ "eprobe_dyn_event_ops", UE_SYMBOL_OPTIONAL,
 	  "deleting event probes at unload", UE_VARIABLE(ue_eprobe_operations) },
+	{ "global_trace", UE_SYMBOL_OPTIONAL,
+	  "the file user_events_rules", UE_VARIABLE(ue_global_trace) },
+	{ "tracing_update_buffers", UE_SYMBOL_OPTIONAL,
+	  "the file user_events_rules", UE_FUNCTION(tracing_update_buffers) },
+	{ "find_event_file", UE_SYMBOL_OPTIONAL,
+	  "the file user_events_rules", UE_FUNCTION(find_event_file) },
+	{ "trace_event_enable_disable", UE_SYMBOL_OPTIONAL,
+	  "the file user_events_rules", UE_FUNCTION(trace_event_enable_disable) },
+	{ "create_event_filter", UE_SYMBOL_OPTIONAL,
+	  "the file user_events_rules", UE_FUNCTION(create_event_filter) },
+	{ "free_event_filter", UE_SYMBOL_OPTIONAL,
+	  "the file user_events_rules", UE_FUNCTION(free_event_filter) },
+	{ "apply_event_filter", UE_SYMBOL_OPTIONAL,
+	  "the file user_events_rules", UE_FUNCTION(apply_event_filter) },
+	{ "print_event_filter", UE_SYMBOL_OPTIONAL,
+	  "the file user_events_rules", UE_FUNCTION(print_event_filter) },
+	{ "trigger_process_regex", UE_SYMBOL_OPTIONAL,
+	  "the file user_events_rules", UE_FUNCTION(trigger_process_regex) },
 };
 
 static int __init ue_find_kallsyms(void)

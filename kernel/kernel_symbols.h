@@ -37,9 +37,29 @@ extern void *ue_exit_mmap_entry;
 extern void *ue_uprobe_dup_mmap_entry;
 
 /* The kernel's functions, declared in no public header. */
+struct event_filter;
+struct trace_array;
+struct trace_event_call;
 struct trace_event_file;
+struct trace_seq;
 void event_file_get(struct trace_event_file *file);
 void event_file_put(struct trace_event_file *file);
+/*
+ * Before 6.7 it has no parameter, and ignores the register that @instance is in:
+ * only the buffers of the top-level instance can have less than their full size.
+ */
+int tracing_update_buffers(struct trace_array *instance);
+struct trace_event_file *find_event_file(struct trace_array *instance,
+					 const char *system, const char *name);
+int trace_event_enable_disable(struct trace_event_file *file, int enable,
+			       int soft_disable);
+int create_event_filter(struct trace_array *instance,
+			struct trace_event_call *call, char *filter,
+			bool keep_text, struct event_filter **result);
+void free_event_filter(struct event_filter *filter);
+int apply_event_filter(struct trace_event_file *file, char *filter);
+void print_event_filter(struct trace_event_file *file, struct trace_seq *seq);
+int trigger_process_regex(struct trace_event_file *file, char *trigger);
 
 /* For event_files.c; set only if UE_KEEP_EVENT_FILES. */
 extern struct vfsmount **ue_tracefs_mount;
@@ -59,6 +79,18 @@ DECLARE_STATIC_CALL(ue_ring_buffer_record_is_set_on,
 		    ring_buffer_record_is_set_on);
 DECLARE_STATIC_CALL(ue_tracefs_create_file, tracefs_create_file);
 DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
+
+/* For instance.c; see ue_has_instances(). */
+extern struct trace_array *ue_global_trace;
+
+DECLARE_STATIC_CALL(ue_tracing_update_buffers, tracing_update_buffers);
+DECLARE_STATIC_CALL(ue_find_event_file, find_event_file);
+DECLARE_STATIC_CALL(ue_trace_event_enable_disable, trace_event_enable_disable);
+DECLARE_STATIC_CALL(ue_create_event_filter, create_event_filter);
+DECLARE_STATIC_CALL(ue_free_event_filter, free_event_filter);
+DECLARE_STATIC_CALL(ue_apply_event_filter, apply_event_filter);
+DECLARE_STATIC_CALL(ue_print_event_filter, print_event_filter);
+DECLARE_STATIC_CALL(ue_trigger_process_regex, trigger_process_regex);
 
 /**
  * ue_has_dyn_events() - check for the symbols that dynamic_events needs

@@ -14,6 +14,8 @@
 #include "kernel_symbols.h"
 #include "registration.h"
 #include "registry.h"
+#include "rules.h"
+#include "rules_file.h"
 #include "status_file.h"
 #include "sysctl.h"
 #include "tracefs_file.h"
@@ -33,7 +35,9 @@ static const struct ue_part {
 	{ "the registry",	ue_registry_init,	ue_registry_exit },
 	{ "dynamic_events",	ue_dynamic_events_init,	ue_dynamic_events_exit },
 	{ "the sysctl",	ue_sysctl_init,		ue_sysctl_exit },
+	{ "rules",		ue_rules_init,		ue_rules_exit },
 	{ "user_events_status",	ue_status_file_init,	NULL },
+	{ "user_events_rules",	ue_rules_file_init,	NULL },
 	{ "user_events_data",	ue_data_file_init,	ue_data_file_exit },
 };
 

@@ -17,12 +17,12 @@
 #include "publish.h"
 #include "retired.h"
 
-/*
- * Directories of tracefs are created and removed with the credentials of the
- * kernel. The calling program may have no access to tracefs, only to a file
- * that another program has opened.
- */
-static struct cred *ue_kernel_cred;
+static struct cred *ue_cred;
+
+const struct cred *ue_kernel_cred(void)
+{
+	return ue_cred;
+}
 
 /* Sets the fields as tracing expects them, with an empty one at the end. */
 static void ue_event_set_fields(const struct ue_format *format,
@@ -69,7 +69,7 @@ static int ue_event_add_call(struct ue_event *event)
 		return -ENOMEM;
 	ue_event_set_fields(event->format, fields);
 	event->class.fields_array = fields;
-	cred = override_creds(ue_kernel_cred);
+	cred = override_creds(ue_cred);
 	err = trace_add_event_call(&event->call);
 	revert_creds(cred);
 	event->class.fields_array = &none;
@@ -91,7 +91,7 @@ static bool ue_event_has_fields(const struct ue_event *event)
 
 static void ue_event_remove_call(struct ue_event *event, bool retire)
 {
-	const struct cred *cred = override_creds(ue_kernel_cred);
+	const struct cred *cred = override_creds(ue_cred);
 
 	if (UE_KEEP_EVENT_FILES)
 		ue_event_files_disconnect(event);
@@ -114,7 +114,6 @@ int ue_event_publish(struct ue_event *event)
 		ue_event_remove_call(event, false);
 		return -ENOMEM;
 	}
-	atomic_long_set(&event->users, 1);
 	return 0;
 }
 
@@ -154,8 +153,8 @@ void ue_event_unpublish_at_unload(struct ue_event *event)
 
 int ue_publish_init(void)
 {
-	ue_kernel_cred = prepare_kernel_cred(&init_task);
-	return ue_kernel_cred ? 0 : -ENOMEM;
+	ue_cred = prepare_kernel_cred(&init_task);
+	return ue_cred ? 0 : -ENOMEM;
 }
 
 void ue_publish_exit(void)
@@ -164,7 +163,7 @@ void ue_publish_exit(void)
 	ue_retired_exit();
 	if (UE_KEEP_EVENT_FILES)
 		ue_event_files_exit();
-	put_cred(ue_kernel_cred);
+	put_cred(ue_cred);
 	/* The RCU callbacks that free events are functions of this module. */
 	rcu_barrier();
 }

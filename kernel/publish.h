@@ -5,11 +5,12 @@
 #ifndef UE_PUBLISH_H
 #define UE_PUBLISH_H
 
+struct cred;
 struct ue_event;
 
 /**
  * ue_event_publish() - add an event to the kernel's tracing
- * @event: the event; on success the caller is its only user
+ * @event: the event, which stays unavailable
  *
  * Context: event_mutex held; may sleep.
  * Return: 0; -ENOMEM; -ENODEV if tracing has no type number left.
@@ -33,6 +34,17 @@ void ue_event_unpublish(struct ue_event *event);
  * Context: event_mutex held; may sleep; module exit.
  */
 void ue_event_unpublish_at_unload(struct ue_event *event);
+
+/**
+ * ue_kernel_cred() - get the credentials with which tracefs is changed
+ *
+ * The calling program may have no access to tracefs, only to a file that another
+ * program has opened.
+ *
+ * Context: after ue_publish_init().
+ * Return: the credentials of the kernel, for override_creds().
+ */
+const struct cred *ue_kernel_cred(void);
 
 /**
  * ue_publish_init() - prepare for publishing

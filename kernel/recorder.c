@@ -24,8 +24,12 @@ struct ue_recorder {
 	struct list_head node;
 	enum ue_recorder_kind kind;
 	struct trace_event_file *file;
+	unsigned long number;
 	struct rcu_head rcu;
 };
+
+/* The number of the last recorder. Protected by event_mutex. */
+static unsigned long ue_last_number;
 
 void ue_recorders_init(struct ue_recorders *recorders)
 {
@@ -42,6 +46,7 @@ int ue_recorder_add(struct ue_recorders *recorders,
 		return -ENOMEM;
 	recorder->kind = kind;
 	recorder->file = file;
+	recorder->number = ++ue_last_number;
 	list_add_tail_rcu(&recorder->node, &recorders->list);
 	recorders->nr[kind]++;
 	ue_debug_count(UE_COUNT_RECORDERS, 1);
@@ -65,6 +70,19 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 		return;
 	}
 	WARN_ONCE(1, "user_events: tracing removes a recorder that it has not added\n");
+}
+
+unsigned long ue_recorder_number(const struct ue_recorders *recorders,
+				 const struct trace_event_file *file)
+{
+	struct ue_recorder *recorder;
+
+	lockdep_assert_held(ue_event_mutex);
+	list_for_each_entry(recorder, &recorders->list, node) {
+		if (recorder->file == file)
+			return recorder->number;
+	}
+	return 0;
 }
 
 /* What a recorder did with a payload; the outcomes of all recorders are ORed. */

@@ -88,6 +88,19 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 			enum ue_recorder_kind kind,
 			struct trace_event_file *file);
 
+/**
+ * ue_recorder_number() - identify the recorder of an ftrace instance
+ * @recorders: recorders of the event
+ * @file: as passed to ue_recorder_add(), not NULL
+ *
+ * A recorder that is removed and added again gets another number.
+ *
+ * Context: event_mutex held.
+ * Return: the number; 0 if there is no such recorder.
+ */
+unsigned long ue_recorder_number(const struct ue_recorders *recorders,
+				 const struct trace_event_file *file);
+
 /* No recorder holds a larger record: an ftrace sub-buffer has at most 1 MiB. */
 #define UE_RECORD_LIMIT		SZ_1M
 

@@ -102,13 +102,20 @@ static unsigned int ue_nr_busy;
 unsigned int ue_registry_max = 32768;
 unsigned int ue_registry_max_per_user = 8192;
 
-/* Changed with event_mutex held. */
-static const struct ue_registry_observer *ue_observer;
+/* Protected by event_mutex. */
+static LIST_HEAD(ue_observers);
 
-void ue_registry_observe(const struct ue_registry_observer *observer)
+void ue_registry_observe(struct ue_registry_observer *observer)
 {
 	mutex_lock(ue_event_mutex);
-	ue_observer = observer;
+	list_add_tail(&observer->node, &ue_observers);
+	mutex_unlock(ue_event_mutex);
+}
+
+void ue_registry_unobserve(struct ue_registry_observer *observer)
+{
+	mutex_lock(ue_event_mutex);
+	list_del(&observer->node);
 	mutex_unlock(ue_event_mutex);
 }
 
@@ -164,8 +171,10 @@ static void ue_registry_unlink(struct ue_event *event)
 
 static void ue_registry_remove(struct ue_event *event)
 {
-	if (ue_observer)
-		ue_observer->removed(event);
+	struct ue_registry_observer *observer;
+
+	list_for_each_entry(observer, &ue_observers, node)
+		observer->removed(event);
 	ue_registry_unlink(event);
 	ue_event_unpublish(event);
 	ue_event_unref(event);
@@ -331,6 +340,7 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
 {
 	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
 	struct ue_event *event = ue_registry_new_event(format, multi);
+	struct ue_registry_observer *observer;
 	int err;
 
 	if (IS_ERR(event)) {
@@ -347,8 +357,9 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
 	}
 	ue_next_serial++;
 	ue_next_multi_id += multi;
-	if (ue_observer)
-		ue_observer->added(event);
+	list_for_each_entry(observer, &ue_observers, node)
+		observer->added(event);
+	ue_event_make_available(event);
 	return event;
 }
 
@@ -510,6 +521,11 @@ struct ue_event *ue_registry_next(unsigned long *serial)
 		event = xa_find_after(&ue_by_serial, serial, ULONG_MAX,
 				      XA_PRESENT);
 	return event;
+}
+
+unsigned long ue_registry_end(void)
+{
+	return ue_next_serial;
 }
 
 unsigned int ue_registry_active(void)

@@ -7,6 +7,7 @@
 #ifndef UE_REGISTRY_H
 #define UE_REGISTRY_H
 
+#include <linux/list.h>
 #include <linux/types.h>
 
 struct ue_event;
@@ -58,22 +59,33 @@ int ue_registry_remove_event(struct ue_event *event);
 
 /**
  * struct ue_registry_observer - callbacks for every event
- * @added: the event was added to the registry; called with event_mutex held
+ * @node: entry in the list of observers
+ * @added: the event was added to the registry, and no program can use it yet;
+ *	called with event_mutex held
  * @removed: the event is about to be removed from it; called with event_mutex
- *	held
+ *	held, but not when the module is unloaded
  */
 struct ue_registry_observer {
+	struct list_head node;
 	void (*added)(struct ue_event *event);
 	void (*removed)(struct ue_event *event);
 };
 
 /**
- * ue_registry_observe() - set the only observer
- * @observer: the observer, or NULL for none
+ * ue_registry_observe() - add an observer
+ * @observer: the observer
  *
  * Context: may sleep; event_mutex not held.
  */
-void ue_registry_observe(const struct ue_registry_observer *observer);
+void ue_registry_observe(struct ue_registry_observer *observer);
+
+/**
+ * ue_registry_unobserve() - remove an observer
+ * @observer: the observer
+ *
+ * Context: may sleep; event_mutex not held.
+ */
+void ue_registry_unobserve(struct ue_registry_observer *observer);
 
 /**
  * ue_registry_next() - find an event by order of creation
@@ -84,6 +96,14 @@ void ue_registry_observe(const struct ue_registry_observer *observer);
  * Return: the event, or NULL if there is none from @serial on.
  */
 struct ue_event *ue_registry_next(unsigned long *serial);
+
+/**
+ * ue_registry_end() - get the serial of the next event
+ *
+ * Context: event_mutex held.
+ * Return: a number that is larger than the serials of all events.
+ */
+unsigned long ue_registry_end(void);
 
 /**
  * ue_registry_active() - count the events

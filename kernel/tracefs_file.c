@@ -15,7 +15,7 @@
 bool ue_module_ready;
 
 /* Changed only by module init and exit, so no lock is needed. */
-static struct dentry *ue_tracefs_files[2];
+static struct dentry *ue_tracefs_files[3];
 static int ue_nr_tracefs_files;
 
 int ue_tracefs_file_create(const char *name, umode_t mode,

@@ -35,6 +35,7 @@ constexpr std::array<unsigned, kinds> weights{
     3,  // reap
     5,  // map
     1,  // limit
+    4,  // rule
 };
 
 Kind any_kind(Random& random) {
@@ -70,6 +71,7 @@ Dictionary dictionary_of(const Operation& operation, Random& random) {
     case Kind::perf_control:
         return filters;
     case Kind::event_file:
+    case Kind::rule:
         return random.below(2) ? Dictionary(filters) : Dictionary(triggers);
     default:
         return random.below(2) ? Dictionary(formats) : Dictionary(words);
@@ -111,7 +113,7 @@ void change_text(Operation& operation, Random& random) {
 
 bool has_text(Kind kind) {
     return kind == Kind::reg || kind == Kind::line || kind == Kind::write ||
-           kind == Kind::event_file || kind == Kind::perf_control;
+           kind == Kind::event_file || kind == Kind::perf_control || kind == Kind::rule;
 }
 
 void change(Operation& operation, Random& random) {
@@ -164,6 +166,7 @@ Operation any_operation(Random& random) {
     case Kind::write:
     case Kind::event_file:
     case Kind::perf_control:
+    case Kind::rule:
         operation.text = any_text(operation, random);
         break;
     default:

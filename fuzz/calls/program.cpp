@@ -85,6 +85,7 @@ const std::array<Program::Handler, kinds> Program::handlers{{
     {Kind::reap, &Program::reap, {}},
     {Kind::map, &Program::map, {ENOMEM, EINVAL, EFAULT, EBADF}},
     {Kind::limit, &Program::limit, {EINVAL, EACCES}},
+    {Kind::rule, &Program::rule, {EINVAL, EEXIST, ENOENT, EACCES}},
 }};
 
 Program::Program(Coverage& coverage, Log log)
@@ -111,8 +112,11 @@ void Program::run(const Input& input) {
     logged_memory_ = memory_.contents();
     coverage_.begin_input();
     has_triggers_ = std::ranges::any_of(input, [](const Operation& operation) {
-        return operation.kind == Kind::event_file && operation.arguments[2] % 4 == 2;
+        return operation.kind == Kind::rule ||
+               (operation.kind == Kind::event_file && operation.arguments[2] % 4 == 2);
     });
+    has_rules_ = std::ranges::any_of(
+        input, [](const Operation& operation) { return operation.kind == Kind::rule; });
     has_limit_ = std::ranges::any_of(
         input, [](const Operation& operation) { return operation.kind == Kind::limit; });
     perform(input);

@@ -105,6 +105,7 @@ private:
     Result perf(const Operation& operation);
     Result perf_control(const Operation& operation);
     Result limit(const Operation& operation);
+    Result rule(const Operation& operation);
     Result read_slot(const Slot& slot, unsigned how);
     std::string event_directory(unsigned name, unsigned which) const;
     void close_perf(PerfSlot& slot);
@@ -142,8 +143,10 @@ private:
     std::array<Slot, 4> slots_;
     std::array<PerfSlot, 3> perf_slots_;
     std::vector<Child> children_;
-    /// Whether the input may have set triggers or the limit of events, to be reset at its end.
+    /// Whether the input may have set triggers, rules or the limit of events, to be reset at its
+    /// end.
     bool has_triggers_ = false;
+    bool has_rules_ = false;
     bool has_limit_ = false;
     /// In children: the number of ancestors, and whether the child has dropped root.
     unsigned depth_ = 0;

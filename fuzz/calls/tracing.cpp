@@ -150,8 +150,9 @@ Program::Result Program::read_slot(const Slot& slot, unsigned how) {
 }
 
 Program::Result Program::read(const Operation& operation) {
-    static constexpr const char* files[] = {"user_events_status", "dynamic_events", "trace_pipe",
-                                            "instances/fuzz/trace_pipe", "trace"};
+    static constexpr const char* files[] = {
+        "user_events_status",        "dynamic_events", "trace_pipe",
+        "instances/fuzz/trace_pipe", "trace",          "user_events_rules"};
     static constexpr const char* of_event[] = {"format", "filter", "trigger",
                                                "hist",   "enable", "id"};
     static constexpr std::size_t sizes[] = {4096, 65536, 100, 7};
@@ -236,6 +237,27 @@ Program::Result Program::limit(const Operation& operation) {
                       limits[operation.arguments[0] % std::size(limits)]);
 }
 
+/// Adds or removes a rule, or removes all. The text of the operation is a filter, a trigger, or
+/// what follows the pattern.
+Program::Result Program::rule(const Operation& operation) {
+    static constexpr const char* patterns[] = {
+        "fuzz_*",         "fuzz_a", "*:fuzz?[ab]", "user_events_multi:fuzz_b",
+        "user_events:f*", "[",      ":x",          "",
+    };
+    static constexpr const char* rule_instances[] = {"", " instance=fuzz"};
+    static constexpr const char* actions[] = {" if ", " trigger ", "", " "};
+    const auto& arguments = operation.arguments;
+    const std::string path = root_ + "user_events_rules";
+    if (arguments[4] == 255)
+        return write_text(path, "", O_TRUNC);
+    const unsigned action = arguments[3] % std::size(actions);
+    const std::string text = std::string(arguments[0] % 4 == 3 ? "!" : "") +
+                             patterns[arguments[1] % std::size(patterns)] +
+                             rule_instances[arguments[2] % std::size(rule_instances)] +
+                             actions[action] + (action == 2 ? "" : operation.text);
+    return write_text(path, text, O_APPEND);
+}
+
 /// Writes to the `enable` files of both systems. Returns whether any user event exists.
 bool Program::switch_events(const char* state) const {
     bool any = false;
@@ -257,6 +279,8 @@ bool Program::switch_events(const char* state) const {
 void Program::disable_all() {
     for (PerfSlot& slot : perf_slots_)
         close_perf(slot);
+    if (has_rules_ && !unprivileged_)
+        expect(write_text(root_ + "user_events_rules", "", O_TRUNC), "remove all rules");
     if (has_triggers_)
         clear_triggers();
     for (const char* system : systems)
@@ -267,6 +291,8 @@ void Program::disable_all() {
             write_text(root_ + instance + "tracing_on", "1");
         has_triggers_ = false;
     }
+    if (depth_ == 0)
+        has_rules_ = false;
     if (has_limit_ && depth_ == 0) {
         write_text("/proc/sys/kernel/user_events_max", "32768");
         has_limit_ = false;

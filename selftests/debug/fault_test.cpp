@@ -9,6 +9,7 @@
 #include "module.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
+#include "rule.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -535,6 +536,120 @@ TEST_CASE("Adding a trigger survives each injected failure") {
     });
 }
 
+TEST_CASE("Adding a rule survives each injected failure; the event is enabled or left alone") {
+    Unchanged unchanged;
+    const OtherEnabled other;
+    Instance instance;
+    Registered event(" u32 a", "fault_rule");
+    const std::string action =
+        GENERATE(as<std::string>(), "", " if a > 5", " trigger stacktrace:2");
+    const std::string text = "fault_rule_* instance=" + instance.name() + action;
+    fail_each_call(
+        "rule" + action, plain, nothing, [&] { return change_rule(text); },
+        [&] {
+            const std::string comment = rule_comment(text);
+            CAPTURE(comment);
+            CHECK(event.word == (comment == "applied to 1" ? 1 : 0));
+            REQUIRE(change_rule("!" + text) == succeeds());
+            // A failed trigger may leave the event soft-disabled; see above.
+            if (action.find("trigger") == std::string::npos) {
+                CHECK(event.word == 0);
+                CHECK(read_text(instance.path(event.event, "filter")) == "none\n");
+            }
+        });
+}
+
+TEST_CASE("Adding a rule fails if its instance cannot be created") {
+    Unchanged unchanged;
+    const std::string name = unique_name("fault_created");
+    const std::string text = "fault_rule_* instance=" + name;
+    Faults faults;
+    // Each of the many events of the kernel needs memory in the instance. Without it, the kernel
+    // creates the instance without the event.
+    for (unsigned n = 1; n <= 60; n++) {
+        CAPTURE(n);
+        const Attempt result = faults.attempt(n, [&] { return change_rule(text); });
+        CHECK(result.injected);
+        CHECK((result.error == 0 || result.error == ENOMEM || result.error == EFAULT));
+        CHECK(result.retry_error == 0);
+        CHECK(change_rule("!" + text) == succeeds());
+        CHECK(Outcome::of(rmdir(tracing_file("instances/" + name).c_str())) == succeeds());
+    }
+}
+
+TEST_CASE("Registering an event that rules are for survives each injected failure") {
+    Unchanged unchanged;
+    const OtherEnabled other;
+    Instance instance;
+    const std::string at = " instance=" + instance.name();
+    const Rule filter("fault_reg_* " + at + " if a > 5");
+    const Rule trigger("fault_reg_* " + at + " trigger stacktrace:2");
+    Word word{0};
+    std::optional<DataFile> file;
+    std::string name;
+    fail_each_call(
+        "register with rules", plain,
+        [&] {
+            name = unique_name("fault_reg");
+            file.emplace();
+        },
+        [&] {
+            const Outcome outcome = file->register_event(&word, 0, name + " u32 a");
+            return outcome.ok() ? succeeds() : outcome;
+        },
+        [&] {
+            const std::string enable = read_text(instance.path(Event(name), "enable"));
+            CHECK(word == (status_line(name) == name ? 0 : 1));
+            if (enable.starts_with("1"))
+                CHECK(read_text(instance.path(Event(name), "filter")) == "a > 5\n");
+            else
+                CHECK(read_text(instance.path(Event(name), "filter")) == "none\n");
+            write_text(instance.path(Event(name), "trigger"), "!stacktrace:2", O_APPEND);
+            CHECK(instance.disable(Event(name)) == succeeds());
+            file.reset();
+            CHECK(Event(name).wait_removed());
+        });
+}
+
+TEST_CASE("Removing rules survives each injected failure") {
+    Unchanged unchanged;
+    const OtherEnabled other;
+    Instance instance;
+    const std::string at = " instance=" + instance.name();
+    Registered event(" u32 a", "fault_remove");
+    const std::string first = "fault_remove_*" + at + " if a > 5";
+    const auto prepare = [&] {
+        expect(change_rule(first), first);
+        expect(change_rule("fault_remove*" + at + " if a > 6"), "second");
+        CHECK(event.word == 1);
+    };
+    const auto check = [&] {
+        CHECK(rule_line(first).empty());
+        REQUIRE(write_text(rules_file(), "", O_TRUNC).ok());
+        CHECK(event.word == 0);
+        CHECK(read_text(instance.path(event.event, "filter")) == "none\n");
+        CHECK(read_text(rules_file()).empty());
+    };
+    fail_each_call(
+        "remove a rule", plain, prepare, [&] { return change_rule("!" + first); }, check);
+    fail_each_call(
+        "remove all rules", {ENOMEM, EFAULT, ENFILE}, prepare,
+        [&] { return write_text(rules_file(), "", O_TRUNC); }, check);
+    REQUIRE(change_rule(first).ok());
+    fail_each_call(
+        "read the rules", {ENOMEM, EFAULT, ENFILE}, nothing,
+        [&] {
+            try {
+                CHECK_FALSE(read_text(rules_file()).empty());
+                return succeeds();
+            } catch (const std::system_error& error) {
+                return fails(error.code().value());
+            }
+        },
+        nothing);
+    REQUIRE(change_rule("!" + first).ok());
+}
+
 TEST_CASE("Opening a perf event survives each injected failure") {
     Unchanged unchanged;
     Registered registered(" u32 a");
@@ -606,6 +721,7 @@ TEST_CASE("Loading the module survives each injected failure") {
     const auto unload = [] { REQUIRE(eventually([] { return module::unload().ok(); })); };
     unload();
     // tracefs does not report why it cannot create a file: the module returns ENODEV.
-    fail_each_call("load the module", {ENOMEM, ENODEV}, nothing, module::load, unload);
+    fail_each_call(
+        "load the module", {ENOMEM, ENODEV}, nothing, [] { return module::load(); }, unload);
     REQUIRE(module::load() == succeeds());
 }

@@ -27,6 +27,7 @@ public:
     Administrator(const Administrator&) = delete;
     Administrator& operator=(const Administrator&) = delete;
     ~Administrator() {
+        remove_rules();
         while (!instances_.empty())
             remove_instance();
     }
@@ -44,7 +45,8 @@ private:
         };
         static constexpr Choice choices[] = {
             {30, &Administrator::enable},         {8, &Administrator::filter},
-            {8, &Administrator::trigger},         {14, &Administrator::read_files},
+            {8, &Administrator::trigger},         {10, &Administrator::rule},
+            {1, &Administrator::remove_rules},    {14, &Administrator::read_files},
             {14, &Administrator::dynamic_event},  {1, &Administrator::make_instance},
             {1, &Administrator::remove_instance}, {8, &Administrator::perf},
             {2, &Administrator::limit},           {4, &Administrator::unload},
@@ -106,8 +108,33 @@ private:
         write(Operation::trigger, path, "!" + text);
     }
 
+    /// Adds or removes a rule. None is for the counted event.
+    void rule() {
+        static constexpr const char* patterns[] = {"stress_[a-h]", "stress_a", "*:stress_?",
+                                                   "user_events_multi:stress_[!a]"};
+        static constexpr const char* actions[] = {"",
+                                                  "",
+                                                  " if a > 5",
+                                                  " if common_pid != 7",
+                                                  " trigger stacktrace:2",
+                                                  " trigger hist:keys=common_pid:size=128"};
+        std::string text = random_.chance(50) ? "!" : "";
+        text += random_.one_of(patterns);
+        if (!instances_.empty() && random_.chance(70)) {
+            const std::string& path = random_.one_of(instances_);
+            text += " instance=" + path.substr(path.rfind('/') + 1);
+        }
+        write(Operation::rule, tracing_file("user_events_rules"), text + random_.one_of(actions),
+              O_APPEND);
+    }
+
+    void remove_rules() {
+        write(Operation::remove_rules, tracing_file("user_events_rules"), "", O_TRUNC);
+    }
+
     void read_files() {
         const std::string files[] = {tracing_file("user_events_status"),
+                                     tracing_file("user_events_rules"),
                                      tracing_file("dynamic_events"),
                                      any_file("format"),
                                      any_file("hist"),
@@ -140,6 +167,8 @@ private:
     void remove_instance() {
         if (instances_.empty())
             return;
+        // Rules may name it.
+        remove_rules();
         shared_.count(Operation::remove_instance, Outcome::of(rmdir(instances_.back().c_str())));
         instances_.pop_back();
     }

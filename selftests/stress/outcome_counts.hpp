@@ -27,6 +27,8 @@ enum class Operation {
     enable,
     filter,
     trigger,
+    rule,
+    remove_rules,
     read_files,
     dynamic_events,
     make_instance,

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The text of a rule:
+ *
+ *	PATTERN[ instance=NAME][ if FILTER][ # comment]
+ *	PATTERN[ instance=NAME] trigger TRIGGER[ # comment]
+ *
+ * PATTERN is a glob over registered names, or SYSTEM:NAME with two globs.
+ */
+#ifndef UE_RULE_PARSE_H
+#define UE_RULE_PARSE_H
+
+#include <linux/types.h>
+
+/*
+ * A longer rule is refused. The kernel must be able to print a filter, with an
+ * error behind it, to a page.
+ */
+#define UE_RULE_MAX	2048
+
+/**
+ * struct ue_rule_text - a parsed rule
+ * @system: glob over the system of events; NULL for any system
+ * @name: glob over registered names; NULL if the text has no rule
+ * @instance: name of the ftrace instance; NULL for the top-level one
+ * @filter: filter of the events; NULL for none
+ * @trigger: trigger that events get instead of being enabled; NULL for none
+ */
+struct ue_rule_text {
+	const char *system;
+	const char *name;
+	const char *instance;
+	const char *filter;
+	const char *trigger;
+};
+
+/**
+ * ue_rule_parse() - parse a rule
+ * @text: one line; changed, and the members of @rule point into it
+ * @rule: set to the rule
+ *
+ * An empty line or a comment is no error, but has no rule.
+ *
+ * Context: any.
+ * Return: NULL, or why the text is malformed.
+ */
+const char *ue_rule_parse(char *text, struct ue_rule_text *rule);
+
+/**
+ * ue_rule_to_text() - write a rule as text
+ * @rule: the rule, with a name
+ *
+ * Rules of the same meaning may have different texts only if their filters or
+ * triggers differ.
+ *
+ * Context: may sleep.
+ * Return: the text, to be freed with kfree(); NULL if out of memory.
+ */
+char *ue_rule_to_text(const struct ue_rule_text *rule);
+
+/**
+ * ue_rule_matches() - check whether a rule is meant for an event
+ * @rule: the rule, with a name
+ * @system: system of the event
+ * @name: registered name of the event
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool ue_rule_matches(const struct ue_rule_text *rule, const char *system,
+		     const char *name);
+
+/**
+ * ue_rule_prefix_length() - get the length of what all matching names begin with
+ * @rule: the rule, with a name
+ *
+ * Context: any.
+ * Return: the number of characters of @rule->name before the first special one.
+ */
+size_t ue_rule_prefix_length(const struct ue_rule_text *rule);
+
+#endif /* UE_RULE_PARSE_H */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Rules: which events are enabled, or get a trigger, in which ftrace instance
+ * before a program can use them. See rule_parse.h for their text.
+ *
+ * A rule is applied once to each event that it matches: when the event is
+ * created, or when the rule is added. It leaves alone what others do with the
+ * event afterwards.
+ */
+#ifndef UE_RULES_H
+#define UE_RULES_H
+
+struct seq_file;
+
+/**
+ * ue_rules_change() - add or remove a rule
+ * @text: the rule, to remove it with a '!' before it. An empty line or a comment
+ *	does nothing.
+ *
+ * A new rule is applied to all events that exist. Removing a rule undoes what it
+ * did to events, except where others have changed that. Prints the reason to the
+ * kernel log if the text is malformed.
+ *
+ * Context: may sleep; event_mutex not held.
+ * Return: 0; -EINVAL if the text is malformed; -EEXIST if the rule exists; -ENOENT
+ * if the rule to remove does not exist; -ENOMEM, also if the kernel can't create
+ * the instance.
+ */
+int ue_rules_change(const char *text);
+
+/**
+ * ue_rules_remove_all() - remove all rules
+ *
+ * As if each were removed by ue_rules_change().
+ *
+ * Context: may sleep; event_mutex not held.
+ */
+void ue_rules_remove_all(void);
+
+/**
+ * ue_rules_start() - start reading the rules, as seq_operations do
+ * @seq: the file
+ * @position: position of the first rule to show
+ *
+ * Context: may sleep; event_mutex not held. It is held until ue_rules_stop().
+ * Return: that rule, or NULL.
+ */
+void *ue_rules_start(struct seq_file *seq, loff_t *position);
+
+/**
+ * ue_rules_next() - continue with the next rule
+ * @seq: the file
+ * @item: the last rule
+ * @position: its position; advanced
+ *
+ * Context: event_mutex held by ue_rules_start().
+ * Return: the next rule, or NULL.
+ */
+void *ue_rules_next(struct seq_file *seq, void *item, loff_t *position);
+
+/**
+ * ue_rules_stop() - end what ue_rules_start() began
+ * @seq: the file
+ * @item: the last rule, or NULL
+ *
+ * Context: event_mutex held by ue_rules_start().
+ */
+void ue_rules_stop(struct seq_file *seq, void *item);
+
+/**
+ * ue_rules_show() - print a rule, with what became of it as a comment
+ * @seq: the file
+ * @item: the rule
+ *
+ * Context: event_mutex held by ue_rules_start().
+ * Return: 0.
+ */
+int ue_rules_show(struct seq_file *seq, void *item);
+
+/**
+ * ue_rules_init() - begin to apply rules to new events
+ *
+ * Context: module init; may sleep.
+ * Return: 0.
+ */
+int ue_rules_init(void);
+
+/**
+ * ue_rules_exit() - free all rules
+ *
+ * Context: module exit; may sleep. No event is enabled.
+ */
+void ue_rules_exit(void);
+
+#endif /* UE_RULES_H */

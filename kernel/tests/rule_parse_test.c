@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Parsing rules: every form and every reason for a refusal, the canonical text,
+ * and which events a rule is for.
+ */
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../rule_parse.h"
+
+/* A rule with its canonical text; NULL if the line has no rule. */
+static const struct ue_test_rule {
+	const char *what;
+	const char *line;
+	const char *text;
+} ue_test_rules[] = {
+	{ "empty", "", NULL },
+	{ "spaces", " \t ", NULL },
+	{ "comment", "# order_*", NULL },
+	{ "comment after spaces", "  #order_*", NULL },
+	{ "name", "order_*", "order_*" },
+	{ "spaces around", "\t order_* \t", "order_*" },
+	{ "system", "user_*:order_*", "user_*:order_*" },
+	{ "colon in the name", "a:b:c", "a:b:c" },
+	{ "number sign in the name", "order#1", "order#1" },
+	{ "quote in the name", "it's_* # comment", "it's_*" },
+	{ "byte 0xa0", "\xe0\xa0\xa0", "\xe0\xa0\xa0" },
+	{ "instance", "o  instance=i", "o instance=i" },
+	{ "instance, comment", "o instance=i # if a", "o instance=i" },
+	{ "filter", "o if a > 1", "o if a > 1" },
+	{ "spaces in a filter", "o  if \t a  >  1 ", "o if a  >  1" },
+	{ "system, instance, filter", "s:o instance=i if a", "s:o instance=i if a" },
+	{ "comment after a filter", "o if a > 1 # more", "o if a > 1" },
+	{ "comment with quotes", "o if a > 1\t# it's", "o if a > 1" },
+	{ "number sign in a filter", "o if a > 1#2", "o if a > 1#2" },
+	{ "quoted number sign", "o if a == \" # \" # c", "o if a == \" # \"" },
+	{ "quote in quotes", "o if a == \"' # \" # c", "o if a == \"' # \"" },
+	{ "open quote", "o if a == ' # c", "o if a == ' # c" },
+	{ "trigger", "o trigger hist:keys=a", "o trigger hist:keys=a" },
+	{ "instance, trigger", "o instance=i trigger stacktrace:5 if a # c",
+	  "o instance=i trigger stacktrace:5 if a" },
+	{ "words as names", "if instance=trigger if trigger",
+	  "if instance=trigger if trigger" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ue_test_rule, ue_test_rules, what);
+
+/* Parses a copy of @line, which the test frees when it ends. */
+static const char *ue_test_parse(struct kunit *test, const char *line,
+				 struct ue_rule_text *rule)
+{
+	size_t size = strlen(line) + 1;
+	char *copy = kunit_kmalloc(test, size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	return ue_rule_parse(memcpy(copy, line, size), rule);
+}
+
+static void ue_rule_text_test(struct kunit *test)
+{
+	const struct ue_test_rule *one = test->param_value;
+	struct ue_rule_text rule;
+	char *text;
+
+	KUNIT_ASSERT_NULL(test, ue_test_parse(test, one->line, &rule));
+	if (!one->text) {
+		KUNIT_EXPECT_NULL(test, rule.name);
+		return;
+	}
+	KUNIT_ASSERT_NOT_NULL(test, rule.name);
+	text = ue_rule_to_text(&rule);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	KUNIT_EXPECT_STREQ(test, text, one->text);
+	kfree(text);
+}
+
+static const struct ue_test_refusal {
+	const char *line;
+	const char *reason;
+} ue_test_refusals[] = {
+	{ ":", "no system before the colon" },
+	{ ":o", "no system before the colon" },
+	{ "s:", "no name after the colon" },
+	{ "o instance=", "no instance can have this name" },
+	{ "o instance=.", "no instance can have this name" },
+	{ "o instance=..", "no instance can have this name" },
+	{ "o instance=a/b", "no instance can have this name" },
+	{ "o if", "no filter after \"if\"" },
+	{ "o if  # a > 1", "no filter after \"if\"" },
+	{ "o a > 1", "neither \"if\" nor \"trigger\" before the rest" },
+	{ "o if# a", "neither \"if\" nor \"trigger\" before the rest" },
+	{ "o if a instance=i", NULL },
+	{ "o instance=a instance=b",
+	  "neither \"if\" nor \"trigger\" before the rest" },
+	{ "o trigger", "no trigger after \"trigger\"" },
+	{ "o trigger # x", "no trigger after \"trigger\"" },
+	{ "o trigger !x", "a rule can't remove a trigger" },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ue_test_refusal, ue_test_refusals, line);
+
+static void ue_rule_refused_test(struct kunit *test)
+{
+	const struct ue_test_refusal *one = test->param_value;
+	struct ue_rule_text rule;
+
+	KUNIT_EXPECT_STREQ(test, ue_test_parse(test, one->line, &rule) ?: "",
+			   one->reason ?: "");
+}
+
+/* Return: the result for @prefix followed by @count times 'x'. */
+static const char *ue_test_parse_long(struct kunit *test, const char *prefix,
+				      size_t count)
+{
+	size_t length = strlen(prefix);
+	char *text = kunit_kzalloc(test, length + count + 1, GFP_KERNEL);
+	struct ue_rule_text rule;
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	memcpy(text, prefix, length);
+	memset(text + length, 'x', count);
+	return ue_rule_parse(text, &rule);
+}
+
+static void ue_rule_long_test(struct kunit *test)
+{
+	KUNIT_EXPECT_NULL(test, ue_test_parse_long(test, "", UE_RULE_MAX));
+	KUNIT_EXPECT_STREQ(test, ue_test_parse_long(test, "", UE_RULE_MAX + 1),
+			   "longer than 2048 characters");
+	KUNIT_EXPECT_NULL(test, ue_test_parse_long(test, "o instance=",
+						   NAME_MAX));
+	KUNIT_EXPECT_STREQ(test, ue_test_parse_long(test, "o instance=",
+						    NAME_MAX + 1),
+			   "no instance can have this name");
+}
+
+static const struct ue_test_match {
+	const char *pattern;
+	const char *system;
+	const char *name;
+	bool matches;
+} ue_test_matches[] = {
+	{ "order_*", "user_events", "order_placed", true },
+	{ "order_*", "user_events_multi", "order_placed", true },
+	{ "order_*", "user_events", "order_", true },
+	{ "order_*", "user_events", "reorder_x", false },
+	{ "order", "user_events", "order_placed", false },
+	{ "o[a-z]d?r", "user_events", "order", true },
+	{ "o[!a-z]d?r", "user_events", "order", false },
+	{ "\\*", "user_events", "*", true },
+	{ "\\*", "user_events", "a", false },
+	{ "user_events:order", "user_events", "order", true },
+	{ "user_events:order", "user_events_multi", "order", false },
+	{ "*_multi:o*", "user_events_multi", "order", true },
+	{ "*:*", "user_events_multi", "order", true },
+	{ "user_events:*", "sched", "order", false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(ue_test_match, ue_test_matches, pattern);
+
+static void ue_rule_match_test(struct kunit *test)
+{
+	const struct ue_test_match *one = test->param_value;
+	struct ue_rule_text rule;
+
+	KUNIT_ASSERT_NULL(test, ue_test_parse(test, one->pattern, &rule));
+	KUNIT_EXPECT_EQ(test, ue_rule_matches(&rule, one->system, one->name),
+			one->matches);
+}
+
+static void ue_rule_prefix_test(struct kunit *test)
+{
+	static const struct {
+		const char *pattern;
+		size_t length;
+	} prefixes[] = {
+		{ "order", 5 }, { "*", 0 }, { "order_*", 6 }, { "o?d", 1 },
+		{ "or[a]", 2 }, { "ord\\*", 3 }, { "user_events:a*", 1 },
+	};
+	struct ue_rule_text rule;
+
+	for (int i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		KUNIT_ASSERT_NULL(test, ue_test_parse(test, prefixes[i].pattern,
+						      &rule));
+		KUNIT_EXPECT_EQ(test, ue_rule_prefix_length(&rule),
+				prefixes[i].length);
+	}
+}
+
+static struct kunit_case ue_rule_cases[] = {
+	KUNIT_CASE_PARAM(ue_rule_text_test, ue_test_rule_gen_params),
+	KUNIT_CASE_PARAM(ue_rule_refused_test, ue_test_refusal_gen_params),
+	KUNIT_CASE(ue_rule_long_test),
+	KUNIT_CASE_PARAM(ue_rule_match_test, ue_test_match_gen_params),
+	KUNIT_CASE(ue_rule_prefix_test),
+	{ }
+};
+
+static struct kunit_suite ue_rule_suite = {
+	.name = "user_events_rule_parse",
+	.test_cases = ue_rule_cases,
+};
+
+kunit_test_suite(ue_rule_suite);

@@ -1,0 +1,764 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// user_events_rules: events are recorded from their first record on.
+#include "child.hpp"
+#include "deadline.hpp"
+#include "debug_kernel.hpp"
+#include "kernel_log.hpp"
+#include "mapping.hpp"
+#include "module.hpp"
+#include "on_cpu.hpp"
+#include "registered.hpp"
+#include "rule.hpp"
+#include "text_file.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+using namespace selftest;
+
+namespace {
+
+const char* const fields = " u32 cents; __rel_loc char[] item";
+
+Payload order(std::uint32_t cents, const std::string& item = "tea") {
+    const auto size = static_cast<std::uint32_t>(item.size() + 1);
+    return Payload().add(cents).add(location(0, size)).add_string(item);
+}
+
+Payload cents(std::uint32_t number) {
+    return Payload().add(number);
+}
+
+/// The values of a field in all records of an instance, in order.
+std::vector<long long> numbers(Instance& instance, const std::string& field = "a") {
+    std::vector<long long> found;
+    for (const Record& record : instance.records())
+        found.push_back(record.number(field));
+    return found;
+}
+
+using Numbers = std::vector<long long>;
+
+/// An instance that a rule creates. It is removed at the end, once no rule names it.
+class Created {
+public:
+    Created() : name(unique_name("created")) {}
+    Created(const Created&) = delete;
+    Created& operator=(const Created&) = delete;
+    ~Created() { remove(); }
+    Outcome remove() const { return Outcome::of(rmdir(path().c_str())); }
+    std::string path() const { return tracing_file("instances/" + name); }
+    std::string file(const Event& event, const std::string& file) const {
+        return path() + "/events/" + event.system() + "/" + event.name() + "/" + file;
+    }
+
+    const std::string name;
+};
+
+std::string enable_text(const Instance& instance, const Event& event) {
+    return read_text(instance.path(event, "enable"));
+}
+
+std::string filter_text(const Instance& instance, const Event& event) {
+    return read_text(instance.path(event, "filter"));
+}
+
+} // namespace
+
+TEST_CASE("user_events_rules has mode 0640 and is empty at first") {
+    struct stat status;
+    REQUIRE(stat(rules_file().c_str(), &status) == 0);
+    CHECK((status.st_mode & (S_IFMT | 07777)) == (S_IFREG | 0640));
+    CHECK(read_text(rules_file()).empty());
+}
+
+TEST_CASE("A rule records an event that did not exist from its first record on") {
+    Instance instance;
+    const Rule rule("rule_first_* instance=" + instance.name());
+    CHECK(rule.comment() == "applied to 0");
+    Registered registered(" u32 a", "rule_first");
+    CHECK(registered.word == 1);
+    CHECK(registered.record(cents(1)) == succeeds(8));
+    CHECK(numbers(instance) == Numbers{1});
+    CHECK(rule.comment() == "applied to 1");
+    CHECK(registered.status() == " # Used by ftrace");
+}
+
+TEST_CASE("A rule sets the bit of each program that registers the event later") {
+    Instance instance;
+    const Rule rule("rule_later_* instance=" + instance.name());
+    Registered registered("", "rule_later");
+    Word word{0};
+    DataFile file;
+    REQUIRE(file.register_event(&word, 5, registered.event.name()) == succeeds());
+    CHECK(word == 1u << 5);
+    CHECK(rule.comment() == "applied to 1");
+}
+
+TEST_CASE("A rule is applied to events that exist") {
+    Instance instance;
+    Registered first(" u32 a", "rule_exists"), second(" u32 a", "rule_exists"),
+        other(" u32 a", "rule_other");
+    const Rule rule("rule_exists_* instance=" + instance.name());
+    CHECK(rule.comment() == "applied to 2");
+    CHECK(holds_after_change([&] { return first.word == 1 && second.word == 1; }, 1));
+    CHECK(other.word == 0);
+    CHECK(first.record(cents(1)) == succeeds(8));
+    CHECK(second.record(cents(2)) == succeeds(8));
+    CHECK(other.record(cents(3)) == fails(EBADF));
+    CHECK(numbers(instance) == Numbers{1, 2});
+}
+
+TEST_CASE("A rule is applied to an event that dynamic_events creates") {
+    Instance instance;
+    const Rule rule("rule_dynamic_* instance=" + instance.name());
+    const std::string name = unique_name("rule_dynamic");
+    {
+        const Definition definition("dynamic_events", "u:" + name + " u32 a", "-:" + name);
+        CHECK(rule.comment() == "applied to 1");
+        CHECK(enable_text(instance, Event(name)) == "1\n");
+        Word word{0};
+        DataFile file;
+        const std::uint32_t index = file.must_register(&word, 0, name + " u32 a");
+        CHECK(word == 1);
+        CHECK(file.record(index, cents(1)) == succeeds(8));
+        CHECK(instance.disable(Event(name)) == succeeds());
+    }
+    CHECK(Event(name).wait_removed());
+}
+
+TEST_CASE("A pattern is a glob over registered names, in any system") {
+    Instance instance;
+    const std::string name = unique_name("rule_glob");
+    Word words[3] = {};
+    DataFile file;
+    const auto bits = [&](const std::string& pattern) {
+        const Rule rule(pattern + " instance=" + instance.name());
+        DataFile late;
+        REQUIRE(late.register_event(&words[0], 0, name) == succeeds());
+        REQUIRE(late.register_event(&words[1], 0, name + " u32 a", 4,
+                                    USER_EVENT_REG_MULTI_FORMAT) == succeeds());
+        REQUIRE(late.register_event(&words[2], 0, name + " u64 a", 4,
+                                    USER_EVENT_REG_MULTI_FORMAT) == succeeds());
+        return std::to_string(words[0]) + std::to_string(words[1]) + std::to_string(words[2]);
+    };
+    CHECK(bits(name) == "111");
+    CHECK(bits("rule_glob*") == "111");
+    CHECK(bits("*:" + name) == "111");
+    CHECK(bits("user_events*:rule_glob?*") == "111");
+    CHECK(bits("[q-s]ule_glob*") == "111");
+    CHECK(bits("user_events:" + name) == "100");
+    CHECK(bits("user_events_multi:rule_glob*") == "011");
+    CHECK(bits("rule_glob") == "000");
+    CHECK(bits("user_events") == "000");
+    CHECK(bits("user_events_multi:" + name + ".0") == "000");
+    CHECK(bits("sched:" + name) == "000");
+}
+
+TEST_CASE("A rule without an instance records in the top-level one, with buffers of full size") {
+    const Rule rule("rule_top_*");
+    CHECK_THAT(read_text(tracing_file("buffer_size_kb")), !Catch::Contains("expanded"));
+    Registered registered(" u32 a", "rule_top");
+    CHECK(registered.word == 1);
+    CHECK(read_text(registered.event.path("enable")) == "1\n");
+    CHECK(registered.record(cents(7)) == succeeds(8));
+    CHECK_THAT(read_text(tracing_file("trace")),
+               Catch::Contains(registered.event.name() + ": a=7"));
+}
+
+TEST_CASE("A rule creates its instance, which stays with its records when the rule is removed") {
+    const Created created;
+    Registered registered(" u32 a", "rule_stays");
+    {
+        const Rule rule("rule_stays_* instance=" + created.name);
+        CHECK(exists(created.path()));
+        CHECK(registered.record(cents(3)) == succeeds(8));
+    }
+    CHECK(registered.record(cents(4)) == fails(EBADF));
+    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    const std::string trace = read_text(created.path() + "/trace");
+    CHECK_THAT(trace, Catch::Contains(registered.event.name() + ": a=3"));
+    CHECK_THAT(trace, !Catch::Contains("a=4"));
+    CHECK(created.remove() == succeeds());
+}
+
+TEST_CASE("An instance cannot be removed while a rule names it") {
+    const Created created;
+    {
+        const Rule first("rule_busy_* instance=" + created.name);
+        CHECK(created.remove() == fails(EBUSY));
+        {
+            const Rule second("rule_busy_x instance=" + created.name);
+            CHECK(created.remove() == fails(EBUSY));
+        }
+        CHECK(created.remove() == fails(EBUSY));
+    }
+    CHECK(created.remove() == succeeds());
+}
+
+TEST_CASE("The filter of a rule holds from the first record on") {
+    Instance instance;
+    const Rule rule("rule_filter_* instance=" + instance.name() +
+                    " if cents > 100 && item != \"# x\"");
+    Registered registered(fields, "rule_filter");
+    CHECK(registered.word == 1);
+    for (std::uint32_t number : {50u, 150u, 100u, 101u})
+        CHECK(registered.record(order(number)).ok());
+    CHECK(registered.record(order(102, "# x")).ok());
+    CHECK(numbers(instance, "cents") == Numbers{150, 101});
+    CHECK(filter_text(instance, registered.event) == "cents > 100 && item != \"# x\"\n");
+    CHECK(rule.remove() == succeeds());
+    CHECK(filter_text(instance, registered.event) == "none\n");
+}
+
+TEST_CASE("A filter that does not fit leaves the event alone, and the file shows the reason") {
+    Instance instance;
+    Registered before(" u32 a", "rule_unfit");
+    const Rule rule("rule_unfit_* instance=" + instance.name() + " if cents > 100");
+    CHECK(rule.comment() ==
+          "applied to 0, failed for 1: " + before.event.name() + ": Field not found");
+    Registered registered(" u64 b", "rule_unfit");
+    CHECK(registered.word == 0);
+    CHECK(enable_text(instance, registered.event) == "0\n");
+    CHECK(filter_text(instance, registered.event) == "none\n");
+    CHECK(registered.record(Payload().add(1ull)) == fails(EBADF));
+    Registered fitting(" u32 cents", "rule_unfit");
+    CHECK(fitting.word == 1);
+    CHECK(rule.comment() ==
+          "applied to 1, failed for 2: " + registered.event.name() + ": Field not found");
+    CHECK_THAT(read_text(instance.path("error_log")), Catch::Contains("Field not found"));
+}
+
+TEST_CASE("A rule writes nothing for an event that it does not match") {
+    Instance instance;
+    const Rule rule("rule_match_* instance=" + instance.name() + " if cents > 100");
+    KernelLog log;
+    Registered registered(" u32 a", "rule_no_match");
+    CHECK(registered.word == 0);
+    CHECK(enable_text(instance, registered.event) == "0\n");
+    CHECK(rule.comment() == "applied to 0");
+    CHECK(read_text(instance.path("error_log")).empty());
+    CHECK(log.read().empty());
+}
+
+TEST_CASE("The trigger of a rule counts the first record, and is removed with the rule") {
+    Instance instance;
+    const std::string trigger = "hist:keys=item:vals=cents:size=128";
+    const Rule rule("rule_hist_* instance=" + instance.name() + " trigger " + trigger);
+    Registered registered(" u32 cents; char[8] item", "rule_hist");
+    CHECK(registered.word == 1);
+    CHECK(registered.record(cents(300).add_bytes(Bytes(8, std::byte{'x'}))) == succeeds(16));
+    CHECK_THAT(read_text(instance.path(registered.event, "hist")),
+               Catch::Contains("hitcount:          1  cents:        300"));
+    CHECK(instance.trace(registered.event).empty());
+    CHECK(rule.comment() == "applied to 1");
+
+    Registered misfit(" u32 a", "rule_hist");
+    CHECK(misfit.word == 0);
+    CHECK_THAT(rule.comment(),
+               Catch::StartsWith("applied to 1, failed for 1: " + misfit.event.name() + ": -E"));
+    CHECK(rule.remove() == succeeds());
+    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    CHECK_THAT(read_text(instance.path(registered.event, "trigger")),
+               Catch::StartsWith("# Available triggers:"));
+}
+
+TEST_CASE("Rules with a trigger and without one work for the same event") {
+    Instance instance;
+    const Rule recording("rule_both_* instance=" + instance.name());
+    const Rule trigger("rule_both_* instance=" + instance.name() + " trigger traceoff if a == 3");
+    Registered registered(" u32 a", "rule_both");
+    for (std::uint32_t number : {1u, 2u, 3u, 4u})
+        CHECK(registered.record(cents(number)) == succeeds(8));
+    CHECK(numbers(instance) == Numbers{1, 2, 3});
+    const bool trigger_first = GENERATE(false, true);
+    CHECK((trigger_first ? trigger : recording).remove() == succeeds());
+    CHECK(registered.word == 1);
+    CHECK(enable_text(instance, registered.event) == (trigger_first ? "1\n" : "0*\n"));
+    CHECK((trigger_first ? recording : trigger).remove() == succeeds());
+    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    CHECK(enable_text(instance, registered.event) == "0\n");
+}
+
+TEST_CASE("Several rules record an event in several instances") {
+    Instance first, second;
+    const Rule all("rule_two_* instance=" + first.name());
+    const Rule some("rule_two_* instance=" + second.name() + " if a > 1");
+    Registered registered(" u32 a", "rule_two");
+    CHECK(registered.record(cents(1)) == succeeds(8));
+    CHECK(registered.record(cents(2)) == succeeds(8));
+    CHECK(numbers(first) == Numbers{1, 2});
+    CHECK(numbers(second) == Numbers{2});
+    CHECK(all.remove() == succeeds());
+    CHECK(registered.word == 1);
+    CHECK(registered.record(cents(3)) == succeeds(8));
+    CHECK(numbers(first).empty());
+    CHECK(numbers(second) == Numbers{3});
+}
+
+TEST_CASE("The first rule for an event in an instance counts; another takes over after it") {
+    Instance instance;
+    const Rule first("rule_over_* instance=" + instance.name() + " if a > 10");
+    const Rule misfit("rule_over_* instance=" + instance.name() + " if b > 10");
+    const Rule second("rule_ov* instance=" + instance.name() + " if a > 100");
+    const Rule third("rule_ov* instance=" + instance.name());
+    Registered registered(" u32 a", "rule_over");
+    CHECK(first.comment() == "applied to 1");
+    CHECK(second.comment() == "applied to 0, failed for 1: " + registered.event.name() +
+                                  ": already enabled or filtered");
+    CHECK(filter_text(instance, registered.event) == "a > 10\n");
+    CHECK(first.remove() == succeeds());
+    CHECK(registered.word == 1);
+    CHECK(enable_text(instance, registered.event) == "1\n");
+    CHECK(filter_text(instance, registered.event) == "a > 100\n");
+    CHECK_THAT(second.comment(), Catch::StartsWith("applied to 1"));
+    CHECK(second.remove() == succeeds());
+    CHECK(filter_text(instance, registered.event) == "none\n");
+    CHECK(registered.record(cents(1)) == succeeds(8));
+    CHECK(numbers(instance) == Numbers{1});
+    CHECK(third.remove() == succeeds());
+    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+}
+
+TEST_CASE("Removing a rule leaves alone what others have done to an event") {
+    Instance instance;
+    Registered registered(" u32 a", "rule_touch");
+    const Event& event = registered.event;
+    const std::string text = "rule_touch_* instance=" + instance.name() + " if a > 1";
+
+    SECTION("the event was enabled before the rule was added") {
+        REQUIRE(instance.enable(event) == succeeds());
+        const Rule rule(text);
+        CHECK(rule.comment() ==
+              "applied to 0, failed for 1: " + event.name() + ": already enabled or filtered");
+        CHECK(filter_text(instance, event) == "none\n");
+        CHECK(rule.remove() == succeeds());
+        CHECK(enable_text(instance, event) == "1\n");
+    }
+    SECTION("the event had a filter before the rule was added") {
+        REQUIRE(instance.set_filter(event, "a == 7") == succeeds());
+        const Rule rule(text);
+        CHECK(enable_text(instance, event) == "0\n");
+        CHECK(rule.remove() == succeeds());
+        CHECK(filter_text(instance, event) == "a == 7\n");
+    }
+    SECTION("the event was disabled and enabled again") {
+        const Rule rule(text);
+        REQUIRE(instance.disable(event) == succeeds());
+        REQUIRE(instance.enable(event) == succeeds());
+        CHECK(rule.remove() == succeeds());
+        CHECK(enable_text(instance, event) == "1\n");
+        CHECK(filter_text(instance, event) == "a > 1\n");
+    }
+    SECTION("the filter was changed") {
+        const Rule rule(text);
+        REQUIRE(instance.set_filter(event, "a > 2") == succeeds());
+        CHECK(rule.remove() == succeeds());
+        CHECK(enable_text(instance, event) == "1\n");
+        CHECK(filter_text(instance, event) == "a > 2\n");
+    }
+    SECTION("the filter was removed") {
+        const Rule rule(text);
+        REQUIRE(instance.set_filter(event, "0") == succeeds());
+        CHECK(rule.remove() == succeeds());
+        CHECK(enable_text(instance, event) == "1\n");
+    }
+    instance.disable(event);
+}
+
+TEST_CASE("An event that was disabled by hand stays so, and is recorded when it is created again") {
+    Instance instance;
+    const std::string name = unique_name("rule_again");
+    const Rule rule("rule_again_* instance=" + instance.name());
+    {
+        Word word{0};
+        DataFile file;
+        file.must_register(&word, 0, name + " u32 a");
+        CHECK(word == 1);
+        REQUIRE(instance.disable(Event(name)) == succeeds());
+        CHECK(word == 0);
+    }
+    CHECK(Event(name).wait_removed());
+    Word word{0};
+    DataFile file;
+    const std::uint32_t index = file.must_register(&word, 0, name + " u64 b");
+    CHECK(word == 1);
+    CHECK(file.record(index, Payload().add(5ull)) == succeeds(12));
+    CHECK(numbers(instance, "b") == Numbers{5});
+    CHECK(rule.comment() == "applied to 2");
+}
+
+TEST_CASE("A removed rule is not applied to new events") {
+    Instance instance;
+    { const Rule rule("rule_gone_* instance=" + instance.name()); }
+    Registered registered("", "rule_gone");
+    CHECK(registered.word == 0);
+    CHECK(enable_text(instance, registered.event) == "0\n");
+}
+
+TEST_CASE("An event that a rule has enabled stays while the rule does, without any process") {
+    Instance instance;
+    const std::string name = unique_name("rule_alone");
+    {
+        const Rule rule("rule_alone_* instance=" + instance.name());
+        CHECK(in_child([&] {
+                  Word word{0};
+                  DataFile file;
+                  const std::uint32_t index = file.must_register(&word, 0, name + " u32 a");
+                  return word == 1 && file.record(index, cents(1)).ok() ? 0 : 1;
+              }) == 0);
+        CHECK(eventually([&] { return status_line(name) == name + " # Used by ftrace"; }));
+    }
+    CHECK(Event(name).wait_removed());
+}
+
+TEST_CASE("What reading user_events_rules gives can be written back") {
+    Instance instance;
+    Registered registered(" u32 a", "rule_back");
+    const std::string at = " instance=" + instance.name();
+    const Rule rules[] = {Rule("rule_back_*" + at + " if cents > 100"), Rule("u*:rule_back_*" + at),
+                          Rule("rule_back" + at + " trigger hist:keys=a if a > 1"),
+                          Rule("rule_b[!x]*")};
+    const std::string text = read_text(rules_file());
+    CHECK(lines_of(text).size() == 4);
+    REQUIRE(write_text(rules_file(), "", O_TRUNC) == succeeds());
+    CHECK(read_text(rules_file()).empty());
+    CHECK(registered.word == 0);
+    CHECK(write_text(rules_file(), text, O_APPEND) == succeeds(static_cast<long>(text.size())));
+    CHECK(read_text(rules_file()) == text);
+    CHECK(registered.word == 1);
+}
+
+TEST_CASE("Opening user_events_rules with O_TRUNC removes all rules") {
+    Instance instance;
+    const std::string at = " instance=" + instance.name();
+    Registered registered(" u32 a", "rule_all");
+    REQUIRE(change_rule("rule_all_*" + at + " if a > 1") == succeeds());
+    REQUIRE(change_rule("rule_al*" + at) == succeeds());
+    REQUIRE(change_rule("rule_al*") == succeeds());
+    CHECK(registered.word == 1);
+    REQUIRE(write_text(rules_file(), "", O_TRUNC) == succeeds());
+    CHECK(read_text(rules_file()).empty());
+    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    CHECK(registered.status().empty());
+    CHECK(filter_text(instance, registered.event) == "none\n");
+}
+
+TEST_CASE("One write can have several lines, comments and empty lines") {
+    Instance instance;
+    const std::string at = " instance=" + instance.name();
+    const std::string text = "# comment\n\n \t\nrule_x" + at + "\n\trule_y   " + at +
+                             "  if  a ==  1 \t # comment\n!rule_x" + at + "# no comment\n";
+    CHECK(write_text(rules_file(), text, O_APPEND) == fails(EINVAL));
+    CHECK(rule_line("rule_y" + at + " if a ==  1") != "");
+    CHECK(write_text(rules_file(), "!rule_x" + at + "\n!rule_y " + at + " if a ==  1", O_APPEND)
+              .ok());
+    CHECK(read_text(rules_file()).empty());
+}
+
+TEST_CASE("A write of more than 64 KiB is taken up to the end of a line") {
+    const std::string comment = "# " + std::string(997, 'x') + "\n";
+    std::string text;
+    while (text.size() < 80000)
+        text += comment;
+    CHECK(write_text(rules_file(), text, O_APPEND) == succeeds(65000));
+    CHECK(write_text(rules_file(), std::string(70000, 'x'), O_APPEND) == fails(EINVAL));
+    CHECK(read_text(rules_file()).empty());
+}
+
+TEST_CASE("A malformed rule fails with EINVAL, and the kernel log has the reason") {
+    const struct {
+        std::string text, reason;
+    } malformed[] = {
+        {":x", "no system before the colon"},
+        {"user_events:", "no name after the colon"},
+        {"x instance=", "no instance can have this name"},
+        {"x instance=..", "no instance can have this name"},
+        {"x instance=a/b", "no instance can have this name"},
+        {"x instance=" + std::string(256, 'a'), "no instance can have this name"},
+        {"x if", "no filter after \"if\""},
+        {"x if # a > 1", "no filter after \"if\""},
+        {"x cents > 1", "neither \"if\" nor \"trigger\" before the rest"},
+        {"x instance=a instance=b", "neither \"if\" nor \"trigger\" before the rest"},
+        {"x trigger", "no trigger after \"trigger\""},
+        {"x trigger !traceoff", "a rule can't remove a trigger"},
+        {std::string(2049, 'x'), "longer than 2048 characters"},
+    };
+    for (const auto& [text, reason] : malformed) {
+        KernelLog log;
+        CAPTURE(text);
+        CHECK(change_rule(text) == fails(EINVAL));
+        CHECK_THAT(log.read(), Catch::Contains(reason));
+    }
+    CHECK(write_text(rules_file(), std::string("a\0b\n", 4)) == fails(EINVAL));
+    CHECK(read_text(rules_file()).empty());
+}
+
+TEST_CASE("The same rule again fails with EEXIST, removing one that is not there with ENOENT") {
+    Instance instance;
+    const Rule rule("rule_same instance=" + instance.name() + " if a > 1");
+    CHECK(change_rule(rule.text()) == fails(EEXIST));
+    CHECK(change_rule("  rule_same\tinstance=" + instance.name() + " if   a > 1 # x") ==
+          fails(EEXIST));
+    CHECK(change_rule("!rule_same") == fails(ENOENT));
+    CHECK(change_rule("!rule_same instance=" + instance.name()) == fails(ENOENT));
+    CHECK(change_rule("! " + rule.text() + " # x") == succeeds());
+    CHECK(change_rule("!" + rule.text()) == fails(ENOENT));
+}
+
+namespace {
+
+void unload() {
+    REQUIRE(eventually([] { return module::unload().ok(); }));
+}
+
+/// Events that registered programs have recorded in an instance, in the words of `trace`.
+std::size_t records_in(const std::string& text, const std::string& words) {
+    std::size_t count = 0;
+    for (const std::string& line : lines_of(text))
+        count += !line.starts_with("#") && line.find(words) != std::string::npos;
+    return count;
+}
+
+/// Runs a program that registers an event, writes the numbers from 0 on, and is killed.
+void run_and_crash(const std::string& name, std::uint32_t count) {
+    Child program([&](Channel& channel) {
+        Word word{0};
+        DataFile file;
+        const std::uint32_t index = file.must_register(&word, 0, name + " u32 a");
+        for (std::uint32_t number = 0; number < count; number++)
+            if (word != 1 || !file.record(index, cents(number)).ok())
+                return 1;
+        channel.send('d');
+        abort();
+    });
+    REQUIRE(program.channel().receive<char>() == 'd');
+    REQUIRE(program.wait() == -SIGABRT);
+}
+
+} // namespace
+
+TEST_CASE("The parameter rules adds rules at load; a bad one is logged, and the others work") {
+    const module::Loaded loaded;
+    const Created created;
+    unload();
+    KernelLog log;
+    REQUIRE(module::load("rules=\"rule_param_a instance=" + created.name +
+                         "; nonsense x;rule_param_b* instance=" + created.name +
+                         " if a > 1;;rule_param_a instance=" + created.name + "\"") == succeeds());
+    const std::string text = log.read();
+    CHECK_THAT(text,
+               Catch::Contains("bad rule") && Catch::Contains(": nonsense x\n") &&
+                   Catch::Contains("rule nonsense x of the parameter is not added: error -22"));
+    CHECK_THAT(text, Catch::Contains("rule rule_param_a instance=" + created.name +
+                                     " of the parameter is not added: error -17"));
+    const std::string at = " instance=" + created.name;
+    CHECK(read_text(rules_file()) == "rule_param_a" + at + " # applied to 0\nrule_param_b*" + at +
+                                         " if a > 1 # applied to 0\n");
+    {
+        Registered registered(" u32 a", "rule_param_b");
+        CHECK(registered.word == 1);
+        CHECK(registered.record(cents(1)).ok());
+        CHECK(registered.record(cents(2)).ok());
+        CHECK(records_in(read_text(created.path() + "/trace"), registered.event.name()) == 1);
+        CHECK(write_text(rules_file(), "", O_TRUNC) == succeeds());
+    }
+}
+
+TEST_CASE("Unloading frees rules whose events are not enabled, and releases their instances") {
+    const module::Loaded loaded;
+    const Created created;
+    REQUIRE(change_rule("rule_unload_* instance=" + created.name) == succeeds());
+    REQUIRE(change_rule("rule_unload_*") == succeeds());
+    {
+        Registered registered("", "rule_unload");
+        CHECK_FALSE(module::unload().ok());
+        CHECK(write_text(created.file(registered.event, "enable"), "0").ok());
+        CHECK(registered.event.disable().ok());
+    }
+    unload();
+    CHECK_FALSE(exists(rules_file()));
+    CHECK(created.remove() == succeeds());
+    REQUIRE(module::load() == succeeds());
+    CHECK(read_text(rules_file()).empty());
+}
+
+TEST_CASE("A program that crashes leaves its records, in their words and in the file system") {
+    Instance instance;
+    const std::string name = unique_name("rule_crash");
+    {
+        const Rule rule("rule_crash_* instance=" + instance.name());
+        run_and_crash(name, 3);
+        CHECK(exists(instance.path(Event(name), "format")));
+    }
+    // The event itself is removed, its records are not.
+    CHECK(Event(name).wait_removed());
+    CHECK(instance.trace(Event(name)) ==
+          std::vector<std::string>{name + ": a=0", name + ": a=1", name + ": a=2"});
+}
+
+TEST_CASE("Readers of trace take nothing from each other, readers of trace_pipe take") {
+    Instance instance;
+    const std::string name = unique_name("rule_read");
+    const Rule rule("rule_read_* instance=" + instance.name());
+    run_and_crash(name, 3);
+
+    const Descriptor first = Descriptor::open(instance.path("trace"), O_RDONLY);
+    const Descriptor second = Descriptor::open(instance.path("trace"), O_RDONLY);
+    char text[2][8192];
+    for (int round = 0; round < 2; round++) {
+        const Descriptor& file = round ? second : first;
+        std::string all;
+        for (ssize_t size; (size = read(file.number(), text[round], sizeof(text[round]))) > 0;)
+            all.append(text[round], static_cast<std::size_t>(size));
+        CHECK(records_in(all, name) == 3);
+    }
+    const Descriptor pipe = Descriptor::open(instance.path("trace_pipe"), O_RDONLY | O_NONBLOCK);
+    std::string taken;
+    for (ssize_t size; (size = read(pipe.number(), text[0], sizeof(text[0]))) > 0;)
+        taken.append(text[0], static_cast<std::size_t>(size));
+    CHECK(records_in(taken, name) == 3);
+    CHECK(instance.trace(Event(name)).empty());
+}
+
+TEST_CASE("The buffer of an instance overwrites the oldest records, and keeps the last ones") {
+    Instance instance;
+    const std::string name = unique_name("rule_old");
+    REQUIRE(write_text(instance.path("buffer_size_kb"), "4").ok());
+    const Rule rule("rule_old_* instance=" + instance.name());
+    const std::uint32_t count = 5000;
+    run_and_crash(name, count);
+    const Numbers kept = numbers(instance);
+    REQUIRE_FALSE(kept.empty());
+    CHECK(kept.size() < count);
+    CHECK(kept.back() == count - 1);
+    CHECK(std::ranges::is_sorted(kept));
+}
+
+TEST_CASE("A snapshot keeps a moment while recording continues") {
+    Instance instance;
+    const std::string name = unique_name("rule_snap");
+    const Rule recording("rule_snap_* instance=" + instance.name());
+    const Rule snapshot("rule_snap_* instance=" + instance.name() + " trigger snapshot if a == 2");
+    run_and_crash(name, 5);
+    // The trigger swaps the buffers, after number 2 was recorded or before.
+    const std::string kept = read_text(instance.path("snapshot"));
+    CHECK(records_in(kept, name + ": a=0") == 1);
+    CHECK(records_in(kept, name + ": a=1") == 1);
+    CHECK(records_in(kept, name + ": a=3") == 0);
+    const std::string now = read_text(instance.path("trace"));
+    CHECK(records_in(now, name + ": a=1") == 0);
+    CHECK(records_in(now, name + ": a=4") == 1);
+}
+
+namespace {
+
+/// A process on the second CPU that registers `count` events with unique names, one after the
+/// other, and writes a record of each. Its exit status is 0 if each was accepted, or if rules need
+/// not record all of them.
+Child registering(const char* topic, unsigned count, bool all_recorded) {
+    return Child([=](Channel&) {
+        const OnCpu second(1);
+        for (unsigned number = 0; number < count; number++) {
+            Word word{0};
+            DataFile file;
+            const std::uint32_t index = file.must_register(&word, 0, unique_name(topic) + " u32 a");
+            const bool enabled = word == 1;
+            if (!(enabled && file.record(index, cents(1)).ok()) && all_recorded)
+                return 1;
+        }
+        return 0;
+    });
+}
+
+bool is_running(const Child& child) {
+    siginfo_t info{};
+    waitid(P_PID, static_cast<id_t>(child.pid()), &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid == 0;
+}
+
+} // namespace
+
+TEST_CASE("Each event is recorded from its first record on while other rules change", "[race]") {
+    const unsigned long active = stable_status_count("Active: ");
+    {
+        Instance instance;
+        const Rule misfit("rule_race_* instance=" + instance.name() + " if b > 5");
+        const Rule constant("rule_race_* instance=" + instance.name());
+        Child program = registering("rule_race", fewer_if_debug(300), true);
+        while (is_running(program)) {
+            const Created created;
+            const Rule rule("rule_race* instance=" + created.name + " if a > 0");
+            const Rule same("rule_rac* instance=" + instance.name());
+            const Rule trigger("rule_r* instance=" + created.name + " trigger stacktrace:1");
+            CHECK(created.remove() == fails(EBUSY));
+        }
+        CHECK(program.wait() == 0);
+        CHECK(numbers(instance).size() == fewer_if_debug(300));
+    }
+    CHECK(eventually([&] { return status_count("Active: ") == active; }));
+}
+
+TEST_CASE("Rules are removed while their events are registered and removed", "[race]") {
+    const unsigned long active = stable_status_count("Active: ");
+    Child program = registering("rule_churn", fewer_if_debug(1000), false);
+    while (is_running(program)) {
+        const Created created;
+        REQUIRE(change_rule("rule_churn_* instance=" + created.name + " if a > 0") == succeeds());
+        REQUIRE(change_rule("rule_ch* instance=" + created.name) == succeeds());
+        // Events that are disabled by hand are removed while the rules still have them.
+        write_text(created.path() + "/events/user_events/enable", "0");
+        REQUIRE(change_rule("!rule_churn_* instance=" + created.name + " if a > 0") == succeeds());
+        REQUIRE(write_text(rules_file(), "", O_TRUNC) == succeeds());
+        CHECK(created.remove() == succeeds());
+    }
+    CHECK(program.wait() == 0);
+    CHECK(eventually([&] { return status_count("Active: ") == active; }));
+}
+
+TEST_CASE("Two administrators change the same rules, and a third reads them", "[race]") {
+    const unsigned long active = stable_status_count("Active: ");
+    {
+        Created created;
+        const std::string text = "rule_admin_* instance=" + created.name;
+        Registered registered(" u32 a", "rule_admin");
+        Child other([&](Channel& channel) {
+            const OnCpu second(1);
+            Rounds rounds(fewer_if_debug(200), 5000, std::chrono::seconds(5));
+            while (rounds.next()) {
+                const Outcome added = change_rule(text);
+                const Outcome removed = change_rule("!" + text);
+                if ((!added.ok() && added != fails(EEXIST)) ||
+                    (!removed.ok() && removed != fails(ENOENT)))
+                    return 1;
+            }
+            channel.send('d');
+            return 0;
+        });
+        Child reader([](Channel& channel) {
+            for (pollfd done{channel.descriptor(), POLLIN, 0}; poll(&done, 1, 0) == 0;)
+                read_text(rules_file());
+            return 0;
+        });
+        Rounds rounds(fewer_if_debug(200), 5000, std::chrono::seconds(5));
+        while (rounds.next()) {
+            const Outcome added = change_rule(text);
+            CHECK((added.ok() || added == fails(EEXIST)));
+            const Outcome removed = change_rule("!" + text);
+            CHECK((removed.ok() || removed == fails(ENOENT)));
+        }
+        CHECK(other.channel().receive<char>() == 'd');
+        CHECK(other.wait() == 0);
+        reader.channel().send('d');
+        CHECK(reader.wait() == 0);
+        CHECK(read_text(rules_file()).empty());
+        CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    }
+    CHECK(eventually([&] { return status_count("Active: ") == active; }));
+}
