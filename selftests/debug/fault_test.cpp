@@ -606,6 +606,6 @@ TEST_CASE("Loading the module survives each injected failure") {
     const auto unload = [] { REQUIRE(eventually([] { return module::unload().ok(); })); };
     unload();
     // tracefs does not report why it cannot create a file: the module returns ENODEV.
-    fail_each_call("load the module", {ENOMEM, ENODEV}, nothing, module::load, unload);
+    fail_each_call("load the module", {ENOMEM, ENODEV}, nothing, [] { return module::load(); }, unload);
     REQUIRE(module::load() == succeeds());
 }

@@ -9,9 +9,9 @@
 
 namespace selftest {
 
-Outcome load_kernel_module(const std::string& path) {
+Outcome load_kernel_module(const std::string& path, const std::string& parameters) {
     const Descriptor file = Descriptor::open(path, O_RDONLY);
-    return Outcome::of(syscall(SYS_finit_module, file.number(), "", 0));
+    return Outcome::of(syscall(SYS_finit_module, file.number(), parameters.c_str(), 0));
 }
 
 void ensure_kernel_module(const std::string& file, const std::string& name) {

@@ -20,8 +20,8 @@ bool is_loaded() {
     return exists("/sys/module/user_events");
 }
 
-Outcome load() {
-    return load_kernel_module(path());
+Outcome load(const std::string& parameters) {
+    return load_kernel_module(path(), parameters);
 }
 
 Outcome load_image(const std::string& image) {

@@ -13,8 +13,9 @@ std::string path();
 /// Returns whether user_events is loaded.
 bool is_loaded();
 
-/// Loads the module from its file. Throws std::system_error if the file cannot be opened.
-Outcome load();
+/// Loads the module from its file, with parameters such as "a=1 b=2". Throws std::system_error if
+/// the file cannot be opened.
+Outcome load(const std::string& parameters = {});
 
 /// Loads a module from memory, such as a modified copy of the file.
 Outcome load_image(const std::string& image);
