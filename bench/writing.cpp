@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The cost of writing a record.
+// The cost of writing a record, and of a mark.
 #include "clock.hpp"
 #include "groups.hpp"
 
@@ -286,8 +286,19 @@ void other_files(Report& report) {
     }
 }
 
-/// Measures marks or, on a kernel without them, writes to the files that are nearest.
-void marks(Report& report) {
+} // namespace
+
+void writing(Report& report) {
+    other_files(report);
+    user_events(report);
+    strings(report);
+    several_strings(report);
+    arrays(report);
+    program(report);
+}
+
+// On a kernel without marks, measures writes to the files that are nearest.
+void marking(Report& report) {
     const bool exist = exists(MarkFile::path);
     const auto add = [&](const std::string& path, const std::string& note, const Case& recording) {
         const Recorder recorder = exist ? recording.begin(mark_text) : Recorder();
@@ -311,18 +322,6 @@ void marks(Report& report) {
     };
     add("/dev/null", "write to /dev/null", {"disabled", [](const Event&) { return Recorder(); }});
     add(tracing_file("trace_marker"), "write to trace_marker", ftrace);
-}
-
-} // namespace
-
-void writing(Report& report) {
-    other_files(report);
-    marks(report);
-    user_events(report);
-    strings(report);
-    several_strings(report);
-    arrays(report);
-    program(report);
 }
 
 } // namespace bench

@@ -648,8 +648,8 @@ TEST_CASE("Marks succeed and are complete while recorders come and the module is
             }
         });
     std::size_t recorded = 0, bad = 0;
-    for (unsigned round = 0; round < fewer_if_debug(6, 2); round++) {
-        for (int change = 0; change < 5; change++) {
+    for (unsigned round = 0; round < fewer_if_debug(3, 2); round++) {
+        for (int change = 0; change < 3; change++) {
             Recording recording;
             PerfEvent perf(perf_attributes(mark_text));
             const unsigned before = made;

@@ -11,8 +11,9 @@ namespace calls {
 namespace {
 
 constexpr std::array<const char*, kinds> names{
-    "open",       "close", "duplicate", "reg",          "unreg", "del",  "control", "write", "line",
-    "event_file", "read",  "perf",      "perf_control", "fork",  "reap", "map",     "limit"};
+    "open",         "close", "duplicate", "reg",        "unreg", "del",
+    "control",      "write", "line",      "event_file", "read",  "perf",
+    "perf_control", "fork",  "reap",      "map",        "limit", "mark"};
 
 constexpr char digits[] = "0123456789abcdef";
 

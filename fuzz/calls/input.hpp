@@ -27,6 +27,7 @@ enum class Kind : std::uint8_t {
     reap,
     map,
     limit,
+    mark,
     count
 };
 inline constexpr auto kinds = static_cast<std::size_t>(Kind::count);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <dirent.h>
 #include <linux/perf_event.h>
+#include <linux/user_mark.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -60,7 +61,8 @@ private:
         }
     }
 
-    /// Returns the directory of a multi-format event, or of a single-format one that may not exist.
+    /// Returns the directory of a mark, a multi-format event, or a single-format one that may not
+    /// exist.
     std::string any_event() {
         std::vector<std::string> found;
         const std::string multi = USER_EVENTS_MULTI_SYSTEM;
@@ -72,6 +74,8 @@ private:
         }
         for (const char* name : names)
             found.push_back(std::string(USER_EVENTS_SYSTEM) + "/" + name);
+        for (const char* mark : {"text", "data"})
+            found.push_back(std::string(USER_MARK_SYSTEM) + "/" + mark);
         return found[random_.below(static_cast<unsigned>(found.size()))];
     }
 
@@ -108,6 +112,7 @@ private:
 
     void read_files() {
         const std::string files[] = {tracing_file("user_events_status"),
+                                     "/dev/user_events/default",
                                      tracing_file("dynamic_events"),
                                      any_file("format"),
                                      any_file("hist"),
