@@ -205,15 +205,13 @@ TEST_CASE("Opening user_events_data survives each injected failure") {
         [&] { ::close(file); });
 }
 
-TEST_CASE("Opening and reading a device survives each injected failure") {
+TEST_CASE("Opening and reading the device survives each injected failure") {
     Unchanged unchanged;
-    const std::string path = GENERATE("/dev/user_events/default", MarkFile::path);
+    const std::string path = "/dev/user_events/default";
     int file = -1;
     const auto open = [&] { return Outcome::of(file = ::open(path.c_str(), O_RDWR | O_CLOEXEC)); };
     const auto close = [&] { ::close(file); };
     fail_each_call("open " + path, plain, nothing, open, close);
-    if (path == MarkFile::path)
-        return;
     LongWord word{0};
     DataFile data;
     fill(data, word, 8);
@@ -232,8 +230,8 @@ TEST_CASE("Marks survive each injected failure, and each success is recorded") {
     REQUIRE(instance.enable(mark_text) == succeeds());
     REQUIRE(instance.enable(mark_data) == succeeds());
     PerfEvent text(perf_sampling(mark_text)), data(perf_sampling(mark_data));
-    // 2000 bytes take what the CPU keeps, 8176 bytes new memory, and only perf holds them.
-    const std::string marked(GENERATE(4, 2000, 8160), 'x');
+    // 2000 bytes take what the CPU keeps, 8172 bytes new memory, and only perf holds them.
+    const std::string marked(GENERATE(4, 2000, 8172), 'x');
     MarkFile file;
     std::size_t made = 0;
     const auto prepare = [&] { made = 0; };
