@@ -6,6 +6,7 @@
 #include "deadline.hpp"
 #include "faults.hpp"
 #include "mapping.hpp"
+#include "mark.hpp"
 #include "module.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
@@ -203,6 +204,55 @@ TEST_CASE("Opening user_events_data survives each injected failure") {
         "open", plain, nothing,
         [&] { return Outcome::of(file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC)); },
         [&] { ::close(file); });
+}
+
+TEST_CASE("Opening and reading the device survives each injected failure") {
+    Unchanged unchanged;
+    const std::string path = "/dev/user_events/default";
+    int file = -1;
+    const auto open = [&] { return Outcome::of(file = ::open(path.c_str(), O_RDWR | O_CLOEXEC)); };
+    const auto close = [&] { ::close(file); };
+    fail_each_call("open " + path, plain, nothing, open, close);
+    LongWord word{0};
+    DataFile data;
+    fill(data, word, 8);
+    char text[4096] = "";
+    fail_each_call(
+        "read " + path, plain, [&] { expect(open(), path); },
+        [&] { return Outcome::of(::read(file, text, sizeof(text))); },
+        [&] {
+            CHECK(std::string_view(text).starts_with("fill_"));
+            close();
+        });
+}
+
+TEST_CASE("Marks survive each injected failure, and each success is recorded") {
+    Instance instance;
+    REQUIRE(instance.enable(mark_text) == succeeds());
+    REQUIRE(instance.enable(mark_data) == succeeds());
+    PerfEvent text(perf_sampling(mark_text)), data(perf_sampling(mark_data));
+    // 2000 bytes take what the CPU keeps, 8172 bytes new memory, and only perf holds them.
+    const std::string marked(GENERATE(4, 2000, 8172), 'x');
+    MarkFile file;
+    std::size_t made = 0;
+    const auto prepare = [&] { made = 0; };
+    const auto count = [&](const Outcome& outcome) {
+        made += outcome.ok();
+        return outcome;
+    };
+    const auto check = [&] {
+        CHECK(text.samples().size() + data.samples().size() == made);
+        CHECK(instance.records().size() == (marked.size() < 4000 ? made : 0));
+    };
+    const std::string size = std::to_string(marked.size()) + " bytes";
+    fail_each_call(
+        "mark by write, " + size, plain, prepare, [&] { return count(file.write(marked)); }, check);
+    for (std::uint32_t type : {USER_MARK_TEXT, 1U})
+        fail_each_call(
+            "mark by ioctl, " + size, plain, prepare,
+            [&] { return count(file.mark(type, marked)); }, check);
+    CHECK(instance.disable(mark_text) == succeeds());
+    CHECK(instance.disable(mark_data) == succeeds());
 }
 
 TEST_CASE("Reading dynamic_events survives each injected failure") {
