@@ -35,7 +35,7 @@ static const struct ue_mark_definition {
 	const char *command;
 	const char *print_fmt;	/* NULL: that of the command */
 } ue_mark_definitions[] = {
-	{ "text __rel_loc char[] text" },
+	{ "text __rel_loc char[] text", NULL },
 	{ "data u32 type; __rel_loc u8[] data",
 	  "\"type=%u size=%u\", REC->type, __get_rel_dynamic_array_len(data)" },
 };

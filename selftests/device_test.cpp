@@ -390,9 +390,9 @@ TEST_CASE("The module can be unloaded and loaded while threads open the device",
     const module::Loaded loaded;
     std::atomic<bool> stop{false};
     std::atomic<unsigned> opened{0}, missed{0}, wrong{0};
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 2; i++)
-        threads.emplace_back([&] {
+    std::vector<std::jthread> threads(2);
+    for (std::jthread& each : threads)
+        each = std::jthread([&] {
             char text[64];
             // The pause lets the module be unloaded.
             for (; !stop; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {

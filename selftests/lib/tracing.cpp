@@ -23,8 +23,8 @@ void parse_format(tep_handle& formats, const Event& event) {
         throw std::runtime_error("libtraceevent cannot parse the format " + text);
 }
 
-/// Returns the formats of all user events and marks. tracefs_local_events_system() does the same, but also
-/// reads all kernel symbols, which takes a second on an emulated machine.
+/// Returns the formats of all user events and marks. tracefs_local_events_system() does the same,
+/// but also reads all kernel symbols, which takes a second on an emulated machine.
 std::shared_ptr<tep_handle> formats_of_user_events() {
     std::shared_ptr<tep_handle> formats(tep_alloc(), tep_free);
     const std::string page = read_text(tracing_file("events/header_page"));
