@@ -85,7 +85,8 @@ static int ue_mark_record_with(struct ue_event *event, void *record, u32 type,
 }
 
 /*
- * Records a mark whose event was just enabled.
+ * Records a mark. The caller has tested that the event is enabled, which may
+ * have changed since.
  * Return: as ue_record().
  */
 static noinline int ue_mark_record(struct ue_event *event, u32 type,
@@ -110,7 +111,7 @@ static noinline int ue_mark_record(struct ue_event *event, u32 type,
 	return err;
 }
 
-/* A mark that nothing records succeeds, also if that has just changed. */
+/* Succeeds also if the last recorder was removed after the caller's test. */
 static int ue_mark(u32 type, struct iov_iter *from)
 {
 	struct ue_event *event = ue_mark_event(type);

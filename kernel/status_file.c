@@ -97,7 +97,10 @@ static const struct seq_operations ue_status_sequence = {
 	.show	= ue_status_show,
 };
 
-/* As seq_open(), which allocates the structure, and makes it private_data. */
+/*
+ * Does what seq_open() does, but with a structure of the caller: seq_open() also
+ * allocates one, and makes it private_data.
+ */
 void ue_status_begin(struct seq_file *seq, struct file *file)
 {
 	mutex_init(&seq->lock);

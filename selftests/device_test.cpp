@@ -150,7 +150,7 @@ TEST_CASE("read() of the device gives the text of user_events_status, in pieces 
     CHECK(read_in_pieces(other, size) == expected);
 }
 
-TEST_CASE("The text that is read after its end is a new one") {
+TEST_CASE("A read() after the end of the text begins a new text") {
     const DataFile file = open_device();
     const std::string before = read_in_pieces(file, 4096);
     Registered event("");
@@ -191,7 +191,7 @@ TEST_CASE("Threads that write to the device do not change where its text continu
     CHECK(wrong == 0);
 }
 
-TEST_CASE("read() of the device fails as for other files") {
+TEST_CASE("Invalid reads, lseek and mmap of the device fail as documented") {
     char byte;
     CHECK(Outcome::of(read(open_device(O_WRONLY).descriptor(), &byte, 1)) == fails(EBADF));
     const DataFile file = open_device();

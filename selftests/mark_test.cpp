@@ -133,7 +133,7 @@ TEST_CASE("The module does not load with a mark_mode that has more than permissi
     REQUIRE(module::load() == succeeds());
 }
 
-TEST_CASE("The events exist as long as the module is loaded, and are none of user_events") {
+TEST_CASE("The mark events always exist, and user_events neither lists nor deletes them") {
     CHECK(mark_text.format().find("field:__rel_loc char text[];\toffset:8;\tsize:4;") !=
           std::string::npos);
     const std::string data = mark_data.format();
