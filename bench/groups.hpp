@@ -8,6 +8,7 @@ namespace bench {
 // Each function measures one group of operations. It runs in a separate process, and leaves
 // cleaning up to its exit.
 void writing(Report& report);
+void marking(Report& report);
 void registering(Report& report);
 void forking(Report& report);
 void enabling(Report& report);

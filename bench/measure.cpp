@@ -10,10 +10,15 @@
 
 int main(int argc, char* argv[]) {
     const std::map<std::string, void (*)(bench::Report&)> groups = {
-        {"writing", bench::writing}, {"registering", bench::registering},
-        {"forking", bench::forking}, {"enabling", bench::enabling},
-        {"memory", bench::memory},   {"peers", bench::peers},
-        {"library", bench::library}, {"threads", bench::threads},
+        {"writing", bench::writing},
+        {"marking", bench::marking},
+        {"registering", bench::registering},
+        {"forking", bench::forking},
+        {"enabling", bench::enabling},
+        {"memory", bench::memory},
+        {"peers", bench::peers},
+        {"library", bench::library},
+        {"threads", bench::threads},
     };
     CLI::App app("Measures user_events on the running kernel");
     std::string group;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The cost of writing a record.
+// The cost of writing a record, and of a mark.
 #include "bare_syscall.hpp"
 #include "clock.hpp"
 #include "groups.hpp"
 
 #include "bpf.hpp"
+#include "mark.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
 #include "text_file.hpp"
@@ -16,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 
 using namespace selftest;
@@ -283,6 +285,33 @@ void writing(Report& report) {
     several_strings(report);
     arrays(report);
     program(report);
+}
+
+// On a kernel without marks, measures writes to the files that are nearest.
+void marking(Report& report) {
+    const bool exist = exists(MarkFile::path);
+    const auto add = [&](const std::string& path, const std::string& note, const Case& recording) {
+        const Recorder recorder = exist ? recording.begin(mark_text) : Recorder();
+        const Recorder of_data = exist ? recording.begin(mark_data) : Recorder();
+        const Descriptor file = Descriptor::open(exist ? MarkFile::path : path, O_WRONLY);
+        const std::string what = std::string("a mark of 8 bytes, ") + recording.name;
+        const Calls calls(file.number(), 0, payload_of(4));
+        add_both(report, what, calls, false, exist ? "" : note);
+        const std::string data(8, '\2');
+        for (std::uint32_t type : {0u, 1u}) {
+            user_mark mark = mark_of(type, data);
+            const std::string call = fmt::format("ioctl {}, type {}", what, type);
+            report.add(call, cost([&] {
+                           if (exist)
+                               ioctl(file.number(), USER_MARK, &mark);
+                           else
+                               calls.write();
+                       }),
+                       "instructions", exist ? "" : note);
+        }
+    };
+    add("/dev/null", "write to /dev/null", {"disabled", [](const Event&) { return Recorder(); }});
+    add(tracing_file("trace_marker"), "write to trace_marker", ftrace);
 }
 
 } // namespace bench

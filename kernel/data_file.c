@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file user_events_data: checks the arguments of a program, in the order
- * that the ABI defines, and calls the functions that do the work.
+ * The file user_events_data, and the same as a device: checks the arguments of a
+ * program, in the order that the ABI defines, and calls the functions that do
+ * the work.
  */
 #include <linux/compat.h>
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -21,12 +23,21 @@
 #include "registration.h"
 #include "registry.h"
 #include "scratch.h"
+#include "status_file.h"
 #include "tracefs_file.h"
+#include "user_struct.h"
 
 /* Payloads up to this many bytes are copied to the stack. */
 #define UE_PAYLOAD_ON_STACK	1024
 
+/**
+ * struct ue_data_file - an open file
+ * @status: what a device reads; the first member, because seq_read_iter() finds
+ *	it at private_data
+ * @indexes: the write indexes
+ */
 struct ue_data_file {
+	struct seq_file status;
 	struct ue_index_table indexes;
 };
 
@@ -41,6 +52,7 @@ static int ue_data_open(struct inode *inode, struct file *file)
 	if (!data)
 		return -ENOMEM;
 	ue_debug_count(UE_COUNT_FILES, 1);
+	ue_status_begin(&data->status, file);
 	ue_index_table_init(&data->indexes);
 	file->private_data = data;
 
@@ -56,27 +68,10 @@ static int ue_data_release(struct inode *inode, struct file *file)
 	struct ue_data_file *data = file->private_data;
 
 	ue_index_table_destroy(&data->indexes);
+	ue_status_end(&data->status);
 	ue_debug_count(UE_COUNT_FILES, -1);
 	kfree(data);
 	return 0;
-}
-
-/*
- * The structures of the ioctls begin with their size. A program may pass a
- * larger structure of a later version, if the bytes that are unknown here are
- * zero.
- */
-static int ue_copy_struct(void *to, size_t size, const void __user *from)
-{
-	u32 given;
-
-	if (get_user(given, (const u32 __user *)from))
-		return -EFAULT;
-	if (given < size)
-		return -EINVAL;
-	if (given > PAGE_SIZE)
-		return -E2BIG;
-	return copy_struct_from_user(to, size, from, given);
 }
 
 static int ue_check_reg(const struct user_reg *reg)
@@ -373,6 +368,22 @@ static ssize_t ue_data_write(struct file *file, const char __user *buffer,
 	return ue_data_record(file, index, &payload, NULL, payload.iov_len);
 }
 
+/*
+ * The open file has no position, because threads write to it in parallel. So the
+ * text continues where the last read() has ended. After its end it begins anew.
+ */
+static ssize_t ue_data_read_iter(struct kiocb *kiocb, struct iov_iter *to)
+{
+	struct ue_data_file *data = kiocb->ki_filp->private_data;
+	ssize_t size;
+
+	kiocb->ki_pos = READ_ONCE(data->status.read_pos);
+	size = seq_read_iter(kiocb, to);
+	if (!size && iov_iter_count(to))
+		WRITE_ONCE(data->status.read_pos, 0);
+	return size;
+}
+
 static const struct file_operations ue_data_operations = {
 	.owner		= THIS_MODULE,
 	.open		= ue_data_open,
@@ -381,6 +392,19 @@ static const struct file_operations ue_data_operations = {
 #ifdef CONFIG_COMPAT
 	.compat_ioctl	= ue_data_compat_ioctl,
 #endif
+	.write		= ue_data_write,
+	.write_iter	= ue_data_write_iter,
+};
+
+const struct file_operations ue_data_device_operations = {
+	.owner		= THIS_MODULE,
+	.open		= ue_data_open,
+	.release	= ue_data_release,
+	.unlocked_ioctl	= ue_data_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= ue_data_compat_ioctl,
+#endif
+	.read_iter	= ue_data_read_iter,
 	.write		= ue_data_write,
 	.write_iter	= ue_data_write_iter,
 };

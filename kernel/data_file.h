@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The file user_events_data: the ioctls, and writing records.
+ * The file user_events_data: the ioctls, and writing records; and the same for
+ * devices.
  */
 #ifndef UE_DATA_FILE_H
 #define UE_DATA_FILE_H
+
+#include <linux/fs.h>
+
+/* For a device: user_events_data, and read() gives user_events_status. */
+extern const struct file_operations ue_data_device_operations;
 
 /**
  * ue_data_file_init() - create the file

@@ -243,20 +243,21 @@ static void ue_event_init_call(struct ue_event *event, const char *system)
 }
 
 struct ue_event *ue_event_create(struct ue_format *format, char *name,
-				 const char *system,
+				 const char *print_fmt, const char *system,
 				 const struct ue_event_owner *owner)
 {
 	struct ue_event *event = kzalloc(UE_EVENT_BYTES, GFP_KERNEL_ACCOUNT);
-	char *print_fmt = ue_format_print_fmt(format);
+	char *text = print_fmt ? kstrdup(print_fmt, GFP_KERNEL_ACCOUNT) :
+				 ue_format_print_fmt(format);
 
-	if (!event || !print_fmt) {
+	if (!event || !text) {
 		kfree(event);
-		kfree(print_fmt);
+		kfree(text);
 		return NULL;
 	}
 	event->format = ue_event_move_inline(event, format, format->bytes);
-	event->call.print_fmt = ue_event_move_inline(event, print_fmt,
-						     strlen(print_fmt) + 1);
+	event->call.print_fmt = ue_event_move_inline(event, text,
+						     strlen(text) + 1);
 	event->tracepoint.name = name ?: ue_format_name(event->format);
 	event->owner = owner;
 	event->creator = current_uid();

@@ -112,6 +112,7 @@ struct ue_event {
  *	caller must not use it afterwards
  * @name: name of the tracepoint, from kmalloc(); on success the event owns
  *	it. NULL: use the name of @format.
+ * @print_fmt: the print format that tools read. NULL: that of @format.
  * @system: tracing system of the event; must outlive the event
  * @owner: the callbacks; must outlive the event
  *
@@ -119,7 +120,7 @@ struct ue_event {
  * Return: the event, with one reference; NULL if out of memory.
  */
 struct ue_event *ue_event_create(struct ue_format *format, char *name,
-				 const char *system,
+				 const char *print_fmt, const char *system,
 				 const struct ue_event_owner *owner);
 
 /**

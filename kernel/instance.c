@@ -44,7 +44,7 @@ struct trace_array *ue_instance_get(const char *name)
 	return instance;
 }
 
-/* The top-level instance is never removed, and has no count of references. */
+/* The top-level instance is never removed; ue_instance_get() takes no reference. */
 void ue_instance_put(struct trace_array *instance)
 {
 	if (instance != ue_global_trace)

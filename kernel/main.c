@@ -9,9 +9,11 @@
 
 #include "data_file.h"
 #include "debug_counter.h"
+#include "device.h"
 #include "dynamic_events.h"
 #include "fork.h"
 #include "kernel_symbols.h"
+#include "mark.h"
 #include "registration.h"
 #include "registry.h"
 #include "rules.h"
@@ -21,9 +23,10 @@
 #include "tracefs_file.h"
 
 /*
- * The files in tracefs come last. Opening them fails until all parts are
- * initialized, because the kernel frees a module whose init function fails
- * even while its files are open.
+ * The files in tracefs and the devices come last. Opening them fails until all
+ * parts are initialized, because the kernel frees a module whose init function
+ * fails even while its files are open. Marks are the last part: recorders may use
+ * their events at once.
  */
 static const struct ue_part {
 	const char *name;
@@ -39,6 +42,8 @@ static const struct ue_part {
 	{ "user_events_status",	ue_status_file_init,	NULL },
 	{ "user_events_rules",	ue_rules_file_init,	NULL },
 	{ "user_events_data",	ue_data_file_init,	ue_data_file_exit },
+	{ "the device",		ue_device_init,		ue_device_exit },
+	{ "marks",		ue_marks_init,		ue_marks_exit },
 };
 
 static void ue_exit_parts(int nr)

@@ -292,7 +292,7 @@ static struct ue_event *ue_registry_new_event(struct ue_format *format, bool mul
 	}
 	err = ue_registry_may_create(name ?: ue_format_name(format));
 	if (!err)
-		event = ue_event_create(format, name, multi ?
+		event = ue_event_create(format, name, NULL, multi ?
 					USER_EVENTS_MULTI_SYSTEM :
 					USER_EVENTS_SYSTEM, &ue_registry_owner);
 	if (!event) {

@@ -95,7 +95,7 @@ static const char *ue_rule_parse_action(const char *word, char *rest,
 		return rule->filter ? NULL : "no filter after \"if\"";
 	}
 	if (strcmp(word, "trigger"))
-		return "neither \"if\" nor \"trigger\" before the rest";
+		return "expected \"if\" or \"trigger\" after the pattern and the instance";
 	rule->trigger = ue_rule_rest(rest);
 	if (!rule->trigger)
 		return "no trigger after \"trigger\"";

@@ -231,7 +231,7 @@ static void ue_rule_start(struct ue_rule *rule)
 
 /*
  * Another rule may be meant for an event that a removed rule has enabled. It then
- * takes the event over, which never is disabled.
+ * takes the event over, so that the event is not disabled in between.
  * Return: whether there is such a rule.
  */
 static bool ue_rules_hand_over(const struct ue_rule *from,

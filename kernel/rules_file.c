@@ -51,8 +51,11 @@ static int ue_rules_write_lines(char *text)
 	char *line;
 	int err = 0;
 
-	while (!err && (line = strsep(&text, "\n")))
-		err = ue_rules_change(line);
+	while (!err && (line = strsep(&text, "\n"))) {
+		/* Nothing may fail after the last line. */
+		if (*line)
+			err = ue_rules_change(line);
+	}
 	return err;
 }
 

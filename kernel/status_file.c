@@ -6,6 +6,7 @@
  * continues at the right event after others were created or removed.
  */
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 
@@ -95,6 +96,22 @@ static const struct seq_operations ue_status_sequence = {
 	.stop	= ue_status_stop,
 	.show	= ue_status_show,
 };
+
+/*
+ * Does what seq_open() does, but with a structure of the caller: seq_open() also
+ * allocates one, and makes it private_data.
+ */
+void ue_status_begin(struct seq_file *seq, struct file *file)
+{
+	mutex_init(&seq->lock);
+	seq->op = &ue_status_sequence;
+	seq->file = file;
+}
+
+void ue_status_end(struct seq_file *seq)
+{
+	kvfree(seq->buf);
+}
 
 static int ue_status_open(struct inode *inode, struct file *file)
 {

@@ -5,6 +5,26 @@
 #ifndef UE_STATUS_FILE_H
 #define UE_STATUS_FILE_H
 
+struct file;
+struct seq_file;
+
+/**
+ * ue_status_begin() - prepare to read the text through another file
+ * @seq: zeroed; seq_read_iter() then reads the text
+ * @file: the open file that @seq is part of
+ *
+ * Context: any.
+ */
+void ue_status_begin(struct seq_file *seq, struct file *file);
+
+/**
+ * ue_status_end() - free what reading has allocated
+ * @seq: from ue_status_begin()
+ *
+ * Context: may sleep.
+ */
+void ue_status_end(struct seq_file *seq);
+
 /**
  * ue_status_file_init() - create the file
  *

@@ -235,7 +235,7 @@ TEST_CASE("A filter that does not fit leaves the event alone, and the file shows
     CHECK_THAT(read_text(instance.path("error_log")), Catch::Contains("Field not found"));
 }
 
-TEST_CASE("A rule writes nothing for an event that it does not match") {
+TEST_CASE("A rule changes and logs nothing for an event that it does not match") {
     Instance instance;
     const Rule rule("rule_match_* instance=" + instance.name() + " if cents > 100");
     KernelLog log;
@@ -484,8 +484,9 @@ TEST_CASE("A malformed rule fails with EINVAL, and the kernel log has the reason
         {"x instance=" + std::string(256, 'a'), "no instance can have this name"},
         {"x if", "no filter after \"if\""},
         {"x if # a > 1", "no filter after \"if\""},
-        {"x cents > 1", "neither \"if\" nor \"trigger\" before the rest"},
-        {"x instance=a instance=b", "neither \"if\" nor \"trigger\" before the rest"},
+        {"x cents > 1", "expected \"if\" or \"trigger\" after the pattern and the instance"},
+        {"x instance=a instance=b",
+         "expected \"if\" or \"trigger\" after the pattern and the instance"},
         {"x trigger", "no trigger after \"trigger\""},
         {"x trigger !traceoff", "a rule can't remove a trigger"},
         {std::string(2049, 'x'), "longer than 2048 characters"},
@@ -589,7 +590,7 @@ TEST_CASE("Unloading frees rules whose events are not enabled, and releases thei
     CHECK(read_text(rules_file()).empty());
 }
 
-TEST_CASE("A program that crashes leaves its records, in their words and in the file system") {
+TEST_CASE("After a crash a rule keeps the event, and its records stay printable") {
     Instance instance;
     const std::string name = unique_name("rule_crash");
     {
@@ -603,7 +604,7 @@ TEST_CASE("A program that crashes leaves its records, in their words and in the 
           std::vector<std::string>{name + ": a=0", name + ": a=1", name + ": a=2"});
 }
 
-TEST_CASE("Readers of trace take nothing from each other, readers of trace_pipe take") {
+TEST_CASE("Readers of trace all see the same records; readers of trace_pipe consume them") {
     Instance instance;
     const std::string name = unique_name("rule_read");
     const Rule rule("rule_read_* instance=" + instance.name());

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Operations on user_events_data and user_events_status.
+// Operations on user_events_data, user_events_status and the devices.
 #include "program.hpp"
 
 #include "call_32.hpp"
+#include "descriptor.hpp"
 #include "dictionary.hpp"
+#include "text_file.hpp"
 #include "user_events.hpp"
 
 #include <climits>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/user_mark.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
@@ -18,8 +21,10 @@ namespace calls {
 
 namespace {
 
-/// Returns the number of an ioctl in a 32-bit program.
+/// Returns the number of an ioctl in a 32-bit program. That of a mark has no size.
 std::uint32_t number_32(unsigned long request) {
+    if (_IOC_SIZE(request) == 0)
+        return static_cast<std::uint32_t>(request);
     return static_cast<std::uint32_t>(
         _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request), sizeof(std::uint32_t)));
 }
@@ -63,7 +68,9 @@ Program::Result Program::open_file(const Operation& operation) {
     Slot& slot = slots_.at(arguments[0] % slots_.size());
     const bool data = arguments[2] % 4 != 3;
     close_slot(slot);
-    const std::string path = root_ + (data ? "user_events_data" : "user_events_status");
+    const std::string path = arguments[2] % 8 == 5 ? "/dev/user_events/default"
+                             : data                ? root_ + "user_events_data"
+                                                   : root_ + "user_events_status";
     const int mode = data ? modes[arguments[1] % std::size(modes)] : O_RDONLY;
     const int descriptor = ::open(path.c_str(), mode | O_CLOEXEC);
     const Outcome outcome = Outcome::of(descriptor);
@@ -310,6 +317,59 @@ Program::Result Program::write(const Operation& operation) {
         throw Violation("a write with a negative index is ENOENT: " + print(operation));
     if (!slot.file->shared && outcome == fails(ENOENT) && valid)
         throw Violation("a write with a valid index is ENOENT: " + print(operation));
+    return outcome;
+}
+
+/// Makes a mark, gets the number of its event, or enables or disables both events. Whether marks
+/// are recorded or not, they fail only for the reasons that the user guide lists.
+Program::Result Program::mark(const Operation& operation) {
+    static constexpr std::size_t lengths[] = {0,    1,    2,    4,     64,    1024,
+                                              4059, 4060, 8180, 65534, 65535, 1 << 20};
+    static constexpr int modes[] = {O_WRONLY, O_RDWR, O_WRONLY, O_RDONLY};
+    const auto& arguments = operation.arguments;
+    const unsigned what = arguments[0] % 4;
+    if (what == 3)
+        return write_text(root_ + (arguments[1] % 2 ? "instances/fuzz/" : "") +
+                              "events/" USER_MARK_SYSTEM "/enable",
+                          arguments[2] % 3 == 2 ? "0" : "1");
+    const int mode = modes[arguments[1] % std::size(modes)];
+    const Descriptor file(::open("/dev/user_mark", mode | O_CLOEXEC));
+    if (file.number() < 0)
+        return Outcome::of(-1);
+    if (what == 2) {
+        const Outcome outcome = Outcome::of(
+            ioctl(file.number(), USER_MARK_ID, static_cast<unsigned long>(arguments[2])));
+        if (!outcome.ok() || outcome.value() == 0)
+            throw Violation("an event of marks has no number: " + print(operation));
+        return outcome;
+    }
+    // 0 stands for the length of the text.
+    const std::size_t length =
+        arguments[3] == 0 ? operation.text.size() : lengths[arguments[3] % std::size(lengths)];
+    const std::string data = operation.text.substr(0, length);
+    std::uint64_t address = payloads_.put(data.data(), data.size(), length - data.size());
+    if (arguments[5] % 8 == 7) // the last byte is inaccessible
+        address++;
+    Outcome outcome = succeeds();
+    if (what == 0) {
+        outcome = Outcome::of(::write(file.number(), reinterpret_cast<void*>(address), length));
+        if (outcome.ok() && outcome.value() != static_cast<long>(length))
+            throw Violation("a mark is partial: " + print(operation));
+    } else {
+        const Size& size = one_of_sizes<sizeof(user_mark)>(arguments[2] / 16);
+        user_mark mark{};
+        mark.size = size.value;
+        mark.type = arguments[2] % 16;
+        mark.data = address;
+        mark.data_size = static_cast<std::uint32_t>(length);
+        mark.flags = arguments[5] % 8 == 6;
+        std::string argument = argument_of(mark, size);
+        outcome = pass(file.number(), USER_MARK, argument, Passing(operation));
+        if (outcome.ok() && mark.flags != 0)
+            throw Violation("a mark with flags succeeds: " + print(operation));
+    }
+    if (outcome.ok() && mode == O_RDONLY && (what == 1 || length > 0))
+        throw Violation("a mark through a file for reading succeeds: " + print(operation));
     return outcome;
 }
 

@@ -11,9 +11,9 @@ namespace calls {
 namespace {
 
 constexpr std::array<const char*, kinds> names{
-    "open",         "close", "duplicate", "reg",        "unreg", "del",
-    "control",      "write", "line",      "event_file", "read",  "perf",
-    "perf_control", "fork",  "reap",      "map",        "limit", "rule"};
+    "open",  "close", "duplicate",  "reg",  "unreg", "del",          "control",
+    "write", "line",  "event_file", "read", "perf",  "perf_control", "fork",
+    "reap",  "map",   "limit",      "rule", "mark"};
 
 constexpr char digits[] = "0123456789abcdef";
 

@@ -28,6 +28,7 @@ enum class Kind : std::uint8_t {
     map,
     limit,
     rule,
+    mark,
     count
 };
 inline constexpr auto kinds = static_cast<std::size_t>(Kind::count);

@@ -36,6 +36,7 @@ constexpr std::array<unsigned, kinds> weights{
     5,  // map
     1,  // limit
     4,  // rule
+    5,  // mark
 };
 
 Kind any_kind(Random& random) {
@@ -67,6 +68,7 @@ using Dictionary = std::span<const std::string_view>;
 Dictionary dictionary_of(const Operation& operation, Random& random) {
     switch (operation.kind) {
     case Kind::write:
+    case Kind::mark:
         return payloads;
     case Kind::perf_control:
         return filters;
@@ -113,7 +115,8 @@ void change_text(Operation& operation, Random& random) {
 
 bool has_text(Kind kind) {
     return kind == Kind::reg || kind == Kind::line || kind == Kind::write ||
-           kind == Kind::event_file || kind == Kind::perf_control || kind == Kind::rule;
+           kind == Kind::event_file || kind == Kind::perf_control || kind == Kind::rule ||
+           kind == Kind::mark;
 }
 
 void change(Operation& operation, Random& random) {
@@ -167,6 +170,7 @@ Operation any_operation(Random& random) {
     case Kind::event_file:
     case Kind::perf_control:
     case Kind::rule:
+    case Kind::mark:
         operation.text = any_text(operation, random);
         break;
     default:

@@ -86,6 +86,7 @@ const std::array<Program::Handler, kinds> Program::handlers{{
     {Kind::map, &Program::map, {ENOMEM, EINVAL, EFAULT, EBADF}},
     {Kind::limit, &Program::limit, {EINVAL, EACCES}},
     {Kind::rule, &Program::rule, {EINVAL, EEXIST, ENOENT, EACCES}},
+    {Kind::mark, &Program::mark, {EBADF, EFAULT, EINVAL, E2BIG, EACCES}},
 }};
 
 Program::Program(Coverage& coverage, Log log)

@@ -83,7 +83,7 @@ private:
     std::string state_changes(const Operation& operation);
     void check(const Operation& operation, const selftest::Outcome& outcome) const;
 
-    // files.cpp: user_events_data and _status
+    // files.cpp: user_events_data and _status, and the devices
     Result open_file(const Operation& operation);
     Result close_file(const Operation& operation);
     Result duplicate(const Operation& operation);
@@ -92,6 +92,7 @@ private:
     Result del(const Operation& operation);
     Result control(const Operation& operation);
     Result write(const Operation& operation);
+    Result mark(const Operation& operation);
     selftest::Outcome pass(int descriptor, unsigned long request, std::string& argument,
                            const Passing& passing);
     selftest::Outcome write_bytes(int descriptor, const std::string& bytes, std::size_t zeros,

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <linux/perf_event.h>
+#include <linux/user_mark.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -285,6 +286,8 @@ void Program::disable_all() {
         clear_triggers();
     for (const char* system : systems)
         write_text(root_ + "instances/fuzz/events/" + system + "/enable", "0");
+    for (const char* instance : instances)
+        write_text(root_ + instance + "events/" USER_MARK_SYSTEM "/enable", "0");
     switch_events("0");
     if (has_triggers_ && depth_ == 0) {
         for (const char* instance : instances)

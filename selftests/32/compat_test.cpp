@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include <cstdint>
+#include <linux/user_mark.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -30,11 +31,11 @@ constexpr unsigned long number_in_64_bit_programs(unsigned long number) {
 /// A tracing instance that has an event enabled.
 class Recording {
 public:
-    explicit Recording(const std::string& event)
+    explicit Recording(const std::string& event, const std::string& system = "user_events")
         : directory_(tracing_file("instances/" + unique_name("compat"))) {
         if (mkdir(directory_.c_str(), 0750) != 0)
             throw_errno("mkdir " + directory_);
-        enable_ = directory_ + "/events/user_events/" + event + "/enable";
+        enable_ = directory_ + "/events/" + system + "/" + event + "/enable";
         expect(write_text(enable_, "1"), "enable " + event);
     }
     ~Recording() {
@@ -187,4 +188,49 @@ TEST_CASE("A 32-bit program can register a bit at an address above 0x80000000") 
     REQUIRE(file.register_event(&word, 31, event) == succeeds());
     Recording recording(event);
     CHECK(word == 0x80000000);
+}
+
+TEST_CASE("A 32-bit program registers and writes through the device, and reads the status") {
+    Word word{0};
+    DataFile file(Descriptor::open("/dev/user_events/default", O_RDWR));
+    const std::string event = unique_name("device");
+    const std::uint32_t index = file.must_register(&word, 0, event + " u32 a");
+    Recording recording(event);
+    CHECK(word == 1);
+    CHECK(file.record(index, Payload().add(5U)) == succeeds(8));
+    CHECK(recording.records(event) == std::vector<std::string>{event + ": a=5"});
+    std::string text(4096, '\0');
+    const long size = read(file.descriptor(), text.data(), text.size());
+    REQUIRE(size > 0);
+    CHECK(has_line(text.substr(0, static_cast<std::size_t>(size)), event + " # Used by ftrace"));
+    CHECK(file.unregister(&word, 0) == succeeds());
+}
+
+TEST_CASE("A 32-bit program makes marks with the same structure and numbers") {
+    const Descriptor file = Descriptor::open("/dev/user_mark", O_WRONLY);
+    const auto call = [&](unsigned long request, auto argument) {
+        return Outcome::of(ioctl(file.number(), request, argument));
+    };
+    Recording texts("text", USER_MARK_SYSTEM), data("data", USER_MARK_SYSTEM);
+    CHECK(Outcome::of(write(file.number(), "by write\n", 9)) == succeeds(9));
+    user_mark mark{};
+    mark.size = sizeof(mark);
+    mark.data = address_of("by ioctl");
+    mark.data_size = 8;
+    CHECK(call(USER_MARK, &mark) == succeeds());
+    mark.type = 0xffffffff;
+    CHECK(call(USER_MARK, &mark) == succeeds());
+    CHECK(texts.records("text") ==
+          std::vector<std::string>{"text: text=by write", "text: text=by ioctl"});
+    CHECK(data.records("data") ==
+          std::vector<std::string>{"data: type=4294967295 data=627920696f63746c"});
+    const std::string id = read_text(tracing_file("events/" USER_MARK_SYSTEM "/data/id"));
+    CHECK(call(USER_MARK_ID, 0xffffffffUL) == succeeds(std::stol(id)));
+
+    // The kernel does not truncate the 64-bit address in the structure.
+    mark.data |= std::uint64_t{1} << 32;
+    CHECK(call(USER_MARK, &mark) == fails(EFAULT));
+    CHECK(call(USER_MARK, nullptr) == fails(EFAULT));
+    mark.flags = 1;
+    CHECK(call(USER_MARK, &mark) == fails(EINVAL));
 }

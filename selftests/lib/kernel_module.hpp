@@ -7,9 +7,9 @@
 
 namespace selftest {
 
-/// Loads a module from a file, and returns the result. Throws std::system_error if the file cannot
-/// be opened.
-Outcome load_kernel_module(const std::string& path, const std::string& parameters = "");
+/// Loads a module from a file, with parameters such as "a=1 b=2", and returns the result. Throws
+/// std::system_error if the file cannot be opened.
+Outcome load_kernel_module(const std::string& path, const std::string& parameters = {});
 
 /// Loads one of the kernel's own modules from /modules, unless it is built in or loaded already:
 /// then `file`, which the module creates, exists. Throws std::system_error.

@@ -15,7 +15,7 @@ bool is_loaded();
 
 /// Loads the module from its file, with parameters such as `rules="..."`. Throws std::system_error
 /// if the file cannot be opened.
-Outcome load(const std::string& parameters = "");
+Outcome load(const std::string& parameters = {});
 
 /// Loads a module from memory, such as a modified copy of the file.
 Outcome load_image(const std::string& image);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <linux/user_mark.h>
 #include <stdexcept>
 #include <system_error>
 #include <unistd.h>
@@ -22,15 +23,15 @@ void parse_format(tep_handle& formats, const Event& event) {
         throw std::runtime_error("libtraceevent cannot parse the format " + text);
 }
 
-/// Returns the formats of all user events. tracefs_local_events_system() does the same, but also
-/// reads all kernel symbols, which takes a second on an emulated machine.
+/// Returns the formats of all user events and marks. tracefs_local_events_system() does the same,
+/// but also reads all kernel symbols, which takes a second on an emulated machine.
 std::shared_ptr<tep_handle> formats_of_user_events() {
     std::shared_ptr<tep_handle> formats(tep_alloc(), tep_free);
     const std::string page = read_text(tracing_file("events/header_page"));
     tep_parse_header_page(formats.get(), const_cast<char*>(page.c_str()), page.size(),
                           sizeof(long));
     tep_set_page_size(formats.get(), static_cast<int>(sysconf(_SC_PAGESIZE)));
-    for (const char* system : {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM}) {
+    for (const char* system : {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM, USER_MARK_SYSTEM}) {
         char** events = tracefs_system_events(nullptr, system);
         for (char** event = events; event && *event; event++)
             try {

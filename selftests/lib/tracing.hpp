@@ -138,7 +138,7 @@ public:
     Outcome disable(const Event& event);
     Outcome set_filter(const Event& event, const std::string& filter) const;
 
-    /// Takes all records of user events out of the ring buffer, sorted by time. Throws
+    /// Takes all records of user events and marks out of the ring buffer, sorted by time. Throws
     /// std::system_error.
     std::vector<Record> records();
     /// Returns the event's lines in the `trace` file, without the task, CPU and time before the

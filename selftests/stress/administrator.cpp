@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <dirent.h>
 #include <linux/perf_event.h>
+#include <linux/user_mark.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -62,7 +63,8 @@ private:
         }
     }
 
-    /// Returns the directory of a multi-format event, or of a single-format one that may not exist.
+    /// Returns the directory of a mark, a multi-format event, or a single-format one that may not
+    /// exist.
     std::string any_event() {
         std::vector<std::string> found;
         const std::string multi = USER_EVENTS_MULTI_SYSTEM;
@@ -74,6 +76,8 @@ private:
         }
         for (const char* name : names)
             found.push_back(std::string(USER_EVENTS_SYSTEM) + "/" + name);
+        for (const char* mark : {"text", "data"})
+            found.push_back(std::string(USER_MARK_SYSTEM) + "/" + mark);
         return found[random_.below(static_cast<unsigned>(found.size()))];
     }
 
@@ -135,6 +139,7 @@ private:
     void read_files() {
         const std::string files[] = {tracing_file("user_events_status"),
                                      tracing_file("user_events_rules"),
+                                     "/dev/user_events/default",
                                      tracing_file("dynamic_events"),
                                      any_file("format"),
                                      any_file("hist"),

@@ -18,6 +18,7 @@
 #include <ctime>
 #include <functional>
 #include <iostream>
+#include <linux/user_mark.h>
 #include <new>
 #include <string_view>
 #include <sys/socket.h>
@@ -143,7 +144,8 @@ private:
     }
 
     static void switch_all(const char* state) {
-        for (const char* system : {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM}) {
+        for (const char* system :
+             {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM, USER_MARK_SYSTEM}) {
             const std::string path = tracing_file(std::string("events/") + system + "/enable");
             if (!exists(path))
                 continue;

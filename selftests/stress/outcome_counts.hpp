@@ -24,6 +24,7 @@ enum class Operation {
     pass_file,
     take_file,
     change_memory,
+    mark,
     enable,
     filter,
     trigger,

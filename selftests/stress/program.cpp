@@ -3,6 +3,7 @@
 
 #include "deadline.hpp"
 #include "descriptor.hpp"
+#include "mark.hpp"
 
 #include <array>
 #include <chrono>
@@ -111,6 +112,7 @@ private:
             {8, &ProgramThread::remove},          {30, &ProgramThread::write},
             {2, &ProgramThread::fork_child},      {3, &ProgramThread::pass_file},
             {3, &ProgramThread::take_file},       {3, &ProgramThread::change_memory},
+            {10, &ProgramThread::mark},
         };
         static constexpr unsigned total = [] {
             unsigned sum = 0;
@@ -135,7 +137,8 @@ private:
     }
 
     void open_file() {
-        const int file = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+        const char* path = random_.chance(30) ? "/dev/user_events/default" : path_.c_str();
+        const int file = ::open(path, O_RDWR | O_CLOEXEC);
         shared_.count(Operation::open, Outcome::of(file));
         if (file >= 0)
             put_into_slot(file);
@@ -265,6 +268,17 @@ private:
             restore_memory();
         }
         shared_.count(Operation::change_memory, Outcome::of(result));
+    }
+
+    /// Makes a mark of any size. Only one that is too large may fail.
+    void mark() {
+        static constexpr unsigned sizes[] = {0, 1, 20, 300, 4000, 9000, 70000};
+        const std::string data(random_.one_of(sizes), 'x');
+        MarkFile file;
+        const Outcome outcome =
+            random_.chance(50) ? file.write(data) : file.mark(random_.below(3), data);
+        shared_.count(Operation::mark, outcome);
+        shared_.violations += !outcome.ok() && outcome != fails(E2BIG);
     }
 
     /// Determined here: a child forked while another thread is in tracing_file() would deadlock.

@@ -384,7 +384,7 @@ TEST_CASE("If the descriptor has been closed, the file is opened again and no re
     CHECK(file.take().size() == 14);
 }
 
-TEST_CASE("A number that is another file's by now is not written to") {
+TEST_CASE("A descriptor number that belongs to another file by now is not written to") {
     FakeFile file;
     Number event;
     file.enable(number);
