@@ -130,10 +130,6 @@ void start_accomplices(unsigned count, const Attack& prepare) {
     }
 }
 
-void sleep_forever() {
-    ::pause();
-}
-
 /// Returns what an administrator does with an event that the attacker's programs have registered.
 std::function<void()> changing(std::shared_ptr<Event> event) {
     return [event = std::move(event)] {
@@ -218,11 +214,11 @@ Attack many_bits(unsigned processes, unsigned bits) {
     return [=] {
         auto event = std::make_shared<Event>(unique_name("bits"));
         start_accomplices(processes, [&]() -> std::function<void()> {
-            auto& memory = *new Mapping(1);
-            auto& file = *new DataFile;
+            const auto memory = std::make_shared<Mapping>(1);
+            const auto file = std::make_shared<DataFile>();
             for (unsigned bit = 0; bit < bits; bit++)
-                file.must_register(&memory.at<Word>()[bit / 32], bit % 32, event->name());
-            return sleep_forever;
+                file->must_register(&memory->at<Word>()[bit / 32], bit % 32, event->name());
+            return [memory, file] { ::pause(); };
         });
         return changing(event);
     };
@@ -233,11 +229,11 @@ Attack blocking(unsigned processes) {
     return [=] {
         auto event = std::make_shared<Event>(unique_name("blocked"));
         start_accomplices(processes, [&]() -> std::function<void()> {
-            auto& memory = *new Mapping(1);
-            auto& file = *new DataFile;
-            file.must_register(memory.at(), 0, event->name());
-            new Userfault(memory);
-            return sleep_forever;
+            const auto memory = std::make_shared<Mapping>(1);
+            const auto file = std::make_shared<DataFile>();
+            file->must_register(memory->at(), 0, event->name());
+            const auto fault = std::make_shared<Userfault>(*memory);
+            return [memory, file, fault] { ::pause(); };
         });
         return changing(event);
     };
@@ -248,19 +244,17 @@ Attack blocking_in_turns(unsigned processes) {
     return [=] {
         auto event = std::make_shared<Event>(unique_name("turns"));
         start_accomplices(processes, [&]() -> std::function<void()> {
-            auto& memory = *new Mapping(1);
-            auto& file = *new DataFile;
-            file.must_register(memory.at(), 0, event->name());
-            auto fault = std::make_shared<std::unique_ptr<Userfault>>();
-            *fault = std::make_unique<Userfault>(memory);
-            return [=, &memory] {
+            const auto memory = std::make_shared<Mapping>(1);
+            const auto file = std::make_shared<DataFile>();
+            file->must_register(memory->at(), 0, event->name());
+            return [memory, file, fault = std::make_shared<Userfault>(*memory)]() mutable {
                 std::this_thread::sleep_for(20ms);
-                if (!(*fault)->has_waiter())
+                if (!fault->has_waiter())
                     return;
                 std::this_thread::sleep_for(150ms);
-                (*fault)->answer();
-                fault->reset();
-                *fault = std::make_unique<Userfault>(memory);
+                fault->answer();
+                fault.reset();
+                fault = std::make_shared<Userfault>(*memory);
             };
         });
         return changing(event);
