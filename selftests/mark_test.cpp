@@ -639,9 +639,9 @@ TEST_CASE("Marks succeed and are complete while recorders come and the module is
     const module::Loaded loaded;
     std::atomic<bool> stop{false};
     std::atomic<unsigned> made{0}, missed{0}, wrong{0};
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 2; i++)
-        threads.emplace_back([&] {
+    std::vector<std::jthread> threads(2);
+    for (std::jthread& thread : threads)
+        thread = std::jthread([&] {
             // The pause lets the module be unloaded.
             for (; !stop; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
                 const Descriptor file(::open(MarkFile::path, O_WRONLY | O_CLOEXEC));
