@@ -12,47 +12,46 @@ namespace user_events {
 
 namespace detail {
 
-class [[gnu::visibility("hidden")]] error_category final
-    : public std::
-      error_category{public : const char * name() const noexcept override{return "user_events";
-}
+class __attribute__((visibility("hidden"))) error_category final : public std::error_category {
+public:
+    const char* name() const noexcept override { return "user_events"; }
 
-std::string message(int value) const override {
-    switch (value) {
-    case EAGAIN:
-        return "the event is not registered yet";
-    case ECANCELED:
-        return "events are switched off by USER_EVENTS=off";
-    case ENOENT:
-        return "no user_events_data: the kernel has no user_events, or tracefs is not mounted";
-    case EACCES:
-        return "no permission for user_events_data or a directory above it";
-    case ENODEV:
-        return "user_events is being loaded or unloaded, or the kernel has no number left for "
-               "an event";
-    case EPERM:
-        return "a persistent event needs CAP_PERFMON";
-    case EADDRINUSE:
-        return "an event of this name has other fields, or the bit is in use";
-    case EINVAL:
-        return "the kernel does not accept the event's name or one of its fields";
-    case EMFILE:
-        return "too many events (user_events_max), or too many open files";
-    case ENOTTY:
-        return "the file in USER_EVENTS_FILE is no user_events_data";
-    case EBADF:
-        return "nothing records the event";
-    case E2BIG:
-        return "too long";
-    default:
-        return std::generic_category().message(value);
+    std::string message(int value) const override {
+        switch (value) {
+        case EAGAIN:
+            return "the event is not registered yet";
+        case ECANCELED:
+            return "events are switched off by USER_EVENTS=off";
+        case ENOENT:
+            return "no user_events_data: the kernel has no user_events, or tracefs is not mounted";
+        case EACCES:
+            return "no permission for user_events_data or a directory above it";
+        case ENODEV:
+            return "user_events is being loaded or unloaded, or the kernel has no number left for "
+                   "an event";
+        case EPERM:
+            return "a persistent event needs CAP_PERFMON";
+        case EADDRINUSE:
+            return "an event of this name has other fields, or the bit is in use";
+        case EINVAL:
+            return "the kernel does not accept the event's name or one of its fields";
+        case EMFILE:
+            return "too many events (user_events_max), or too many open files";
+        case ENOTTY:
+            return "the file in USER_EVENTS_FILE is no user_events_data";
+        case EBADF:
+            return "nothing records the event";
+        case E2BIG:
+            return "too long";
+        default:
+            return std::generic_category().message(value);
+        }
     }
-}
 
-std::error_condition default_error_condition(int value) const noexcept override {
-    return {value, std::generic_category()};
-}
-}; // namespace user_events
+    std::error_condition default_error_condition(int value) const noexcept override {
+        return {value, std::generic_category()};
+    }
+};
 
 } // namespace detail
 
