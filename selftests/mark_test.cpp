@@ -15,6 +15,8 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 
+#include <user_events/mark.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <atomic>
@@ -678,4 +680,27 @@ TEST_CASE("Marks succeed and are complete while recorders come and the module is
     CHECK(wrong == 0);
     CHECK(bad == 0);
     CHECK(recorded > 100);
+}
+
+TEST_CASE("The library's marker records text and data, and reports errors") {
+    const module::Loaded loaded;
+    Instance instance;
+    const user_events::marker mark;
+    REQUIRE(!mark.error());
+    CHECK(!mark("nothing records this"));
+    REQUIRE(instance.enable(mark_text) == succeeds());
+    REQUIRE(instance.enable(mark_data) == succeeds());
+    CHECK(!mark("phase 2 begins"));
+    const std::byte bytes[] = {std::byte{1}, std::byte{2}};
+    CHECK(!mark(7, bytes));
+    const std::vector<std::byte> too_large(USER_MARK_MAX + 1);
+    CHECK(mark(7, too_large) == std::errc::argument_list_too_long);
+    const std::vector<std::string> text = instance.trace(mark_text),
+                                   data = instance.trace(mark_data);
+    REQUIRE(text.size() == 1);
+    CHECK(text[0].ends_with("phase 2 begins"));
+    REQUIRE(data.size() == 1);
+    CHECK(data[0].ends_with("type=7 data=0102"));
+    CHECK(instance.disable(mark_text) == succeeds());
+    CHECK(instance.disable(mark_data) == succeeds());
 }

@@ -110,6 +110,13 @@ USER_EVENTS_INLINE int user_events_open_mounted(void) {
     return result;
 }
 
+/* Whether the environment switches the library off. */
+USER_EVENTS_INLINE int user_events_is_off(void) {
+    const char* const wanted = secure_getenv("USER_EVENTS");
+
+    return wanted && strcmp(wanted, "off") == 0;
+}
+
 /*
  * Finds and opens the file: the one in the environment variable USER_EVENTS_FILE, or else
  * /dev/user_events/default, or else user_events_data in a tracefs. The variables are ignored in
@@ -124,11 +131,10 @@ USER_EVENTS_INLINE int user_events_find_and_open(void) {
         "/sys/kernel/tracing/user_events_data",
         "/sys/kernel/debug/tracing/user_events_data",
     };
-    const char* const wanted = secure_getenv("USER_EVENTS");
     const char* const path = secure_getenv("USER_EVENTS_FILE");
     int reason = -ENOENT;
 
-    if (wanted && strcmp(wanted, "off") == 0)
+    if (user_events_is_off())
         return -ECANCELED;
     if (path && *path)
         return user_events_open_path(path);
@@ -160,12 +166,12 @@ USER_EVENTS_INLINE int user_events_move_up(int descriptor, int least) {
 }
 
 /*
- * Opens the file. A file that was open before keeps its mark, and gets a higher number: what still
- * uses the old number then fails. Changes errno. Returns 0 or an errno.
+ * Uses a descriptor, or with minus an errno, none. A file that was open before keeps its mark, and
+ * gets a higher number: what still uses the old number then fails. Changes errno. Returns 0 or an
+ * errno.
  */
-USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file) {
+USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int descriptor) {
     const int before = file->descriptor;
-    int descriptor = user_events_find_and_open();
     struct stat status;
 
     if (descriptor < 0) {
@@ -188,6 +194,11 @@ USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file) {
     __atomic_store_n(&file->descriptor, descriptor, __ATOMIC_RELAXED);
     __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELEASE);
     return 0;
+}
+
+/* Opens the file that events are written to. Changes errno. Returns 0 or an errno. */
+USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file) {
+    return user_events_file_use(file, user_events_find_and_open());
 }
 
 /*

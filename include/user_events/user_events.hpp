@@ -9,6 +9,7 @@
 #include "event.hpp"
 #include "field.hpp"
 #include "log.hpp"
+#include "mark.hpp"
 #include "registration.hpp"
 #include "slice.hpp"
 #include "text.hpp"

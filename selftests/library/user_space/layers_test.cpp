@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is built on events, with a fake user_events_data: dynamic events, slices, counters, logs,
-// and the header for C.
+// marks, and the header for C.
 #include "fake_file.hpp"
 
 #include <user_events/spdlog_sink.hpp>
@@ -9,8 +9,12 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+#include <fcntl.h>
 #include <spdlog/logger.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace selftest;
 namespace ue = user_events;
@@ -174,6 +178,50 @@ TEST_CASE("A logger of spdlog records its messages") {
     const std::string all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     CHECK(all.find(std::string("shop\0003 cups\0", 12)) != std::string::npos);
     CHECK(bytes[4] == std::byte{spdlog::level::warn});
+}
+
+TEST_CASE("A mark writes its text") {
+    FakeFile file;
+    const ue::marker mark(file.path().c_str());
+    CHECK(!mark.error());
+    CHECK(!mark("phase 2"));
+    CHECK(!mark(std::string(" begins\n")));
+    CHECK(file.take() == Payload().add_characters("phase 2 begins\n").bytes());
+}
+
+TEST_CASE("A mark without the device fails, and keeps errno") {
+    const ue::marker mark("/none");
+    errno = EXDEV;
+    CHECK(mark("text") == std::errc::no_such_file_or_directory);
+    CHECK(mark(1, {}) == std::errc::no_such_file_or_directory);
+    CHECK(mark.error() == std::errc::no_such_file_or_directory);
+    CHECK(errno == EXDEV);
+}
+
+TEST_CASE("A mark opens the device again that a daemon has closed") {
+    FakeFile file;
+    const ue::marker mark(file.path().c_str());
+    const pid_t child = fork();
+    if (child == 0) {
+        closefrom(3);
+        // Other files take the lowest numbers.
+        for (int i = 0; i < 50; i++)
+            open("/dev/null", O_RDWR);
+        _exit(mark("x") ? 1 : 0);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(file.take() == Payload().add('x').bytes());
+}
+
+TEST_CASE("With USER_EVENTS=off marks are off") {
+    FakeFile file;
+    setenv("USER_EVENTS", "off", 1);
+    const ue::marker mark(file.path().c_str());
+    CHECK(mark("x") == std::errc::operation_canceled);
+    unsetenv("USER_EVENTS");
+    CHECK(file.take().empty());
 }
 
 TEST_CASE("The C header registers, tests and writes one event") {

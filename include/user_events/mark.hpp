@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Marks: text and data that a program puts among the records of its observers, without an event of
+// its own.
+#pragma once
+
+#include "file.h"
+#include "registration.hpp"
+#include "text.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <system_error>
+
+namespace user_events {
+
+namespace detail {
+
+/// The argument of the ioctl USER_MARK. As struct user_mark in <linux/user_mark.h>, which the
+/// kernel headers of distributions lack.
+struct mark_argument {
+    std::uint32_t size, type;
+    std::uint64_t data;
+    std::uint32_t data_size, flags;
+};
+static_assert(sizeof(mark_argument) == 24);
+
+inline constexpr unsigned long mark_request = _IO('*', 0x40);
+
+} // namespace detail
+
+/// Makes marks. Tools see a mark with text as the event user_mark:text, and a mark with other data
+/// as user_mark:data. Needs the device /dev/user_mark of the kernel module.
+///
+///     inline user_events::marker mark;
+///     ...
+///     mark("phase 2 begins");
+///     mark(code_is_complete, std::as_bytes(std::span(code)));
+///
+/// The methods may be called from any thread, and from signal handlers; they keep errno. They
+/// return no error if the mark was recorded, or if nothing records marks. Otherwise, with the
+/// values of errno: ENOENT without the device, EACCES without permission for it, ECANCELED if
+/// USER_EVENTS=off is in the environment, EBADF if the program has closed the
+/// descriptor and another thread opens it again, E2BIG for more than any recorder of marks can
+/// hold, ENOMEM.
+class [[gnu::visibility("hidden")]] marker {
+public:
+    /// Opens the device. `path` is used until the end of the object's lifetime.
+    explicit marker(const char* path = "/dev/user_mark") noexcept : path_(path) {
+        const detail::errno_keeper keeper;
+        open();
+    }
+    marker(const marker&) = delete;
+    marker& operator=(const marker&) = delete;
+    ~marker() {
+        const detail::errno_keeper keeper;
+        user_events_file_close(&file_);
+    }
+
+    /// Marks with text. One newline at its end is not recorded; of an empty text, nothing is.
+    std::error_code operator()(text text) const noexcept {
+        const std::string_view characters = text.view();
+        return with_file([=](int descriptor) {
+            return user_events_write(descriptor, characters.data(), characters.size());
+        });
+    }
+
+    /// Marks with data. 0 is the type of text; what other types mean is up to the program.
+    std::error_code operator()(std::uint32_t type, std::span<const std::byte> data) const noexcept {
+        const detail::mark_argument argument{sizeof(argument), type,
+                                             reinterpret_cast<std::uintptr_t>(data.data()),
+                                             static_cast<std::uint32_t>(data.size()), 0};
+        if (data.size() > UINT32_MAX)
+            return error_of(E2BIG);
+        return with_file([&](int descriptor) {
+            return user_events_call(SYS_ioctl, descriptor,
+                                    reinterpret_cast<const void*>(detail::mark_request),
+                                    reinterpret_cast<std::uintptr_t>(&argument));
+        });
+    }
+
+    /// Returns why no marks can be made.
+    std::error_code error() const noexcept {
+        return error_of(error_.load(std::memory_order_relaxed));
+    }
+
+private:
+    static std::error_code error_of(long value) noexcept {
+        return {static_cast<int>(value), std::generic_category()};
+    }
+
+    /// Calls a function with the descriptor. It returns minus an errno on failure.
+    template <typename Call>
+    std::error_code with_file(Call call) const noexcept {
+        if (is_checked() || is_open()) [[likely]] {
+            const long result = call(__atomic_load_n(&file_.descriptor, __ATOMIC_RELAXED));
+            if (result != -EBADF) [[likely]]
+                return error_of(result < 0 ? -result : 0);
+        }
+        return with_file_checked(call);
+    }
+
+    /// The same, if the descriptor may have been closed in this epoch.
+    template <typename Call>
+    [[gnu::noinline]] std::error_code with_file_checked(Call call) const noexcept {
+        if (!is_open())
+            return error() ? error() : error_of(EBADF);
+        const long result = call(__atomic_load_n(&file_.descriptor, __ATOMIC_RELAXED));
+        return error_of(result < 0 ? -result : 0);
+    }
+
+    /// Whether the file is open. Opens it again if the program has closed the descriptor, unless
+    /// another thread does so: this may be a signal handler.
+    [[gnu::noinline]] bool is_open() const noexcept {
+        const detail::errno_keeper keeper;
+        if (user_events_file_check(&file_))
+            return true;
+        if (!mutex_.try_lock())
+            return false;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        if (user_events_file_check(&file_))
+            return true;
+        // If it cannot be opened, the next attempt is in the next epoch.
+        if (error() && is_checked())
+            return false;
+        return open();
+    }
+    bool is_checked() const noexcept {
+        return __atomic_load_n(&file_.epoch, __ATOMIC_ACQUIRE) == user_events_epoch();
+    }
+
+    /// With the mutex held, or in the constructor.
+    bool open() const noexcept {
+        const int error = user_events_file_use(
+            &file_, user_events_is_off() ? -ECANCELED : user_events_open_path(path_));
+        error_.store(error, std::memory_order_relaxed);
+        if (error)
+            __atomic_store_n(&file_.epoch, user_events_epoch(), __ATOMIC_RELEASE);
+        return error == 0;
+    }
+
+    const char* path_;
+    mutable user_events_file file_{-1, 0, 0, 0, 0};
+    mutable std::atomic<int> error_{0};
+    mutable std::mutex mutex_;
+};
+
+} // namespace user_events
