@@ -141,6 +141,7 @@ void measure_rules(Report& report) {
     const std::string name = unique_name("ruled");
     std::size_t count = 1000;
     for (unsigned rules : {0, 100}) {
+        stable_status_count("Active: ");
         std::string text;
         for (unsigned n = 0; n < rules; n++)
             text += "order_" + std::to_string(n) + "_* if cents > 100\n";
