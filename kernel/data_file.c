@@ -285,7 +285,8 @@ static noinline int ue_record_large(struct ue_event *event,
 				    struct iov_iter *from, size_t size)
 {
 	void *record;
-	int err = ue_recorders_check_size(&event->recorders, size);
+	int err = ue_recorders_check_size(&event->recorders, &event->call,
+					  size);
 
 	if (err)
 		return err;

@@ -215,14 +215,21 @@ static int ue_file_trigger(struct trace_event_file *file, const char *prefix,
 int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
 			char *reason)
 {
+	const int before = atomic_read(&file->tm_ref);
 	int err = ue_file_trigger(file, "", trigger);
 
+	/* "hist:...:pause" and the like change a histogram that is there. */
+	if (!err && atomic_read(&file->tm_ref) == before)
+		err = -EEXIST;
 	if (err)
 		ue_errno_reason(err, reason);
 	return err;
 }
 
-void ue_file_remove_trigger(struct trace_event_file *file, const char *trigger)
+int ue_file_remove_trigger(struct trace_event_file *file, const char *trigger)
 {
-	ue_file_trigger(file, "!", trigger);
+	int err = ue_file_trigger(file, "!", trigger);
+
+	/* All other errors say that there is no such trigger. */
+	return err == -EBUSY || err == -ENOMEM ? err : 0;
 }

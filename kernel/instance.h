@@ -113,7 +113,8 @@ void ue_file_disable(struct trace_event_file *file);
  * @reason: set to the reason for an error; UE_REASON_MAX bytes
  *
  * Context: event_mutex held; may sleep.
- * Return: 0, or the error of the kernel.
+ * Return: 0; -EEXIST if this has only changed an existing trigger, such as a
+ * histogram that is paused; or the error of the kernel.
  */
 int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
 			char *reason);
@@ -124,7 +125,9 @@ int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
  * @trigger: as passed to ue_file_add_trigger()
  *
  * Context: event_mutex held; may sleep.
+ * Return: 0; -EBUSY if another trigger needs it, such as a histogram that uses
+ * its variables; -ENOMEM.
  */
-void ue_file_remove_trigger(struct trace_event_file *file, const char *trigger);
+int ue_file_remove_trigger(struct trace_event_file *file, const char *trigger);
 
 #endif /* UE_INSTANCE_H */

@@ -100,7 +100,7 @@ static noinline int ue_mark_record(struct ue_event *event, u32 type,
 
 	if (size > USER_MARK_MAX)
 		return -E2BIG;
-	err = ue_recorders_check_size(&event->recorders, least);
+	err = ue_recorders_check_size(&event->recorders, &event->call, least);
 	if (err)
 		return err;
 	record = ue_scratch_get(buffer);

@@ -176,6 +176,16 @@ static size_t ue_perf_size(size_t size)
 }
 
 /*
+ * Whether perf and BPF record nothing of this event on this CPU. The recorder is
+ * there as soon as a process observes itself.
+ */
+static bool ue_perf_ignores(struct trace_event_call *call)
+{
+	return hlist_empty(this_cpu_ptr(call->perf_events)) &&
+	       !bpf_prog_array_valid(call);
+}
+
+/*
  * perf fills in the common fields. Passing the record
  * directly saves a copy into a buffer of perf. The registers passed are those
  * of the program at its system call, where call graphs start.
@@ -183,11 +193,10 @@ static size_t ue_perf_size(size_t size)
 static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 					       void *record, size_t size)
 {
-	struct hlist_head *events = this_cpu_ptr(call->perf_events);
 	const size_t whole = ue_perf_size(size);
 	int context;
 
-	if (hlist_empty(events) && !bpf_prog_array_valid(call))
+	if (ue_perf_ignores(call))
 		return UE_RECORDED;
 	if (whole > PERF_MAX_TRACE_SIZE)
 		return UE_TOO_LARGE;
@@ -198,7 +207,8 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 	/* Up to seven bytes are padding; the buffer has space for eight. */
 	put_unaligned(0, (u64 *)(record + UE_RECORD_HEADER + size));
 	perf_trace_run_bpf_submit(record, whole, context, call, 1,
-				  task_pt_regs(current), events, NULL);
+				  task_pt_regs(current),
+				  this_cpu_ptr(call->perf_events), NULL);
 	return UE_RECORDED;
 }
 
@@ -236,14 +246,17 @@ static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
 	return !buffer.buffer || ue_fits(&buffer, whole);
 }
 
-static bool ue_may_hold(const struct ue_recorder *recorder, size_t size)
+static bool ue_may_hold(const struct ue_recorder *recorder,
+			struct trace_event_call *call, size_t size)
 {
 	if (recorder->kind == UE_RECORDER_PERF)
-		return ue_perf_size(size) <= PERF_MAX_TRACE_SIZE;
+		return ue_perf_size(size) <= PERF_MAX_TRACE_SIZE ||
+		       ue_perf_ignores(call);
 	return ue_ftrace_may_hold(recorder->file, UE_RECORD_HEADER + size);
 }
 
-int ue_recorders_check_large(struct ue_recorders *recorders, size_t size)
+int ue_recorders_check_large(struct ue_recorders *recorders,
+			     struct trace_event_call *call, size_t size)
 {
 	struct ue_recorder *recorder;
 	int err = -EBADF;
@@ -253,7 +266,7 @@ int ue_recorders_check_large(struct ue_recorders *recorders, size_t size)
 	rcu_read_lock_sched_notrace();
 	list_for_each_entry_rcu(recorder, &recorders->list, node,
 				rcu_read_lock_sched_held()) {
-		err = ue_may_hold(recorder, size) ? 0 : -E2BIG;
+		err = ue_may_hold(recorder, call, size) ? 0 : -E2BIG;
 		if (!err)
 			break;
 	}

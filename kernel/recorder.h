@@ -107,16 +107,19 @@ unsigned long ue_recorder_number(const struct ue_recorders *recorders,
 /**
  * ue_recorders_check_large() - ue_recorders_check_size() for a large payload
  * @recorders: recorders of the event
+ * @call: trace_event_call of the event
  * @size: size of the payload, bytes
  *
  * Context: as ue_record().
  * Return: as ue_recorders_check_size().
  */
-int ue_recorders_check_large(struct ue_recorders *recorders, size_t size);
+int ue_recorders_check_large(struct ue_recorders *recorders,
+			     struct trace_event_call *call, size_t size);
 
 /**
  * ue_recorders_check_size() - check if a recorder may hold a payload
  * @recorders: recorders of an event that the caller has just seen enabled
+ * @call: trace_event_call of the event
  * @size: size of the payload, bytes
  *
  * For a caller that has not yet copied the payload.
@@ -127,12 +130,13 @@ int ue_recorders_check_large(struct ue_recorders *recorders, size_t size);
  * no recorder.
  */
 static inline int ue_recorders_check_size(struct ue_recorders *recorders,
+					  struct trace_event_call *call,
 					  size_t size)
 {
 	/* Each recorder holds a record of nearly a page. */
 	if (likely(UE_RECORD_HEADER + size <= UE_RECORD_MAX_IN_PAGE))
 		return 0;
-	return ue_recorders_check_large(recorders, size);
+	return ue_recorders_check_large(recorders, call, size);
 }
 
 /*

@@ -255,48 +255,82 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 	return false;
 }
 
-/* Undoes ue_rule_try(), unless something else was done to the event since. */
-static void ue_rule_undo(struct ue_rule *rule, struct ue_event *event,
-			 unsigned long number)
+/*
+ * Undoes ue_rule_try(), unless something else was done to the event since.
+ * Return: 0; the error of ue_file_remove_trigger().
+ */
+static int ue_rule_undo(struct ue_rule *rule, struct ue_event *event,
+			unsigned long number)
 {
 	struct trace_event_file *file = ue_rule_file(rule, event);
 
 	if (!file || ue_recorder_number(&event->recorders, file) != number)
-		return;
+		return 0;
 	if (rule->parsed.trigger)
-		ue_file_remove_trigger(file, rule->parsed.trigger);
-	else if (ue_file_is_enabled(file, rule->parsed.filter) &&
-		 !ue_rules_hand_over(rule, event, file))
+		return ue_file_remove_trigger(file, rule->parsed.trigger);
+	if (ue_file_is_enabled(file, rule->parsed.filter) &&
+	    !ue_rules_hand_over(rule, event, file))
 		ue_file_disable(file);
+	return 0;
+}
+
+/* After a success, the rule has no entry for the event. */
+static int ue_rule_undo_event(struct ue_rule *rule, unsigned long serial,
+			      unsigned long number)
+{
+	unsigned long found = serial;
+	struct ue_event *event = ue_rules_next_event(&found, serial + 1);
+	int err = event ? ue_rule_undo(rule, event, number) : 0;
+
+	if (!err)
+		xa_erase(&rule->applied, serial);
+	return err;
 }
 
 /*
- * An event may be removed as soon as event_mutex is released. To remove a filter,
- * the kernel waits for a grace period, which would take long for many events.
+ * An event may be removed as soon as event_mutex is released.
+ * Return: 0; the error of one of the events, for which the rule was not undone.
  */
-static void ue_rule_undo_all(struct ue_rule *rule)
+static int ue_rule_undo_events(struct ue_rule *rule)
 {
-	unsigned long serial = 0, found;
-	struct ue_event *event;
+	unsigned long serial = 0;
+	int err = 0;
 	void *number;
 
-	rcu_expedite_gp();
-	mutex_lock(ue_event_mutex);
+	lockdep_assert_held(ue_event_mutex);
 	while ((number = xa_find(&rule->applied, &serial, ULONG_MAX,
 				 XA_PRESENT))) {
-		found = serial;
-		event = ue_rules_next_event(&found, serial + 1);
-		xa_erase(&rule->applied, serial);
-		if (event)
-			ue_rule_undo(rule, event, xa_to_value(number));
+		err = ue_rule_undo_event(rule, serial, xa_to_value(number)) ?:
+		      err;
+		serial++;
 		mutex_unlock(ue_event_mutex);
 		cond_resched();
 		mutex_lock(ue_event_mutex);
 	}
-	list_del(&rule->node);
+	return err;
+}
+
+/*
+ * To remove a filter, the kernel waits for a grace period, which would take long
+ * for many events.
+ * Return: 0 with the rule unlinked; or an error, and the rule is applied to new
+ * events again.
+ */
+static int ue_rule_undo_all(struct ue_rule *rule)
+{
+	int err;
+
+	rcu_expedite_gp();
+	mutex_lock(ue_event_mutex);
+	err = ue_rule_undo_events(rule);
+	if (err)
+		rule->removed = false;
+	else
+		list_del(&rule->node);
 	ue_rules_set_prefixes();
 	mutex_unlock(ue_event_mutex);
 	rcu_unexpedite_gp();
+	return err;
 }
 
 static void ue_rule_free(struct ue_rule *rule)
@@ -376,13 +410,15 @@ static void ue_rules_set_removed(struct ue_rule *rule)
 static int ue_rules_remove(const char *text)
 {
 	struct ue_rule *rule = ue_rules_find(text);
+	int err;
 
 	if (!rule)
 		return -ENOENT;
 	ue_rules_set_removed(rule);
-	ue_rule_undo_all(rule);
-	ue_rule_free(rule);
-	return 0;
+	err = ue_rule_undo_all(rule);
+	if (!err)
+		ue_rule_free(rule);
+	return err;
 }
 
 int ue_rules_change(const char *text)
@@ -405,19 +441,27 @@ int ue_rules_change(const char *text)
 	return err;
 }
 
-/* No removed rule hands its events over to another one. */
-void ue_rules_remove_all(void)
+/*
+ * No removed rule hands its events over to another one. The newest is removed
+ * first: its trigger may use the variables of an earlier histogram.
+ */
+int ue_rules_remove_all(void)
 {
 	struct ue_rule *rule, *next;
+	int err = 0, result;
 
 	mutex_lock(&ue_rules_mutex);
 	list_for_each_entry(rule, &ue_rules, node)
 		ue_rules_set_removed(rule);
-	list_for_each_entry_safe(rule, next, &ue_rules, node) {
-		ue_rule_undo_all(rule);
-		ue_rule_free(rule);
+	list_for_each_entry_safe_reverse(rule, next, &ue_rules, node) {
+		result = ue_rule_undo_all(rule);
+		if (result)
+			err = result;
+		else
+			ue_rule_free(rule);
 	}
 	mutex_unlock(&ue_rules_mutex);
+	return err;
 }
 
 void *ue_rules_start(struct seq_file *seq, loff_t *position)

@@ -23,19 +23,22 @@ struct seq_file;
  *
  * Context: may sleep; event_mutex not held.
  * Return: 0; -EINVAL if the text is malformed; -EEXIST if the rule exists; -ENOENT
- * if the rule to remove does not exist; -ENOMEM, also if the kernel can't create
- * the instance.
+ * if the rule to remove does not exist; -EBUSY if the trigger of the rule to
+ * remove can't be removed from an event, because another one uses it; -ENOMEM,
+ * also if the kernel can't create the instance, or remove the trigger. Then the
+ * rule stays, and is undone for the other events.
  */
 int ue_rules_change(const char *text);
 
 /**
  * ue_rules_remove_all() - remove all rules
  *
- * As if each were removed by ue_rules_change().
+ * As if each were removed by ue_rules_change(), the newest first.
  *
  * Context: may sleep; event_mutex not held.
+ * Return: 0; the error of one that stays.
  */
-void ue_rules_remove_all(void);
+int ue_rules_remove_all(void);
 
 /**
  * ue_rules_start() - start reading the rules, as seq_operations do

@@ -40,8 +40,11 @@ static int ue_rules_open(struct inode *inode, struct file *file)
 		return -ENODEV;
 	err = security_locked_down(LOCKDOWN_TRACEFS) ?:
 	      seq_open(file, &ue_rules_sequence);
-	if (!err && (file->f_mode & FMODE_WRITE) && (file->f_flags & O_TRUNC))
-		ue_rules_remove_all();
+	if (err || !(file->f_mode & FMODE_WRITE) || !(file->f_flags & O_TRUNC))
+		return err;
+	err = ue_rules_remove_all();
+	if (err)
+		seq_release(inode, file);
 	return err;
 }
 
@@ -106,8 +109,11 @@ static void ue_rules_add_parameter(void)
 
 int ue_rules_file_init(void)
 {
-	if (!ue_has_instances())
+	if (!ue_has_instances()) {
+		if (ue_rules_parameter)
+			pr_warn("this kernel has no rules: the parameter is ignored\n");
 		return 0;
+	}
 	ue_rules_add_parameter();
 	return ue_tracefs_file_create("user_events_rules", 0640,
 				      &ue_rules_operations);

@@ -293,6 +293,23 @@ TEST_CASE("What is too large is judged before the data is read") {
     }
 }
 
+TEST_CASE("Marks that no recorder could hold succeed while other processes observe themselves") {
+    Child observer([](Channel& channel) {
+        const PerfEvent text(perf_sampling(mark_text)), data(perf_sampling(mark_data));
+        channel.send('r');
+        channel.receive<char>();
+        return 0;
+    });
+    REQUIRE(observer.channel().receive<char>() == 'r');
+    const std::string large(60000, 'x');
+    MarkFile file;
+    CHECK(file.write(large) == succeeds(60000));
+    CHECK(file.mark(USER_MARK_TEXT, large) == succeeds());
+    CHECK(file.mark(1, large) == succeeds());
+    observer.channel().send('e');
+    CHECK(observer.wait() == 0);
+}
+
 TEST_CASE("A mark that is too large for ftrace but not for perf is sampled") {
     Recording recording;
     PerfEvent perf(perf_sampling(mark_text));

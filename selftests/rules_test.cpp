@@ -545,6 +545,57 @@ void run_and_crash(const std::string& name, std::uint32_t count) {
 
 } // namespace
 
+TEST_CASE("A rule stays while another histogram uses the variable of its own") {
+    Registered begin(" u32 id", "rule_begin"), end(" u32 id", "rule_end");
+    const std::string first = "rule_begin_* trigger hist:keys=id:ts0=common_timestamp.usecs",
+                      second = "rule_end_* trigger hist:keys=id:took=common_timestamp.usecs-$ts0";
+    REQUIRE(change_rule(first) == succeeds());
+    REQUIRE(change_rule(second) == succeeds());
+    REQUIRE(rule_comment(second) == "applied to 1");
+    CHECK(change_rule("!" + first) == fails(EBUSY));
+    CHECK(rule_comment(first) == "applied to 1");
+    CHECK(begin.word == 1);
+    SECTION("It can be removed after the other one") {
+        CHECK(change_rule("!" + second) == succeeds());
+        CHECK(change_rule("!" + first) == succeeds());
+    }
+    SECTION("Removing all rules removes both") {
+        CHECK(write_text(rules_file(), "", O_TRUNC).ok());
+    }
+    CHECK(begin.word == 0);
+    CHECK(end.word == 0);
+    CHECK(read_text(rules_file()).empty());
+}
+
+TEST_CASE("Removing all rules fails while a histogram that was made by hand uses a variable") {
+    Registered begin(" u32 id", "rule_begin"), end(" u32 id", "rule_end");
+    const std::string trigger = "hist:keys=id:took=common_timestamp.usecs-$ts0";
+    REQUIRE(change_rule("rule_begin_* trigger hist:keys=id:ts0=common_timestamp.usecs") ==
+            succeeds());
+    REQUIRE(change_rule("rule_end_*") == succeeds());
+    REQUIRE(write_text(end.event.path("trigger"), trigger, O_APPEND).ok());
+    CHECK(write_text(rules_file(), "", O_TRUNC) == fails(EBUSY));
+    CHECK(lines_of(read_text(rules_file())).size() == 1);
+    REQUIRE(write_text(end.event.path("trigger"), "!" + trigger, O_APPEND).ok());
+    CHECK(write_text(rules_file(), "", O_TRUNC).ok());
+    CHECK(begin.word == 0);
+    CHECK(end.word == 0);
+}
+
+TEST_CASE("A rule that would only change an existing histogram leaves it alone") {
+    Registered event(" u32 id", "rule_paused");
+    const std::string trigger = "hist:keys=id";
+    REQUIRE(write_text(event.event.path("trigger"), trigger, O_APPEND).ok());
+    {
+        const Rule rule("rule_paused_* trigger hist:keys=id:cont");
+        CHECK(rule.comment().starts_with("applied to 0, failed for 1:"));
+    }
+    CHECK(event.word == 1);
+    CHECK(read_text(event.event.path("trigger")).find("hist:keys=id") != std::string::npos);
+    CHECK(write_text(event.event.path("trigger"), "!" + trigger, O_APPEND).ok());
+    CHECK(event.word == 0);
+}
+
 TEST_CASE("The parameter rules adds rules at load; a bad one is logged, and the others work") {
     const module::Loaded loaded;
     const Created created;
