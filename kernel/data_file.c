@@ -32,13 +32,12 @@
 
 /**
  * struct ue_data_file - an open file
- * @status: what a device reads; the first member, because seq_read_iter() finds
- *	it at private_data
  * @indexes: the write indexes
+ * @status: what read() returns, if the file is a device; else NULL
  */
 struct ue_data_file {
-	struct seq_file status;
 	struct ue_index_table indexes;
+	struct seq_file *status;
 };
 
 static int ue_data_open(struct inode *inode, struct file *file)
@@ -52,7 +51,6 @@ static int ue_data_open(struct inode *inode, struct file *file)
 	if (!data)
 		return -ENOMEM;
 	ue_debug_count(UE_COUNT_FILES, 1);
-	ue_status_begin(&data->status, file);
 	ue_index_table_init(&data->indexes);
 	file->private_data = data;
 
@@ -68,9 +66,28 @@ static int ue_data_release(struct inode *inode, struct file *file)
 	struct ue_data_file *data = file->private_data;
 
 	ue_index_table_destroy(&data->indexes);
-	ue_status_end(&data->status);
+	if (data->status)
+		ue_status_end(data->status);
+	kfree(data->status);
 	ue_debug_count(UE_COUNT_FILES, -1);
 	kfree(data);
+	return 0;
+}
+
+static int ue_data_open_device(struct inode *inode, struct file *file)
+{
+	struct ue_data_file *data;
+	int err = ue_data_open(inode, file);
+
+	if (err)
+		return err;
+	data = file->private_data;
+	data->status = kzalloc(sizeof(*data->status), GFP_KERNEL_ACCOUNT);
+	if (!data->status) {
+		ue_data_release(inode, file);
+		return -ENOMEM;
+	}
+	ue_status_begin(data->status, file);
 	return 0;
 }
 
@@ -372,16 +389,21 @@ static ssize_t ue_data_write(struct file *file, const char __user *buffer,
 /*
  * The open file has no position, because threads write to it in parallel. So the
  * text continues where the last read() has ended. After its end it begins anew.
+ * seq_read_iter() expects the seq_file in the open file, where the file of
+ * tracefs needs none.
  */
 static ssize_t ue_data_read_iter(struct kiocb *kiocb, struct iov_iter *to)
 {
 	struct ue_data_file *data = kiocb->ki_filp->private_data;
-	ssize_t size;
+	struct file reader = { .private_data = data->status };
+	struct kiocb at = {
+		.ki_filp = &reader,
+		.ki_pos = READ_ONCE(data->status->read_pos),
+	};
+	ssize_t size = seq_read_iter(&at, to);
 
-	kiocb->ki_pos = READ_ONCE(data->status.read_pos);
-	size = seq_read_iter(kiocb, to);
 	if (!size && iov_iter_count(to))
-		WRITE_ONCE(data->status.read_pos, 0);
+		WRITE_ONCE(data->status->read_pos, 0);
 	return size;
 }
 
@@ -399,7 +421,7 @@ static const struct file_operations ue_data_operations = {
 
 const struct file_operations ue_data_device_operations = {
 	.owner		= THIS_MODULE,
-	.open		= ue_data_open,
+	.open		= ue_data_open_device,
 	.release	= ue_data_release,
 	.unlocked_ioctl	= ue_data_ioctl,
 #ifdef CONFIG_COMPAT

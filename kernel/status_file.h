@@ -11,7 +11,7 @@ struct seq_file;
 /**
  * ue_status_begin() - prepare to read the text through another file
  * @seq: zeroed; seq_read_iter() then reads the text
- * @file: the open file that @seq is part of
+ * @file: the open file
  *
  * Context: any.
  */
