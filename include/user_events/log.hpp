@@ -28,10 +28,10 @@ struct place {
 
 /// A log. Tools see an event of this name with the fields level, line, text, function and file.
 ///
-///     inline user_events::log<"my_program"> log;
+///     inline user_events::log<"my_program"> messages;
 ///     ...
-///     log.warning("the disk is nearly full");
-///     log.lazily(user_events::level::debug, [&] { return describe(request); });
+///     messages.warning("the disk is nearly full");
+///     messages.lazily(user_events::level::debug, [&] { return describe(request); });
 ///
 /// Members may be called like those of event<>: from any thread, async-signal-safe.
 ///

@@ -42,13 +42,21 @@ inline constexpr unsigned long mark_request = _IO('*', 0x40);
 ///     mark("phase 2 begins");
 ///     mark(code_is_complete, std::as_bytes(std::span(code)));
 ///
-/// The methods may be called from any thread, and from signal handlers; they keep errno. They
-/// return no error if the mark was recorded, or if nothing records marks. Otherwise, with the
-/// values of errno: ENOENT without the device, EACCES without permission for it, ECANCELED if
-/// USER_EVENTS=off is in the environment, EBADF if the program has closed the
-/// descriptor and another thread opens it again, E2BIG for more than any recorder of marks can
-/// hold, ENOMEM.
-class [[gnu::visibility("hidden")]] marker {
+/// There is no enable bit: each mark is a system call, and its arguments are evaluated, whether
+/// marks are recorded or not. Where that costs too much, use an event<>.
+///
+/// Marks may be made from any thread, from signal handlers, and in the child after fork(); not
+/// before the constructor or after the destructor. They keep errno. They return no error if a
+/// recorder got the mark, or if nothing records marks. Nothing is cut: ftrace holds marks of up to
+/// nearly a page, perf and BPF those of up to nearly 8 KiB.
+///
+/// The errors are those of std::generic_category(): ENOENT without the device, EACCES without
+/// permission for it, ENODEV while the module is being loaded or unloaded, ECANCELED if
+/// USER_EVENTS=off is in the environment, EMFILE, EBADF if the program has closed the descriptor
+/// and another thread opens it again, E2BIG if none of the recorders can hold the mark, EFAULT,
+/// ENOMEM, and for data ENOTTY if `path` is another kind of file. Text is written to any file that
+/// `path` names.
+class marker {
 public:
     /// Opens the device. `path` is used until the end of the object's lifetime.
     explicit marker(const char* path = "/dev/user_mark") noexcept : path_(path) {
@@ -62,7 +70,7 @@ public:
         user_events_file_close(&file_);
     }
 
-    /// Marks with text. One newline at its end is not recorded; of an empty text, nothing is.
+    /// Marks with text. One newline or NUL at its end is not recorded; an empty text makes no mark.
     std::error_code operator()(text text) const noexcept {
         const std::string_view characters = text.view();
         return with_file([=](int descriptor) {
@@ -70,7 +78,8 @@ public:
         });
     }
 
-    /// Marks with data. 0 is the type of text; what other types mean is up to the program.
+    /// Marks with data. Type 0 is recorded as text is; what other types mean is up to the program.
+    /// Empty data makes an empty mark.
     std::error_code operator()(std::uint32_t type, std::span<const std::byte> data) const noexcept {
         const detail::mark_argument argument{sizeof(argument), type,
                                              reinterpret_cast<std::uintptr_t>(data.data()),
@@ -84,7 +93,8 @@ public:
         });
     }
 
-    /// Returns why no marks can be made.
+    /// Returns why the device could not be opened at the last attempt. The next attempt is part of
+    /// the next mark, some milliseconds later at the earliest; retry() is not needed.
     std::error_code error() const noexcept {
         return error_of(error_.load(std::memory_order_relaxed));
     }
