@@ -246,12 +246,18 @@ static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
 	return !buffer.buffer || ue_fits(&buffer, whole);
 }
 
+/*
+ * Perf limits the size whichever task it samples, so that a program always gets
+ * the same error. But if any user may sample the event, a process that samples
+ * itself must not make the writes of others fail.
+ */
 static bool ue_may_hold(const struct ue_recorder *recorder,
 			struct trace_event_call *call, size_t size)
 {
 	if (recorder->kind == UE_RECORDER_PERF)
 		return ue_perf_size(size) <= PERF_MAX_TRACE_SIZE ||
-		       ue_perf_ignores(call);
+		       (call->flags & TRACE_EVENT_FL_CAP_ANY &&
+			ue_perf_ignores(call));
 	return ue_ftrace_may_hold(recorder->file, UE_RECORD_HEADER + size);
 }
 
