@@ -142,7 +142,7 @@ install: ## install the library's headers to PREFIX=/usr/local, below DESTDIR=
 	install -d "$(DESTDIR)$(includedir)/user_events" "$(DESTDIR)$(datadir)/pkgconfig" \
 		"$(DESTDIR)$(datadir)/cmake/user_events"
 	install -m 644 include/user_events/*.h include/user_events/*.hpp \
-		"$(DESTDIR)$(includedir)/user_events"
+		include/uapi/linux/user_events_ext.h "$(DESTDIR)$(includedir)/user_events"
 	sed 's|@VERSION@|$(version)|; s|@INCLUDE@|$(includedir)|' \
 		include/user_events.pc.in >"$(DESTDIR)$(datadir)/pkgconfig/user_events.pc"
 	install -m 644 include/user_events-config.cmake "$(DESTDIR)$(datadir)/cmake/user_events"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The kernel memory that an event, a registration and a process take.
+// The kernel memory that an event, a registration, a process and an open file take.
 #include "groups.hpp"
 
 #include "child.hpp"
@@ -118,12 +118,20 @@ void processes(Report& report) {
         "bytes");
 }
 
+/// Measures the file's own memory as well as the `struct file`.
+void files(Report& report) {
+    std::vector<DataFile> files;
+    report.add("an open user_events_data", each(900, [&](std::size_t) { files.emplace_back(); }),
+               "bytes");
+}
+
 } // namespace
 
 void memory(Report& report) {
     registrations(report);
     processes(report);
     events(report);
+    files(report);
 }
 
 } // namespace bench

@@ -52,6 +52,12 @@ void threads(Report& report) {
     const std::uint32_t index = first.must_register(&word, 0, command);
     // It has the same index in both files: 0.
     second.must_register(&word, 1, command);
+    DataFile shared;
+    std::string note;
+    if (!shared.share_indexes(first).ok()) {
+        shared.must_register(&word, 2, command);
+        note = "registered again";
+    }
     const Enabled enabled{Event(command.substr(0, command.find(' ')))};
     const Bytes record = Payload().add(index).add(std::uint64_t{2}).bytes();
     const auto null = Descriptor::open("/dev/null", O_WRONLY);
@@ -60,10 +66,14 @@ void threads(Report& report) {
     const struct {
         const char* what;
         std::vector<int> files;
+        std::string note = {};
     } ways[] = {
         {"ftrace, one thread", {first.descriptor()}},
         {"ftrace, two threads, one file", {first.descriptor(), first.descriptor()}},
         {"ftrace, two threads, a file each", {first.descriptor(), second.descriptor()}},
+        {"ftrace, two threads, a file each, shared indexes",
+         {first.descriptor(), shared.descriptor()},
+         note},
         {"/dev/null, two threads, one file", {null.number(), null.number()}},
         {"/dev/null, two threads, a file each", {null.number(), also_null.number()}},
     };
@@ -74,7 +84,7 @@ void threads(Report& report) {
             rates[way].push_back(rate(ways[way].files, record));
     for (std::size_t way = 0; way < std::size(ways); way++)
         report.add(std::string("write 8 bytes, ") + ways[way].what, median(rates[way]),
-                   "per second");
+                   "per second", ways[way].note);
 }
 
 } // namespace bench

@@ -5,6 +5,7 @@
  * the work.
  */
 #include <linux/compat.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -12,6 +13,7 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <uapi/linux/user_events.h>
+#include <uapi/linux/user_events_ext.h>
 
 #include "compat.h"
 #include "data_file.h"
@@ -31,28 +33,26 @@
 #define UE_PAYLOAD_ON_STACK	1024
 
 /**
- * struct ue_data_file - an open file
- * @indexes: the write indexes
- * @status: what read() returns, if the file is a device; else NULL
+ * struct ue_device_file - an open device
+ * @indexes: the write indexes; the first member, because they are all that an
+ *	open user_events_data has as its private_data
+ * @status: what read() returns
  */
-struct ue_data_file {
+struct ue_device_file {
 	struct ue_index_table indexes;
-	struct seq_file *status;
+	struct seq_file status;
 };
 
-static int ue_data_open(struct inode *inode, struct file *file)
+/* @size: of the structure that begins with the index table. */
+static int ue_open_file(struct inode *inode, struct file *file, size_t size)
 {
 	fmode_t positioned = file->f_mode & FMODE_PWRITE;
-	struct ue_data_file *data;
 
 	if (!ue_module_is_ready())
 		return -ENODEV;
-	data = kzalloc(sizeof(*data), GFP_KERNEL_ACCOUNT);
-	if (!data)
+	file->private_data = ue_index_table_create(size);
+	if (!file->private_data)
 		return -ENOMEM;
-	ue_debug_count(UE_COUNT_FILES, 1);
-	ue_index_table_init(&data->indexes);
-	file->private_data = data;
 
 	/* Without a file position, threads can write in parallel. */
 	stream_open(inode, file);
@@ -61,34 +61,35 @@ static int ue_data_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static int ue_data_open(struct inode *inode, struct file *file)
+{
+	return ue_open_file(inode, file, sizeof(struct ue_index_table));
+}
+
 static int ue_data_release(struct inode *inode, struct file *file)
 {
-	struct ue_data_file *data = file->private_data;
-
-	ue_index_table_destroy(&data->indexes);
-	if (data->status)
-		ue_status_end(data->status);
-	kfree(data->status);
-	ue_debug_count(UE_COUNT_FILES, -1);
-	kfree(data);
+	ue_index_table_put(file->private_data);
 	return 0;
 }
 
-static int ue_data_open_device(struct inode *inode, struct file *file)
+static int ue_device_open(struct inode *inode, struct file *file)
 {
-	struct ue_data_file *data;
-	int err = ue_data_open(inode, file);
+	struct ue_device_file *device;
+	int err = ue_open_file(inode, file, sizeof(*device));
 
 	if (err)
 		return err;
-	data = file->private_data;
-	data->status = kzalloc(sizeof(*data->status), GFP_KERNEL_ACCOUNT);
-	if (!data->status) {
-		ue_data_release(inode, file);
-		return -ENOMEM;
-	}
-	ue_status_begin(data->status, file);
+	device = file->private_data;
+	ue_status_begin(&device->status, file);
 	return 0;
+}
+
+static int ue_device_release(struct inode *inode, struct file *file)
+{
+	struct ue_device_file *device = file->private_data;
+
+	ue_status_end(&device->status);
+	return ue_data_release(inode, file);
 }
 
 static int ue_check_reg(const struct user_reg *reg)
@@ -127,23 +128,23 @@ static int ue_get_event(const struct user_reg *reg, struct ue_event **event)
  * Writes the index to the program's memory before assigning it, so that the
  * index need not be taken back if the write fails.
  */
-static int ue_give_index(struct ue_data_file *data, struct ue_event *event,
+static int ue_give_index(struct ue_index_table *indexes, struct ue_event *event,
 			 u32 __user *write_index)
 {
 	u32 index;
 	int err;
 
 	do {
-		index = ue_index_peek(&data->indexes, event);
+		index = ue_index_peek(indexes, event);
 		if (put_user(index, write_index))
 			return -EFAULT;
-		err = ue_index_assign(&data->indexes, event, index);
+		err = ue_index_assign(indexes, event, index);
 	} while (err == -EAGAIN);
 	return err;
 }
 
-static int ue_register_event(struct ue_data_file *data, struct ue_event *event,
-			     const struct user_reg *reg,
+static int ue_register_event(struct ue_index_table *indexes,
+			     struct ue_event *event, const struct user_reg *reg,
 			     u32 __user *write_index)
 {
 	const struct ue_user_bit bit = {
@@ -157,13 +158,14 @@ static int ue_register_event(struct ue_data_file *data, struct ue_event *event,
 	err = ue_register(event, &bit, &id);
 	if (err)
 		return err;
-	err = ue_give_index(data, event, write_index);
+	err = ue_give_index(indexes, event, write_index);
 	if (err)
 		ue_register_undo(&bit, id);
 	return err;
 }
 
-static long ue_ioctl_register(struct ue_data_file *data, void __user *argument)
+static long ue_ioctl_register(struct ue_index_table *indexes,
+			      void __user *argument)
 {
 	struct user_reg __user *ureg = argument;
 	struct ue_event *event;
@@ -181,13 +183,14 @@ static long ue_ioctl_register(struct ue_data_file *data, void __user *argument)
 	err = ue_get_event(&reg, &event);
 	if (err)
 		return err;
-	err = ue_register_event(data, event, &reg, argument +
+	err = ue_register_event(indexes, event, &reg, argument +
 				offsetof(struct user_reg, write_index));
 	ue_event_put(event);
 	return err;
 }
 
-static long ue_ioctl_delete(struct ue_data_file *data, void __user *argument)
+static long ue_ioctl_delete(struct ue_index_table *indexes,
+			    void __user *argument)
 {
 	char *name = strndup_user(argument, UE_COMMAND_MAX + 1);
 	int err;
@@ -199,7 +202,7 @@ static long ue_ioctl_delete(struct ue_data_file *data, void __user *argument)
 	return err;
 }
 
-static long ue_ioctl_unregister(struct ue_data_file *data,
+static long ue_ioctl_unregister(struct ue_index_table *indexes,
 				void __user *argument)
 {
 	struct user_unreg unreg;
@@ -213,9 +216,33 @@ static long ue_ioctl_unregister(struct ue_data_file *data,
 	return ue_unregister(unreg.disable_addr, unreg.disable_bit);
 }
 
+static bool ue_is_data_file(const struct file *file);
+
+static int ue_share_indexes(struct file *file, struct file *from)
+{
+	if (from == file || !ue_is_data_file(from))
+		return -EINVAL;
+	/* Passing a file for reading only must not permit writing to its events. */
+	if ((file->f_mode & FMODE_WRITE) && !(from->f_mode & FMODE_WRITE))
+		return -EBADF;
+	return ue_index_table_share(file->private_data, from->private_data);
+}
+
+static long ue_ioctl_share(struct file *file, unsigned int descriptor)
+{
+	struct file *from = fget(descriptor);
+	int err;
+
+	if (!from)
+		return -EBADF;
+	err = ue_share_indexes(file, from);
+	fput(from);
+	return err;
+}
+
 static const struct ue_ioctl {
 	unsigned int number;
-	long (*handle)(struct ue_data_file *data, void __user *argument);
+	long (*handle)(struct ue_index_table *indexes, void __user *argument);
 } ue_ioctls[] = {
 	{ DIAG_IOCSREG,		ue_ioctl_register },
 	{ DIAG_IOCSDEL,		ue_ioctl_delete },
@@ -225,6 +252,8 @@ static const struct ue_ioctl {
 static long ue_data_ioctl(struct file *file, unsigned int number,
 			  unsigned long argument)
 {
+	if (number == USER_EVENTS_SHARE_INDEXES)
+		return ue_ioctl_share(file, argument);
 	for (int i = 0; i < ARRAY_SIZE(ue_ioctls); i++) {
 		if (ue_ioctls[i].number == number)
 			return ue_ioctls[i].handle(file->private_data,
@@ -241,6 +270,8 @@ static long ue_data_ioctl(struct file *file, unsigned int number,
 static long ue_data_compat_ioctl(struct file *file, unsigned int number,
 				 unsigned long argument)
 {
+	if (number == USER_EVENTS_SHARE_INDEXES)
+		return ue_data_ioctl(file, number, argument);
 	if (_IOC_SIZE(number) != sizeof(compat_uptr_t))
 		return -ENOTTY;
 	number = _IOC(_IOC_DIR(number), _IOC_TYPE(number), _IOC_NR(number),
@@ -330,14 +361,12 @@ static __always_inline ssize_t ue_data_record(struct file *file, s32 index,
 					      struct iov_iter *from,
 					      size_t size)
 {
-	struct ue_data_file *data = file->private_data;
 	struct ue_event *event;
 	int err;
 
 	if (index < 0)
 		return -EINVAL;
-	event = ue_index_event(&data->indexes, index);
-	if (!event)
+	if (!ue_index_event(file->private_data, index, &event))
 		return -ENOENT;
 	if (size < event->format->size)
 		return -EINVAL;
@@ -389,21 +418,21 @@ static ssize_t ue_data_write(struct file *file, const char __user *buffer,
 /*
  * The open file has no position, because threads write to it in parallel. So the
  * text continues where the last read() has ended. After its end it begins anew.
- * seq_read_iter() expects the seq_file in the open file, where the file of
- * tracefs needs none.
+ * seq_read_iter() expects the seq_file in the open file, where the index table
+ * is.
  */
-static ssize_t ue_data_read_iter(struct kiocb *kiocb, struct iov_iter *to)
+static ssize_t ue_device_read_iter(struct kiocb *kiocb, struct iov_iter *to)
 {
-	struct ue_data_file *data = kiocb->ki_filp->private_data;
-	struct file reader = { .private_data = data->status };
+	struct ue_device_file *device = kiocb->ki_filp->private_data;
+	struct file reader = { .private_data = &device->status };
 	struct kiocb at = {
 		.ki_filp = &reader,
-		.ki_pos = READ_ONCE(data->status->read_pos),
+		.ki_pos = READ_ONCE(device->status.read_pos),
 	};
 	ssize_t size = seq_read_iter(&at, to);
 
 	if (!size && iov_iter_count(to))
-		WRITE_ONCE(data->status->read_pos, 0);
+		WRITE_ONCE(device->status.read_pos, 0);
 	return size;
 }
 
@@ -421,16 +450,22 @@ static const struct file_operations ue_data_operations = {
 
 const struct file_operations ue_data_device_operations = {
 	.owner		= THIS_MODULE,
-	.open		= ue_data_open_device,
-	.release	= ue_data_release,
+	.open		= ue_device_open,
+	.release	= ue_device_release,
 	.unlocked_ioctl	= ue_data_ioctl,
 #ifdef CONFIG_COMPAT
 	.compat_ioctl	= ue_data_compat_ioctl,
 #endif
-	.read_iter	= ue_data_read_iter,
+	.read_iter	= ue_device_read_iter,
 	.write		= ue_data_write,
 	.write_iter	= ue_data_write_iter,
 };
+
+static bool ue_is_data_file(const struct file *file)
+{
+	return file->f_op == &ue_data_operations ||
+	       file->f_op == &ue_data_device_operations;
+}
 
 int ue_data_file_init(void)
 {

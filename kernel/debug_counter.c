@@ -14,7 +14,7 @@ static const char * const ue_debug_counter_names[UE_DEBUG_COUNTERS] = {
 	[UE_COUNT_SETS]		= "sets of enablers",
 	[UE_COUNT_MMS]		= "address spaces",
 	[UE_COUNT_WORKERS]	= "workers",
-	[UE_COUNT_FILES]	= "open files",
+	[UE_COUNT_INDEX_TABLES]	= "index tables",
 	[UE_COUNT_RULES]	= "rules",
 };
 

@@ -14,7 +14,7 @@
  * @UE_COUNT_SETS: sets of enablers
  * @UE_COUNT_MMS: struct ue_mm
  * @UE_COUNT_WORKERS: workers
- * @UE_COUNT_FILES: open user_events_data files
+ * @UE_COUNT_INDEX_TABLES: index tables of open files
  * @UE_COUNT_RULES: rules
  * @UE_DEBUG_COUNTERS: number of kinds
  */
@@ -25,7 +25,7 @@ enum ue_debug_counter {
 	UE_COUNT_SETS,
 	UE_COUNT_MMS,
 	UE_COUNT_WORKERS,
-	UE_COUNT_FILES,
+	UE_COUNT_INDEX_TABLES,
 	UE_COUNT_RULES,
 	UE_DEBUG_COUNTERS
 };

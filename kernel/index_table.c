@@ -3,11 +3,17 @@
  * The write indexes of an open file. Every write looks an event up in an array.
  * Registering looks an index up in a hash table, once there are too many events
  * to search the array.
+ *
+ * A table that shares the indexes of another one has a pointer to the array of
+ * that one, its source. So a write costs the same with and without a source, and
+ * does not touch the source, which the registrations of other threads change.
  */
 #include <linux/hash.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
+#include "debug_counter.h"
 #include "event.h"
 #include "index_table.h"
 
@@ -21,16 +27,27 @@
 /* Arrays of up to this capacity are searched, and need no hash table. */
 #define UE_INDEX_SEARCHED	16
 
-void ue_index_table_init(struct ue_index_table *table)
+/*
+ * Protects which table has which source, and that no source has one. Taken
+ * inside the lock of the table that gets a source; no lock is taken inside it.
+ */
+static DEFINE_SPINLOCK(ue_index_source_lock);
+
+struct ue_index_table *ue_index_table_create(size_t size)
 {
+	struct ue_index_table *table = kzalloc(size, GFP_KERNEL_ACCOUNT);
+
+	if (!table)
+		return NULL;
 	mutex_init(&table->lock);
-	table->array = NULL;
-	table->buckets = NULL;
+	refcount_set(&table->references, 1);
+	ue_debug_count(UE_COUNT_INDEX_TABLES, 1);
+	return table;
 }
 
-void ue_index_table_destroy(struct ue_index_table *table)
+static void ue_index_array_free(struct ue_index_array *array)
 {
-	struct ue_index_array *array = table->array, *outgrown;
+	struct ue_index_array *outgrown;
 
 	/*
 	 * Put the newest event first: to remove an event, tracing searches
@@ -42,8 +59,86 @@ void ue_index_table_destroy(struct ue_index_table *table)
 		outgrown = array->outgrown;
 		kvfree(array);
 	}
-	kvfree(table->buckets);
-	mutex_destroy(&table->lock);
+}
+
+void ue_index_table_put(struct ue_index_table *table)
+{
+	while (table && refcount_dec_and_test(&table->references)) {
+		struct ue_index_table *source = table->source;
+
+		if (!source)
+			ue_index_array_free(table->array);
+		kvfree(table->buckets);
+		mutex_destroy(&table->lock);
+		kfree(table);
+		ue_debug_count(UE_COUNT_INDEX_TABLES, -1);
+		table = source;
+	}
+}
+
+static int ue_index_set_source(struct ue_index_table *table,
+			       struct ue_index_table *from)
+{
+	int err = -EBUSY;
+
+	lockdep_assert_held(&table->lock);
+	spin_lock(&ue_index_source_lock);
+	if (refcount_read(&table->references) == 1) {
+		from = from->source ?: from;
+		refcount_inc(&from->references);
+		/* Pairs with ue_index_event_of_source(). */
+		smp_store_release(&table->source, from);
+		err = 0;
+	}
+	spin_unlock(&ue_index_source_lock);
+	return err;
+}
+
+int ue_index_table_share(struct ue_index_table *table,
+			 struct ue_index_table *from)
+{
+	int err = -EBUSY;
+
+	mutex_lock(&table->lock);
+	if (!table->source && !table->array)
+		err = ue_index_set_source(table, from);
+	mutex_unlock(&table->lock);
+	return err;
+}
+
+struct ue_event *ue_index_event_of_source(struct ue_index_table *table,
+					  u32 index)
+{
+	/* Pairs with ue_index_set_source(). */
+	struct ue_index_table *source = smp_load_acquire(&table->source);
+	struct ue_index_array *array;
+
+	if (!source)
+		return NULL;
+	/* Pairs with ue_index_grow() and ue_index_add(). */
+	array = smp_load_acquire(&source->array);
+	if (!array || index >= smp_load_acquire(&array->nr))
+		return NULL;
+	/*
+	 * Pairs with ue_index_event(). If another task has just stored a newer
+	 * array, this one is replaced at the next index that it lacks.
+	 */
+	smp_store_release(&table->array, array);
+	return array->events[index];
+}
+
+/* Locks a table, or its source. Return: the locked table, without a source. */
+static struct ue_index_table *ue_index_lock(struct ue_index_table *table)
+{
+	struct ue_index_table *source;
+
+	mutex_lock(&table->lock);
+	source = table->source;
+	if (!source)
+		return table;
+	mutex_unlock(&table->lock);
+	mutex_lock(&source->lock);
+	return source;
 }
 
 static u32 ue_index_search(const struct ue_index_array *array,
@@ -103,7 +198,7 @@ u32 ue_index_peek(struct ue_index_table *table, const struct ue_event *event)
 {
 	u32 index;
 
-	mutex_lock(&table->lock);
+	table = ue_index_lock(table);
 	index = ue_index_of(table, event);
 	mutex_unlock(&table->lock);
 	return index;
@@ -184,7 +279,7 @@ int ue_index_assign(struct ue_index_table *table, struct ue_event *event,
 {
 	int err = 0;
 
-	mutex_lock(&table->lock);
+	table = ue_index_lock(table);
 	if (ue_index_of(table, event) != index)
 		err = -EAGAIN;
 	else if (!table->array || index == table->array->nr)

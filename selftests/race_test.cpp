@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Registering, deleting and exiting in parallel.
+// Registering, deleting, sharing indexes, closing and exiting in parallel.
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -11,10 +11,13 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -353,4 +356,210 @@ TEST_CASE("A program that gets a set of its own during a change of very many bit
     }
     CHECK(late == 0);
     REQUIRE(event.disable() == succeeds(1));
+}
+
+namespace {
+
+/// A thread on the second CPU that runs a function once in each round, in parallel with what the
+/// caller does between start() and wait(). Both sides pause before, for random times, which are
+/// short in most rounds.
+class Rival {
+public:
+    explicit Rival(std::function<void()> act)
+        : thread_([this, act = std::move(act)](const std::stop_token& stop) { run(stop, act); }) {}
+
+    void start() { pauses_.between(0, longest_pause(started_++)); }
+    void wait() {
+        while (finished_ != started_)
+            __builtin_ia32_pause();
+    }
+
+private:
+    static unsigned longest_pause(unsigned round) { return (1U << round % 9) - 1; }
+
+    void run(const std::stop_token& stop, const std::function<void()>& act) {
+        const OnCpu second(1);
+        Pauses pauses(1);
+        for (unsigned round = 1;; round++) {
+            while (started_ != round) {
+                if (stop.stop_requested())
+                    return;
+                __builtin_ia32_pause();
+            }
+            pauses.between(0, longest_pause(round / 9));
+            act();
+            finished_ = round;
+        }
+    }
+
+    Pauses pauses_{2};
+    std::atomic<unsigned> started_{0}, finished_{0};
+    std::jthread thread_;
+};
+
+Rounds many_rounds() {
+    return Rounds(fewer_if_debug(500), 10000, std::chrono::seconds(2));
+}
+
+} // namespace
+
+TEST_CASE("REG in parallel with sharing gets an index of the other file, or sharing fails",
+          "[race]") {
+    const Event event(unique_name("raced"));
+    std::array<Word, 2> words{};
+    Word word{0};
+    DataFile source;
+    source.must_register(&words[0], 0, unique_name("first"));
+    REQUIRE(source.must_register(&words[1], 0, event.name()) == 1);
+    const Enabled enabled(event);
+    std::optional<DataFile> file;
+    std::uint32_t index = 0;
+    Rival rival([&] { index = file->must_register(&word, 0, event.name()); });
+    const OnCpu first(0);
+    unsigned shared = 0, busy = 0, wrong = 0;
+    Rounds rounds = many_rounds();
+    while (rounds.next()) {
+        file.emplace();
+        rival.start();
+        const Outcome outcome = file->share_indexes(source);
+        rival.wait();
+        shared += outcome.ok();
+        busy += outcome == fails(EBUSY);
+        wrong += index != (outcome.ok() ? 1 : 0);
+        wrong += !file->record(index).ok() || file->record(2) != fails(ENOENT);
+        wrong += !file->unregister(&word, 0).ok();
+    }
+    CHECK(wrong == 0);
+    CHECK(shared + busy == rounds.started());
+    CHECK(shared > rounds.started() / 1000);
+    CHECK(busy > rounds.started() / 1000);
+}
+
+TEST_CASE("Of two files that share with each other at the same time, one succeeds", "[race]") {
+    const std::string name = unique_name("circle");
+    Word word{0};
+    std::optional<DataFile> one, other;
+    Outcome of_rival = succeeds();
+    Rival rival([&] { of_rival = other->share_indexes(*one); });
+    const OnCpu first(0);
+    unsigned won = 0, lost = 0, wrong = 0;
+    Rounds rounds = many_rounds();
+    while (rounds.next()) {
+        one.emplace();
+        other.emplace();
+        rival.start();
+        const Outcome outcome = one->share_indexes(*other);
+        rival.wait();
+        won += outcome.ok() && of_rival == fails(EBUSY);
+        lost += outcome == fails(EBUSY) && of_rival.ok();
+        wrong += one->must_register(&word, 0, name) != 0;
+        wrong += other->record(0) != fails(EBADF);
+        wrong += !one->unregister(&word, 0).ok();
+    }
+    CHECK(wrong == 0);
+    CHECK(won + lost == rounds.started());
+    CHECK(won > rounds.started() / 1000);
+    CHECK(lost > rounds.started() / 1000);
+}
+
+TEST_CASE("A file that is shared while it gets indexes itself shares those, or gets none",
+          "[race]") {
+    const std::string name = unique_name("chain");
+    Word word{0};
+    DataFile source;
+    source.must_register(&word, 0, name);
+    std::optional<DataFile> middle, last;
+    Outcome of_rival = succeeds();
+    Rival rival([&] { of_rival = last->share_indexes(*middle); });
+    const OnCpu first(0);
+    unsigned shared = 0, busy = 0, wrong = 0;
+    Rounds rounds = many_rounds();
+    while (rounds.next()) {
+        middle.emplace();
+        last.emplace();
+        rival.start();
+        const Outcome outcome = middle->share_indexes(source);
+        rival.wait();
+        shared += outcome.ok();
+        busy += outcome == fails(EBUSY);
+        wrong += !of_rival.ok();
+        for (DataFile* file : {&*middle, &*last})
+            wrong += file->record(0) != fails(outcome.ok() ? EBADF : ENOENT);
+    }
+    CHECK(wrong == 0);
+    CHECK(shared + busy == rounds.started());
+    CHECK(shared > rounds.started() / 1000);
+    CHECK(busy > rounds.started() / 1000);
+}
+
+TEST_CASE("Sharing in parallel with the close of the other file succeeds, or finds it closed",
+          "[race]") {
+    const Event event(unique_name("closed"));
+    Word word{0};
+    std::optional<DataFile> source, sharing;
+    Rival rival([&] { source->close(); });
+    const OnCpu first(0);
+    unsigned shared = 0, closed = 0, wrong = 0;
+    Rounds rounds = many_rounds();
+    while (rounds.next()) {
+        source.emplace();
+        sharing.emplace();
+        source->must_register(&word, 0, event.name());
+        const int descriptor = source->descriptor();
+        rival.start();
+        const Outcome outcome = sharing->share_indexes(descriptor);
+        const Outcome recorded = sharing->record(0);
+        rival.wait();
+        shared += outcome.ok();
+        closed += outcome == fails(EBADF);
+        wrong += recorded != fails(outcome.ok() ? EBADF : ENOENT);
+        wrong += !sharing->unregister(&word, 0).ok();
+    }
+    CHECK(wrong == 0);
+    CHECK(shared + closed == rounds.started());
+    CHECK(shared > rounds.started() / 1000);
+    CHECK(closed > rounds.started() / 1000);
+    sharing.reset();
+    CHECK(event.wait_removed());
+}
+
+TEST_CASE("An index is valid in all files that share it as soon as REG has returned", "[race]") {
+    // The table of indexes grows several times.
+    constexpr unsigned events = 64;
+    const std::string name = unique_name("grown");
+    LongWord word{0}, kept{0};
+    DataFile keeping;
+    for (unsigned i = 0; i < events; i++)
+        keeping.must_register(&kept, i, name + std::to_string(i), 8);
+    std::optional<DataFile> source, sharing;
+    std::atomic<unsigned> registered{0};
+    Rival rival([&] {
+        for (unsigned i = 0; i < events; i++) {
+            source->must_register(&word, i, name + std::to_string(i), 8);
+            registered = i + 1;
+            __builtin_ia32_pause();
+        }
+    });
+    const OnCpu first(0);
+    unsigned early = 0, wrong = 0;
+    Rounds rounds(fewer_if_debug(30), 500, std::chrono::seconds(2));
+    while (rounds.next()) {
+        registered = 0;
+        source.emplace();
+        sharing.emplace();
+        expect(sharing->share_indexes(*source), "share the indexes");
+        rival.start();
+        for (unsigned seen = 0; seen < events;) {
+            seen = registered;
+            // The event is registered but not enabled: not ENOENT.
+            wrong += seen > 0 && sharing->record(seen - 1) != fails(EBADF);
+            early += seen > 0 && seen < events;
+            __builtin_ia32_pause();
+        }
+        rival.wait();
+        for (unsigned i = 0; i < events; i++)
+            wrong += !source->unregister(&word, i).ok();
+    }
+    CHECK(wrong == 0);
+    CHECK(early > rounds.started());
 }

@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/user_events_ext.h>
 #include <linux/user_mark.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
@@ -159,9 +160,10 @@ Program::Result Program::reg(const Operation& operation) {
         throw Violation("REG accepts a registered bit again: " + print(operation));
     memory_.add(bit, reg.enable_size);
     std::memcpy(&reg, argument.data(), sizeof(reg));
-    if (!slot.file->shared && reg.write_index > slot.file->indexes)
+    Table& table = *slot.file->table;
+    if (!table.shared && reg.write_index > table.indexes)
         throw Violation("REG skips a write index: " + print(operation));
-    slot.file->indexes = std::max(slot.file->indexes, reg.write_index + 1);
+    table.indexes = std::max(table.indexes, reg.write_index + 1);
     return succeeds(reg.write_index);
 }
 
@@ -243,6 +245,31 @@ Program::Result Program::control(const Operation& operation) {
     return outcome;
 }
 
+/// Gives a file the write indexes of another one.
+Program::Result Program::share(const Operation& operation) {
+    const auto& arguments = operation.arguments;
+    const Slot& slot = slots_.at(arguments[0] % slots_.size());
+    const Slot& from = slots_.at(arguments[1] % slots_.size());
+    if (slot.descriptor < 0)
+        return std::nullopt;
+    const Outcome outcome =
+        arguments[2] / 64 == 3
+            ? call_32(Call32::ioctl, static_cast<std::uint32_t>(slot.descriptor),
+                      USER_EVENTS_SHARE_INDEXES, static_cast<std::uint32_t>(from.descriptor))
+            : Outcome::of(ioctl(slot.descriptor, USER_EVENTS_SHARE_INDEXES, from.descriptor));
+    if (!outcome.ok())
+        return outcome;
+    if (from.descriptor < 0 || !from.file->data || !slot.file->data || from.file == slot.file)
+        throw Violation("a file shares indexes with what has none: " + print(operation));
+    std::shared_ptr<Table>& table = slot.file->table;
+    if (!table->shared && table->indexes > 0)
+        throw Violation("a file loses its own indexes: " + print(operation));
+    // A child that has the file has all of these indexes now.
+    from.file->table->shared |= table->shared;
+    table = from.file->table;
+    return outcome;
+}
+
 Outcome Program::write_bytes(int descriptor, const std::string& bytes, std::size_t zeros,
                              const Operation& operation) {
     std::uint64_t address = payloads_.put(bytes.data(), bytes.size(), zeros);
@@ -308,14 +335,15 @@ Program::Result Program::write(const Operation& operation) {
 
     if (slot.file->data && outcome == fails(ESPIPE))
         throw Violation("user_events_data has a file position: " + print(operation));
-    const bool valid = index >= 0 && static_cast<unsigned>(index) < slot.file->indexes;
+    const Table& table = *slot.file->table;
+    const bool valid = index >= 0 && static_cast<unsigned>(index) < table.indexes;
     if (outcome.ok() && outcome.value() != static_cast<long>(4 + length) && outcome.value() != 0)
         throw Violation("a write is partial: " + print(operation));
-    if (!slot.file->shared && outcome.ok() && outcome.value() != 0 && !valid)
+    if (!table.shared && outcome.ok() && outcome.value() != 0 && !valid)
         throw Violation("a write with an unused index succeeds: " + print(operation));
     if (index < 0 && outcome == fails(ENOENT))
         throw Violation("a write with a negative index is ENOENT: " + print(operation));
-    if (!slot.file->shared && outcome == fails(ENOENT) && valid)
+    if (!table.shared && outcome == fails(ENOENT) && valid)
         throw Violation("a write with a valid index is ENOENT: " + print(operation));
     return outcome;
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<const char*, kinds> names{
     "open",  "close", "duplicate",  "reg",  "unreg", "del",          "control",
     "write", "line",  "event_file", "read", "perf",  "perf_control", "fork",
-    "reap",  "map",   "limit",      "rule", "mark"};
+    "reap",  "map",   "limit",      "rule", "mark",  "share"};
 
 constexpr char digits[] = "0123456789abcdef";
 

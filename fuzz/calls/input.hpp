@@ -29,6 +29,7 @@ enum class Kind : std::uint8_t {
     limit,
     rule,
     mark,
+    share,
     count
 };
 inline constexpr auto kinds = static_cast<std::size_t>(Kind::count);

@@ -37,6 +37,7 @@ constexpr std::array<unsigned, kinds> weights{
     1,  // limit
     4,  // rule
     5,  // mark
+    3,  // share
 };
 
 Kind any_kind(Random& random) {

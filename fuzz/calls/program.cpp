@@ -87,6 +87,7 @@ const std::array<Program::Handler, kinds> Program::handlers{{
     {Kind::limit, &Program::limit, {EINVAL, EACCES}},
     {Kind::rule, &Program::rule, {EINVAL, EEXIST, ENOENT, EACCES}},
     {Kind::mark, &Program::mark, {EBADF, EFAULT, EINVAL, E2BIG, EACCES}},
+    {Kind::share, &Program::share, {EBADF, EINVAL, EBUSY, ENOTTY}},
 }};
 
 Program::Program(Coverage& coverage, Log log)
@@ -209,7 +210,7 @@ void Program::fork_child(const Operation& operation, Operations operations) {
         throw_errno("pipe");
     for (const Slot& slot : slots_)
         if (slot.file)
-            slot.file->shared = true;
+            slot.file->table->shared = true;
     std::cout << std::flush;
     coverage_.begin_operation();
     const pid_t pid = fork();

@@ -48,12 +48,16 @@ private:
     /// The result of an operation, or nothing if the object that it works on does not exist.
     using Result = std::optional<selftest::Outcome>;
 
+    /// The write indexes of an open file, or of several that share them.
+    struct Table {
+        /// The number of write indexes in use; unknown if a file is shared with a child.
+        unsigned indexes = 0;
+        bool shared = false;
+    };
     /// An open file, to which several descriptors may refer.
     struct File {
         bool data;
-        /// The number of write indexes in use; unknown if the file is shared with a child.
-        unsigned indexes = 0;
-        bool shared = false;
+        std::shared_ptr<Table> table = std::make_shared<Table>();
     };
     struct Slot {
         int descriptor = -1;
@@ -91,6 +95,7 @@ private:
     Result unreg(const Operation& operation);
     Result del(const Operation& operation);
     Result control(const Operation& operation);
+    Result share(const Operation& operation);
     Result write(const Operation& operation);
     Result mark(const Operation& operation);
     selftest::Outcome pass(int descriptor, unsigned long request, std::string& argument,

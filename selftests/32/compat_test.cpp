@@ -206,6 +206,23 @@ TEST_CASE("A 32-bit program registers and writes through the device, and reads t
     CHECK(file.unregister(&word, 0) == succeeds());
 }
 
+TEST_CASE("A 32-bit program writes through a file that shares the indexes of another one") {
+    static_assert(USER_EVENTS_SHARE_INDEXES == 0x2a80);
+    Word word{0};
+    DataFile file, sharing(Descriptor::open("/dev/user_events/default", O_WRONLY));
+    const std::string event = unique_name("shared");
+    const std::uint32_t index = file.must_register(&word, 0, event + " u32 a");
+    Recording recording(event);
+    REQUIRE(sharing.share_indexes(file) == succeeds());
+    CHECK(sharing.record(index, Payload().add(6U)) == succeeds(8));
+    CHECK(recording.records(event) == std::vector<std::string>{event + ": a=6"});
+    CHECK(sharing.share_indexes(file) == fails(EBUSY));
+    CHECK(sharing.share_indexes(-1) == fails(EBADF));
+    CHECK(sharing.share_indexes(sharing) == fails(EINVAL));
+    // There is no such ioctl with an argument that has a size.
+    CHECK(sharing.control(_IOW(DIAG_IOC_MAGIC, 0x80, void*), &word) == fails(ENOTTY));
+}
+
 TEST_CASE("A 32-bit program makes marks with the same structure and numbers") {
     const Descriptor file = Descriptor::open("/dev/user_mark", O_WRONLY);
     const auto call = [&](unsigned long request, auto argument) {

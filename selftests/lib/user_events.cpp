@@ -80,6 +80,10 @@ Outcome DataFile::control(unsigned long request, const void* argument) {
     return Outcome::of(ioctl(file_.number(), request, argument));
 }
 
+Outcome DataFile::share_indexes(int from) {
+    return Outcome::of(ioctl(file_.number(), USER_EVENTS_SHARE_INDEXES, from));
+}
+
 std::uint32_t DataFile::must_register(const volatile void* word, unsigned bit,
                                       const std::string& command, unsigned enable_size,
                                       unsigned flags) {

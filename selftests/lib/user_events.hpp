@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <linux/user_events.h>
+#include <linux/user_events_ext.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,9 @@ public:
     Outcome unregister(const volatile void* word, unsigned bit);
     Outcome delete_event(const std::string& name) { return control(DIAG_IOCSDEL, name.c_str()); }
     Outcome control(unsigned long request, const void* argument);
+    /// USER_EVENTS_SHARE_INDEXES: takes over the write indexes of another open file.
+    Outcome share_indexes(int from);
+    Outcome share_indexes(const DataFile& from) { return share_indexes(from.descriptor()); }
 
     /// Registers an event, and returns its write index. Throws std::system_error.
     std::uint32_t must_register(const volatile void* word, unsigned bit, const std::string& command,

@@ -23,6 +23,7 @@ const char* name_of(Operation operation) {
         "take a file",
         "change memory",
         "mark",
+        "share indexes",
         "enable",
         "filter",
         "trigger",

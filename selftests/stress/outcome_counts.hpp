@@ -25,6 +25,7 @@ enum class Operation {
     take_file,
     change_memory,
     mark,
+    share,
     enable,
     filter,
     trigger,

@@ -112,7 +112,7 @@ private:
             {8, &ProgramThread::remove},          {30, &ProgramThread::write},
             {2, &ProgramThread::fork_child},      {3, &ProgramThread::pass_file},
             {3, &ProgramThread::take_file},       {3, &ProgramThread::change_memory},
-            {10, &ProgramThread::mark},
+            {10, &ProgramThread::mark},           {6, &ProgramThread::share_indexes},
         };
         static constexpr unsigned total = [] {
             unsigned sum = 0;
@@ -148,6 +148,15 @@ private:
         const int file = any_slot().exchange(-1);
         if (file >= 0)
             shared_.count(Operation::close, Outcome::of(::close(file)));
+    }
+
+    /// Often with a file that was just opened, as programs do it.
+    void share_indexes() {
+        if (random_.chance(70))
+            open_file();
+        const int from = any_slot();
+        shared_.count(Operation::share,
+                      Outcome::of(ioctl(any_slot(), USER_EVENTS_SHARE_INDEXES, from)));
     }
 
     void register_event() {

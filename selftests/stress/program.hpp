@@ -6,7 +6,7 @@
 namespace stress {
 
 /// Runs a traced program until the round ends or it is killed: its threads register, unregister,
-/// delete, write, fork, exec and pass files. Afterwards it checks its bits. The
+/// delete, write, share indexes, fork, exec and pass files. Afterwards it checks its bits. The
 /// programs pass files through a socket pair; `socket` is one of its ends. Does not return.
 [[noreturn]] void run_program(Shared& shared, unsigned seed, unsigned stream, int socket);
 
