@@ -7,10 +7,16 @@
 #include "on_cpu.hpp"
 #include "registered.hpp"
 
+#include <user_events/event.hpp>
+#include <user_events/thread_file.hpp>
+
 #include <atomic>
 #include <fcntl.h>
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace selftest;
@@ -19,19 +25,25 @@ namespace bench {
 
 namespace {
 
-/// Returns the writes per second of parallel threads: one for each of the files, each on its own
-/// CPU.
-double rate(const std::vector<int>& files, const Bytes& bytes) {
+namespace ue = user_events;
+
+const ue::event<"threads_library", ue::field<"value", std::uint64_t>> library_event;
+
+/// Returns the writes per second of `count` parallel threads, each on its own CPU. Each calls
+/// `prepare` with its number, which returns a function that writes once and says whether it could.
+template <typename Prepare>
+double rate(std::size_t count, Prepare prepare) {
     std::atomic<bool> begun = false, ended = false;
     std::atomic<std::uint64_t> writes = 0;
     std::vector<std::jthread> writers;
-    for (std::size_t i = 0; i < files.size(); i++)
+    for (std::size_t i = 0; i < count; i++)
         writers.emplace_back([&, i] {
             const OnCpu pinned(static_cast<int>(i));
+            auto&& write_once = prepare(i);
             std::uint64_t written = 0;
             begun.wait(false);
             while (!ended.load(std::memory_order_relaxed))
-                written += write(files[i], bytes.data(), bytes.size()) > 0;
+                written += write_once();
             writes += written;
         });
     begun = true;
@@ -43,6 +55,24 @@ double rate(const std::vector<int>& files, const Bytes& bytes) {
     return static_cast<double>(writes) * 1e9 / static_cast<double>(now() - start);
 }
 
+/// A thread for each of the files.
+double rate_of_files(const std::vector<int>& files, const Bytes& bytes) {
+    return rate(files.size(), [&](std::size_t i) {
+        return [&bytes, file = files[i]] { return write(file, bytes.data(), bytes.size()) > 0; };
+    });
+}
+
+bool write_by_library() {
+    library_event(2);
+    return true;
+}
+
+/// Where the kernel cannot share indexes, the threads of the library share a file.
+struct WithOwnFile {
+    const ue::thread_file file;
+    bool operator()() const { return write_by_library(); }
+};
+
 } // namespace
 
 void threads(Report& report) {
@@ -52,36 +82,46 @@ void threads(Report& report) {
     const std::uint32_t index = first.must_register(&word, 0, command);
     // It has the same index in both files: 0.
     second.must_register(&word, 1, command);
+    const Enabled enabled{Event(command.substr(0, command.find(' ')))};
+    const Bytes record = Payload().add(index).add(std::uint64_t{2}).bytes();
+    const auto null = Descriptor::open("/dev/null", O_WRONLY);
+    const auto also_null = Descriptor::open("/dev/null", O_WRONLY);
+
+    const Enabled library_enabled{Event("threads_library")};
     DataFile shared;
     std::string note;
     if (!shared.share_indexes(first).ok()) {
         shared.must_register(&word, 2, command);
         note = "registered again";
     }
-    const Enabled enabled{Event(command.substr(0, command.find(' ')))};
-    const Bytes record = Payload().add(index).add(std::uint64_t{2}).bytes();
-    const auto null = Descriptor::open("/dev/null", O_WRONLY);
-    const auto also_null = Descriptor::open("/dev/null", O_WRONLY);
 
+    const auto of_files = [&record](std::vector<int> files) {
+        return [&record, files = std::move(files)] { return rate_of_files(files, record); };
+    };
     const struct {
         const char* what;
-        std::vector<int> files;
+        std::function<double()> rate;
         std::string note = {};
     } ways[] = {
-        {"ftrace, one thread", {first.descriptor()}},
-        {"ftrace, two threads, one file", {first.descriptor(), first.descriptor()}},
-        {"ftrace, two threads, a file each", {first.descriptor(), second.descriptor()}},
+        {"ftrace, one thread", of_files({first.descriptor()})},
+        {"ftrace, two threads, one file", of_files({first.descriptor(), first.descriptor()})},
+        {"ftrace, two threads, a file each", of_files({first.descriptor(), second.descriptor()})},
         {"ftrace, two threads, a file each, shared indexes",
-         {first.descriptor(), shared.descriptor()},
-         note},
-        {"/dev/null, two threads, one file", {null.number(), null.number()}},
-        {"/dev/null, two threads, a file each", {null.number(), also_null.number()}},
+         of_files({first.descriptor(), shared.descriptor()}), note},
+        {"/dev/null, two threads, one file", of_files({null.number(), null.number()})},
+        {"/dev/null, two threads, a file each", of_files({null.number(), also_null.number()})},
+        {"the C++ library, two threads, one file",
+         [] { return rate(2, [](std::size_t) { return write_by_library; }); }},
+        {"the C++ library, two threads, thread_file",
+         [] { return rate(2, [](std::size_t) { return WithOwnFile(); }); }},
     };
     // Alternates short runs, so that other load on the machine affects all cases alike.
     std::vector<double> rates[std::size(ways)];
     for (int i = 0; i < 35; i++)
         for (std::size_t way = 0; way < std::size(ways); way++)
-            rates[way].push_back(rate(ways[way].files, record));
+            rates[way].push_back(ways[way].rate());
+    if (library_event.lost())
+        throw std::runtime_error("records were lost");
     for (std::size_t way = 0; way < std::size(ways); way++)
         report.add(std::string("write 8 bytes, ") + ways[way].what, median(rates[way]),
                    "per second", ways[way].note);

@@ -38,7 +38,7 @@ public:
         case EMFILE:
             return "too many events (user_events_max), or too many open files";
         case ENOTTY:
-            return "the file in USER_EVENTS_FILE is no user_events_data";
+            return "the file is no user_events_data, or this kernel's user_events cannot do that";
         case EBADF:
             return "nothing records the event";
         case E2BIG:

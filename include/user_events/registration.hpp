@@ -44,6 +44,13 @@ struct library {
     /// Why the file is not open; 0 if it is, or if no event has needed it yet.
     int error = 0;
     bool forks_are_safe = false;
+    /// How often the file has been opened. It changes before the indexes of the new file are used.
+    std::atomic<std::uint32_t> generation{0};
+    /// The number of objects of the class thread_file.
+    unsigned thread_files = 0;
+    /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
+    /// used. Null if no thread has one. Async-signal-safe; may change errno.
+    std::atomic<int (*)() noexcept> thread_descriptor{nullptr};
 };
 
 /// Keeps errno as it was.
@@ -79,19 +86,20 @@ public:
     /// Writes a record: puts the index into its first four bytes, and calls write(). Returns 0, or
     /// an errno: EBADF if nothing records the event. Async-signal-safe; does not change errno.
     [[gnu::always_inline]] int write(void* record, std::size_t size) const noexcept {
-        if (is_checked()) [[likely]] {
+        if (is_checked() && !threads_have_files()) [[likely]] {
             const int descriptor = begin(record);
             if (user_events_write(descriptor, record, size) >= 0) [[likely]]
                 return 0;
         }
         const iovec part{record, size};
-        return write_checked(&part, 1);
+        return write_otherwise(&part, 1);
     }
     /// The same for a record in parts. The index is at the beginning of the first one.
     int write(const iovec* parts, int count) const noexcept {
-        if (is_checked() && user_events_writev(begin(parts[0].iov_base), parts, count) >= 0)
+        if (is_checked() && !threads_have_files() &&
+            user_events_writev(begin(parts[0].iov_base), parts, count) >= 0)
             return 0;
-        return write_checked(parts, count);
+        return write_otherwise(parts, count);
     }
 
     /// How many strings have been cut, and how many records have been lost.
@@ -106,18 +114,22 @@ private:
     bool is_checked() const noexcept {
         return __atomic_load_n(&library_->file.epoch, __ATOMIC_ACQUIRE) == user_events_epoch();
     }
+    bool threads_have_files() const noexcept {
+        return library_->thread_descriptor.load(std::memory_order_relaxed) != nullptr;
+    }
     int descriptor() const noexcept {
         return static_cast<int>(target_.load(std::memory_order_relaxed) >> 32);
     }
     /// Puts the index into a record, and returns the descriptor that it belongs to. They are loaded
     /// together, and after is_checked(): another thread may replace the file.
     [[gnu::always_inline]] int begin(void* record) const noexcept {
-        const std::uint64_t target = target_.load(std::memory_order_relaxed);
+        const std::uint64_t target = target_.load(std::memory_order_acquire);
         const auto index = static_cast<std::uint32_t>(target);
         __builtin_memcpy(record, &index, sizeof(index));
         return static_cast<int>(target >> 32);
     }
 
+    [[gnu::visibility("hidden")]] int write_otherwise(const iovec* parts, int count) const noexcept;
     [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count) const noexcept;
     [[gnu::visibility("hidden")]] bool replace_file() const noexcept;
     [[gnu::visibility("hidden")]] bool is_enabled() const noexcept;
@@ -129,7 +141,6 @@ private:
     [[gnu::visibility("hidden")]] void register_now() const noexcept;
     [[gnu::visibility("hidden")]] void unregister_now() const noexcept;
     [[gnu::visibility("hidden")]] static void open_file(library& shared) noexcept;
-    [[gnu::visibility("hidden")]] static void make_forks_safe(library& shared) noexcept;
 
     /// The descriptor -1.
     static constexpr std::uint64_t no_target = std::uint64_t{0xffffffff} << 32;
@@ -157,8 +168,9 @@ private:
     the_library.mutex.unlock();
 }
 
-/// A child must not inherit the mutex locked by a thread that it does not have.
-inline void registration::make_forks_safe(library& shared) noexcept {
+/// A child must not inherit the mutex locked by a thread that it does not have. With
+/// the mutex held.
+[[gnu::visibility("hidden")]] inline void make_forks_safe(library& shared) noexcept {
     if (!shared.forks_are_safe)
         shared.forks_are_safe =
             pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) == 0;
@@ -169,6 +181,8 @@ inline void registration::make_forks_safe(library& shared) noexcept {
 inline void registration::open_file(library& shared) noexcept {
     for (const registration* each = shared.first; each; each = each->next_)
         each->target_.store(no_target, std::memory_order_relaxed);
+    // Before an index of the new file can be seen: see write_otherwise().
+    shared.generation.fetch_add(1, std::memory_order_release);
     shared.error = user_events_file_open(&shared.file);
     if (shared.error)
         __atomic_store_n(&shared.file.epoch, user_events_epoch(), __ATOMIC_RELEASE);
@@ -274,6 +288,23 @@ inline bool registration::replace_file() const noexcept {
     return error_.load(std::memory_order_relaxed) == 0;
 }
 
+/// Writes a record through the file of the calling thread, if it has one. Otherwise, and if that
+/// failed, checks whether the file of all threads is still open.
+[[gnu::noinline]] inline int registration::write_otherwise(const iovec* parts,
+                                                           int count) const noexcept {
+    const auto thread_descriptor = library_->thread_descriptor.load(std::memory_order_acquire);
+    if (thread_descriptor) {
+        const errno_keeper keeper;
+        // The index is loaded first. If it is one of a new file, the thread's file is then seen to
+        // be of an earlier generation.
+        const int common = begin(parts[0].iov_base), own = thread_descriptor();
+        const int descriptor = own < 0 && is_checked() ? common : own;
+        if (descriptor >= 0 && user_events_write_parts(descriptor, parts, count) >= 0)
+            return 0;
+    }
+    return write_checked(parts, count);
+}
+
 /// Writes a record after it was checked whether the file is still open, or if write() failed.
 [[gnu::noinline]] inline int registration::write_checked(const iovec* parts,
                                                          int count) const noexcept {
@@ -283,7 +314,7 @@ inline bool registration::replace_file() const noexcept {
         descriptor() == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
         user_events_file_check(&library_->file);
     if (is_open || replace_file())
-        result = user_events_writev(begin(parts[0].iov_base), parts, count);
+        result = user_events_write_parts(begin(parts[0].iov_base), parts, count);
     if (result >= 0)
         return 0;
     // The event may have been disabled after the program tested the bit. No record is lost then.

@@ -13,3 +13,4 @@
 #include "registration.hpp"
 #include "slice.hpp"
 #include "text.hpp"
+#include "thread_file.hpp"

@@ -2,6 +2,7 @@
 #include "fake_file.hpp"
 
 #include <user_events/abi.h>
+#include <user_events/thread_file.hpp>
 
 #include <cerrno>
 #include <cstdarg>
@@ -32,6 +33,7 @@ struct State {
     int error = 0;
     int descriptor = -1;
     bool exists = false;
+    bool can_share = true;
 };
 
 State& state() {
@@ -79,6 +81,16 @@ int register_event(user_events_reg& argument) {
     return 0;
 }
 
+/// A FIFO has no indexes, so a file shares them as soon as it is the same FIFO.
+int share_indexes(int descriptor, const struct stat& own) {
+    struct stat other;
+    if (fstat(descriptor, &other) != 0)
+        return EBADF;
+    if (other.st_ino != own.st_ino)
+        return EINVAL;
+    return state().can_share ? 0 : ENOTTY;
+}
+
 int unregister(const user_events_unreg& argument) {
     const auto found = state().registered.find(
         {std::uint64_t{argument.disable_addr}, unsigned{argument.disable_bit}});
@@ -107,6 +119,8 @@ extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
         error = register_event(*static_cast<user_events_reg*>(argument));
     else if (state().exists && S_ISFIFO(status.st_mode) && request == USER_EVENTS_UNREG)
         error = unregister(*static_cast<user_events_unreg*>(argument));
+    else if (state().exists && S_ISFIFO(status.st_mode) && request == user_events::detail::share_request)
+        error = share_indexes(static_cast<int>(reinterpret_cast<std::intptr_t>(argument)), status);
     if (error == 0)
         return 0;
     errno = error;
@@ -133,6 +147,7 @@ FakeFile::~FakeFile() {
     const std::lock_guard lock(state().mutex);
     state().exists = false;
     state().error = 0;
+    state().can_share = true;
     state().registered.clear();
     state().events.clear();
     state().enabled.clear();
@@ -164,6 +179,11 @@ Bytes FakeFile::take() {
 void FakeFile::fail_with(int error) {
     const std::lock_guard lock(state().mutex);
     state().error = error;
+}
+
+void FakeFile::refuse_to_share() {
+    const std::lock_guard lock(state().mutex);
+    state().can_share = false;
 }
 
 std::size_t registrations() {

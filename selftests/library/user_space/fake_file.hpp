@@ -32,6 +32,9 @@ public:
     /// Lets the next registrations fail with an errno; 0 for none.
     void fail_with(int error);
 
+    /// Lets files not share indexes, as in the user_events of Linux.
+    void refuse_to_share();
+
 private:
     std::string path_;
     int reader_;
