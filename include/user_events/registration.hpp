@@ -36,9 +36,13 @@ struct declaration {
 /// initialized at compile time and never destroyed, so that events work in static constructors and
 /// destructors.
 struct library {
+    // Each record reads these two.
     user_events_file file{-1, 0, 0, 0, 0};
-    /// Protects everything but the file's members and what registrations say of themselves. A
-    /// record takes the mutex only to replace a lost file, and does not wait for it.
+    /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
+    /// used. Null if no thread has one. Async-signal-safe; may change errno.
+    std::atomic<int (*)() noexcept> thread_descriptor{nullptr};
+    /// Protects everything but the file's members, what is atomic, and what registrations say of
+    /// themselves. A record takes the mutex only to replace a lost file, and does not wait for it.
     std::mutex mutex;
     registration* first = nullptr;
     /// Why the file is not open; 0 if it is, or if no event has needed it yet.
@@ -48,9 +52,6 @@ struct library {
     std::atomic<std::uint32_t> generation{0};
     /// The number of objects of the class thread_file.
     unsigned thread_files = 0;
-    /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
-    /// used. Null if no thread has one. Async-signal-safe; may change errno.
-    std::atomic<int (*)() noexcept> thread_descriptor{nullptr};
 };
 
 /// Keeps errno as it was.
@@ -86,7 +87,7 @@ public:
     /// Writes a record: puts the index into its first four bytes, and calls write(). Returns 0, or
     /// an errno: EBADF if nothing records the event. Async-signal-safe; does not change errno.
     [[gnu::always_inline]] int write(void* record, std::size_t size) const noexcept {
-        if (is_checked() && !threads_have_files()) [[likely]] {
+        if (!threads_have_files() && is_checked()) [[likely]] {
             const int descriptor = begin(record);
             if (user_events_write(descriptor, record, size) >= 0) [[likely]]
                 return 0;
@@ -96,7 +97,7 @@ public:
     }
     /// The same for a record in parts. The index is at the beginning of the first one.
     int write(const iovec* parts, int count) const noexcept {
-        if (is_checked() && !threads_have_files() &&
+        if (!threads_have_files() && is_checked() &&
             user_events_writev(begin(parts[0].iov_base), parts, count) >= 0)
             return 0;
         return write_otherwise(parts, count);
