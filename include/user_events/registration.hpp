@@ -39,7 +39,7 @@ struct library {
     // Each record reads these two.
     user_events_file file{-1, 0, 0, 0, 0};
     /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
-    /// used. Null if no thread has one. Async-signal-safe; may change errno.
+    /// used. Null if no thread has one. Async-signal-safe; does not change errno.
     std::atomic<int (*)() noexcept> thread_descriptor{nullptr};
     /// Protects everything but the file's members, what is atomic, and what registrations say of
     /// themselves. A record takes the mutex only to replace a lost file, and does not wait for it.
@@ -295,7 +295,6 @@ inline bool registration::replace_file() const noexcept {
                                                            int count) const noexcept {
     const auto thread_descriptor = library_->thread_descriptor.load(std::memory_order_acquire);
     if (thread_descriptor) {
-        const errno_keeper keeper;
         // The index is loaded first. If it is one of a new file, the thread's file is then seen to
         // be of an earlier generation.
         const int common = begin(parts[0].iov_base), own = thread_descriptor();

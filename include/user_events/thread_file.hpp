@@ -94,16 +94,22 @@ private:
     /// lost, or that one was replaced, it is opened again. Does not wait for the mutex: this may be
     /// a signal handler.
     bool is_usable() noexcept {
-        if (generation_ == detail::the_library.generation.load(std::memory_order_relaxed)) {
-            if (error_.load(std::memory_order_relaxed))
-                return false;
-            if (file_.epoch == user_events_epoch() || user_events_file_check(&file_)) [[likely]]
-                return true;
-        }
+        if (is_current() && file_.epoch == user_events_epoch()) [[likely]]
+            return error_.load(std::memory_order_relaxed) == 0;
+        return check();
+    }
+    [[gnu::noinline, gnu::visibility("hidden")]] bool check() noexcept {
+        const detail::errno_keeper keeper;
+        if (is_current() &&
+            (error_.load(std::memory_order_relaxed) != 0 || user_events_file_check(&file_)))
+            return error_.load(std::memory_order_relaxed) == 0;
         if (!detail::the_library.mutex.try_lock())
             return false;
         const std::lock_guard lock(detail::the_library.mutex, std::adopt_lock);
         return open();
+    }
+    bool is_current() const noexcept {
+        return generation_ == detail::the_library.generation.load(std::memory_order_relaxed);
     }
 
     /// Opens the file, with the library's mutex held. Returns whether it can be used.
