@@ -137,6 +137,11 @@ modules-%:
 test-library: ## test the C++ library: without a kernel, and with in-tree user_events
 	+@selftests/library/run
 
+.PHONY: tool
+tool: ## build the command line tool, build/tools/user-events
+	@$(packages) tool
+	@$(MAKE) -C tools/user-events BUILD=../../build/tools
+
 .PHONY: install
 install: ## install the library's headers to PREFIX=/usr/local, below DESTDIR=
 	install -d "$(DESTDIR)$(includedir)/user_events" "$(DESTDIR)$(datadir)/pkgconfig" \

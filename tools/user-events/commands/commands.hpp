@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The commands. Each is in a file of its name.
+#pragma once
+
+#include "cli.hpp"
+
+namespace tool {
+
+action mark(arguments& with);
+
+/// In the order of --help.
+inline constexpr command commands[] = {
+    {"mark", "put a text among the records", mark},
+};
+
+} // namespace tool
