@@ -7,10 +7,12 @@
 namespace tool {
 
 action mark(arguments& with);
+action report(arguments& with);
 
 /// In the order of --help.
 inline constexpr command commands[] = {
     {"mark", "put a text among the records", mark},
+    {"report", "print a recording", report},
 };
 
 } // namespace tool
