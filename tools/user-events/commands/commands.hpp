@@ -6,13 +6,30 @@
 
 namespace tool {
 
+action delete_events(arguments& with);
+action disable(arguments& with);
+action enable(arguments& with);
+action list(arguments& with);
 action mark(arguments& with);
+action register_event(arguments& with);
 action report(arguments& with);
+action rules(arguments& with);
+action watch(arguments& with);
+action write(arguments& with);
 
 /// In the order of --help.
 inline constexpr command commands[] = {
-    {"mark", "put a text among the records", mark},
+    {"list", "list events, their fields, and who records them", list},
+    {"status", "the same", list},
+    {"watch", "show records as they are made", watch},
     {"report", "print a recording", report},
+    {"register", "create events that stay without a program", register_event},
+    {"delete", "delete events", delete_events},
+    {"enable", "have ftrace record events", enable},
+    {"disable", "end that", disable},
+    {"rules", "what is recorded as soon as it exists", rules},
+    {"write", "make a record of an event", write},
+    {"mark", "put a text among the records", mark},
 };
 
 } // namespace tool
