@@ -184,7 +184,8 @@ result run(const std::string& script, int timeout) {
             found.timed_out = true;
             // So that the tool can put tracing back.
             kill(-child, SIGTERM);
-            usleep(500'000);
+            kill(-child, SIGCONT);
+            usleep(2'000'000);
             kill(-child, SIGKILL);
             waitpid(child, &status, 0);
             break;

@@ -17,13 +17,15 @@ struct options {
     std::vector<std::string> values;
 };
 
-/// A name with fields declares the event. Otherwise its format has them.
-tracing::event_command command_of(const std::string& event) {
+/// A name with fields declares the event. Otherwise its format has them, if there is one.
+tracing::event_command command_of(const std::string& event, bool has_values) {
     if (event.find_first_of(" \t") != event.npos)
         return tracing::event_command(event);
     tracing::formats formats;
     if (const tep_event* const format = formats.find({"user_events", event}))
         return tracing::event_command::of(*format);
+    if (!has_values)
+        return tracing::event_command(event);
     throw text::failure(
         fmt::format("there is no event {}", event),
         fmt::format("give its fields: user-events write '{} u32 FIELD' FIELD=1", event));
@@ -31,14 +33,14 @@ tracing::event_command command_of(const std::string& event) {
 
 } // namespace
 
-action write(arguments& with) {
+action write_event(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positional("EVENT", given->event,
-                    "the name of an event, or NAME FIELDS to create it for this record");
+                    "the name of an event, or 'NAME FIELDS' to create it for this record");
     with.positionals("FIELD=VALUE", given->values,
                      "a value for each field; bytes as hexadecimal digits");
     return [given] {
-        const tracing::event_command command = command_of(given->event);
+        const tracing::event_command command = command_of(given->event, !given->values.empty());
         const auto payload = command.payload(given->values);
         tracing::data_file file;
         file.write(file.add(command.text(), false), payload);

@@ -8,7 +8,10 @@
 #include <cstdlib>
 #include <ctime>
 #include <fmt/format.h>
+
+extern "C" {
 #include <kbuffer.h>
+}
 
 namespace tool::tracing {
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sstream>
 #include <system_error>
 #include <unistd.h>
 
@@ -109,15 +110,16 @@ bool instance::has(std::string_view file) const {
 
 std::optional<std::string> instance::try_read(const std::string& file) const {
     int size = 0;
+    errno = 0;
     const std::unique_ptr<char, decltype(&std::free)> text(
         tracefs_instance_file_read(handle_.get(), file.c_str(), &size), std::free);
+    // For libtracefs an empty file is a failure, without an errno.
     if (!text)
-        return {};
+        return errno ? std::nullopt : std::optional<std::string>("");
     return std::string(text.get(), static_cast<std::size_t>(std::max(size, 0)));
 }
 
 std::string instance::read(const std::string& file) const {
-    errno = 0;
     if (auto result = try_read(file))
         return *result;
     throw text::file_failure(errno, "read", path(file));
@@ -152,6 +154,15 @@ std::vector<std::string> directories(const std::string& path) {
     }
     std::sort(result.begin(), result.end());
     return result;
+}
+
+void instance::remove_left(const std::string& name) {
+    const instance top = instance::top();
+    std::istringstream lines(top.try_read("user_events_rules").value_or(""));
+    for (std::string line; std::getline(lines, line);)
+        if (line.find(" instance=" + name + " ") != line.npos)
+            top.try_append("user_events_rules", "!" + line + "\n");
+    const instance left(tracefs_instance_alloc(nullptr, name.c_str()), name, true);
 }
 
 std::vector<std::string> instance_names() {

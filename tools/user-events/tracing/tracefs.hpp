@@ -25,9 +25,12 @@ public:
     static instance existing(const std::string& name);
     /// The same, but creates it if it does not exist.
     static instance kept(const std::string& name);
-    /// An instance of this process, with this clock and tracing_on 0. It is removed at the end of the object's
-    /// lifetime, so a program that waits has to end by returning: see stop_signals.
+    /// An instance of this process, with this clock and tracing_on 0. It is removed at the end of
+    /// the object's lifetime, so a program that waits has to end by returning: see stop_signals.
     static instance temporary(const char* clock);
+
+    /// Removes an instance that a killed process has left, and its rules.
+    static void remove_left(const std::string& name);
 
     instance(instance&&) noexcept = default;
     instance& operator=(instance&&) = delete;
