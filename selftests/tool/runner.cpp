@@ -266,7 +266,7 @@ int main(int, char** argv) {
     if (!std::filesystem::exists("/etc/passwd")) {
         std::filesystem::create_directory("/etc");
         std::ofstream("/etc/passwd") << "root:x:0:0:root:/root:/bin/sh\n"
-                                        "nobody:x:65534:65534:nobody:/tmp:/bin/sh\n";
+                                        "guest:x:65534:65534:guest:/tmp:/bin/sh\n";
     }
     const auto tests = read_tests("/tool/" + name + ".test");
     std::cout << "1.." << tests.size() << std::endl;

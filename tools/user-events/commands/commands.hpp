@@ -8,7 +8,9 @@ namespace tool {
 
 action delete_events(arguments& with);
 action disable(arguments& with);
+action doctor(arguments& with);
 action enable(arguments& with);
+action hist(arguments& with);
 action list(arguments& with);
 action mark(arguments& with);
 action record(arguments& with);
@@ -23,10 +25,12 @@ action write_event(arguments& with);
 inline constexpr command commands[] = {
     {"list", "list events, their fields, and who records them", list},
     {"status", "the same", list},
+    {"doctor", "find out why something does not work", doctor},
     {"watch", "show records as they are made", watch},
     {"record", "record into a file that trace-cmd and KernelShark read, too", record},
     {"snapshot", "write what an instance holds into a file", snapshot},
     {"report", "print a recording", report},
+    {"hist", "count records by the values of fields, in the kernel", hist},
     {"register", "create events that stay without a program", register_event},
     {"delete", "delete events", delete_events},
     {"enable", "have ftrace record events", enable},

@@ -96,7 +96,7 @@ private:
         if (const auto found = known_.find(id); found != known_.end())
             return found->second.get();
         const tep_event* const event = types_.find(id);
-        // It was removed, and nobody knows what it was.
+        // It was removed, so its format is lost.
         if (!event) {
             text::warn(fmt::format("there are records of the event {}, which was removed", id));
             known_[id] = nullptr;

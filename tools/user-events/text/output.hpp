@@ -21,7 +21,7 @@ enum class style { plain, bold, dim, red, green, yellow, blue, cyan };
 std::string_view code(style style);
 
 /// Prints text that was escaped, if need be, by the caller. Throws failure if that fails, and
-/// reader_left if nobody reads the pipe any more.
+/// reader_left if the pipe has no reader left.
 void print(std::string_view text);
 
 /// Writes what print() may have kept. Throws as print() does.

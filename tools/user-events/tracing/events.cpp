@@ -111,7 +111,7 @@ formats::formats() : tep_(tep_alloc()) {
 }
 
 bool formats::load(const event_name& name) {
-    const auto text = top_.try_read(name.directory() + "/format");
+    auto text = top_.try_read(name.directory() + "/format");
     if (!text)
         return false;
     const auto at = text->find("\nID: ");
@@ -120,9 +120,19 @@ bool formats::load(const event_name& name) {
         std::from_chars(text->data() + at + 5, text->data() + text->size(), id).ec != std::errc())
         return false;
     ids_[name] = id;
-    return tep_find_event(tep_.get(), id) ||
-           tep_parse_event(tep_.get(), text->data(), text->size(), name.system.c_str()) ==
-               TEP_ERRNO__SUCCESS;
+    if (tep_find_event(tep_.get(), id))
+        return true;
+    // libtraceevent takes only words as names, but those of multi-format events have a dot.
+    const std::string line = "name: " + name.event + "\n";
+    if (text->starts_with(line))
+        std::fill_n(text->begin() + 6, name.event.size(), 'x');
+    if (tep_parse_event(tep_.get(), text->data(), text->size(), name.system.c_str()) !=
+        TEP_ERRNO__SUCCESS)
+        return false;
+    tep_event* const parsed = tep_find_event(tep_.get(), id);
+    if (parsed && std::strlen(parsed->name) == name.event.size())
+        std::copy(name.event.begin(), name.event.end(), parsed->name);
+    return parsed != nullptr;
 }
 
 tep_event* formats::find(const event_name& name) {

@@ -60,7 +60,7 @@ class formats {
 public:
     formats();
 
-    /// Returns null if the event is gone, or libtraceevent cannot parse its format.
+    /// Returns null if the event was removed, or libtraceevent cannot parse its format.
     tep_event* find(const event_name& name);
     /// Finds the event of a record. Reads the formats of events that were created since.
     tep_event* find(int id);

@@ -15,7 +15,7 @@ public:
     ~stop_signals();
 
     /// Waits for a signal, for up to this long. Returns whether there was one; it then does so for
-    /// good. That nobody reads standard output any more counts as one.
+    /// good. It also does so if standard output has no reader left.
     bool wait(int milliseconds);
 
     /// In a child process before exec(): its signals are as the parent's were.
