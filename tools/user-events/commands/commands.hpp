@@ -18,6 +18,7 @@ action register_event(arguments& with);
 action report(arguments& with);
 action rules(arguments& with);
 action snapshot(arguments& with);
+action top(arguments& with);
 action watch(arguments& with);
 action write_event(arguments& with);
 
@@ -30,6 +31,7 @@ inline constexpr command commands[] = {
     {"record", "record into a file that trace-cmd and KernelShark read, too", record},
     {"snapshot", "write what an instance holds into a file", snapshot},
     {"report", "print a recording", report},
+    {"top", "show which events and programs make most records", top},
     {"hist", "count records by the values of fields, in the kernel", hist},
     {"register", "create events that stay without a program", register_event},
     {"delete", "delete events", delete_events},

@@ -19,7 +19,7 @@ struct task {
 class tasks {
 public:
     const task& find(int thread);
-    /// To be called between reading records: forgets what is old, and reads what the kernel has
+    /// To be called between reading records: drops what is old, and reads what the kernel has
     /// saved of threads that have ended.
     void refresh();
 
