@@ -9,6 +9,7 @@
 //	EXPECT		text that their output has; the next EXPECT is looked for behind it
 //	EXPECT_REGEX	the same, as a regular expression (ECMAScript)
 //	EXPECT_NONE	text that the output does not have
+//	NEEDS		module or in-tree: the test is for this implementation of user_events only
 //	AFTER		cleans up, whatever the result was
 //	TIMEOUT		seconds, 60 if the line is missing
 //
@@ -41,7 +42,8 @@ T=/sys/kernel/tracing
 # Waits until a command succeeds; the time limit of the test ends it.
 wait_for() { until eval "$1" >/dev/null 2>&1; do sleep 0.1; done; }
 # Waits until the tool has an instance and everything is in place there. Sets $instance.
-wait_for_instance() { wait_for 'instance=$(ls -d $T/instances/user-events.*) && [ "$(cat $instance/tracing_on)" = 1 ]'; }
+# The tool sets the clock after it has set tracing_on to 0.
+wait_for_instance() { wait_for 'instance=$(ls -d $T/instances/user-events.*) && grep "\[mono\]" $instance/trace_clock && grep 1 $instance/tracing_on'; }
 cd /tmp
 )sh";
 
@@ -53,7 +55,7 @@ struct expectation {
 };
 
 struct test {
-    std::string name, before, run, after;
+    std::string name, before, run, after, needs;
     std::vector<expectation> expected;
     int status = 0;
     int timeout = 60;
@@ -124,6 +126,8 @@ std::vector<test> read_tests(const std::string& path) {
             current.run += text + "\n";
         else if (key == "AFTER")
             current.after += text + "\n";
+        else if (key == "NEEDS" && (text == "module" || text == "in-tree"))
+            current.needs = text;
         else if (key == "STATUS")
             current.status = std::stoi(text);
         else if (key == "TIMEOUT")
@@ -268,7 +272,11 @@ int main(int, char** argv) {
         std::ofstream("/etc/passwd") << "root:x:0:0:root:/root:/bin/sh\n"
                                         "guest:x:65534:65534:guest:/tmp:/bin/sh\n";
     }
-    const auto tests = read_tests("/tool/" + name + ".test");
+    auto tests = read_tests("/tool/" + name + ".test");
+    const std::string here =
+        std::filesystem::exists("/sys/module/user_events") ? "module" : "in-tree";
+    std::erase_if(tests,
+                  [&](const test& test) { return !test.needs.empty() && test.needs != here; });
     std::cout << "1.." << tests.size() << std::endl;
     int number = 0, failures = 0;
     for (const test& test : tests) {

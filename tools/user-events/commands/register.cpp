@@ -34,8 +34,11 @@ action delete_events(arguments& with) {
                 if (name.system == "user_mark")
                     continue;
                 deleted++;
-                const int error = top.try_append("dynamic_events",
-                                                 fmt::format("-:{}/{}\n", name.system, name.event));
+                int error = top.try_append("dynamic_events",
+                                           fmt::format("-:{}/{}\n", name.system, name.event));
+                // The kernel's own user_events does not take a name without its fields there.
+                if (error == ENOENT)
+                    error = tracing::data_file().try_delete(name.event);
                 if (error)
                     throw text::failure(
                         fmt::format("cannot delete {}: {}", name.event, std::strerror(error)),

@@ -72,6 +72,10 @@ std::uint32_t data_file::add(const std::string& command, bool persistent) {
     return to.write_index;
 }
 
+int data_file::try_delete(const std::string& name) noexcept {
+    return ioctl(file_, DIAG_IOCSDEL, name.c_str()) != 0 ? errno : 0;
+}
+
 void data_file::write(std::uint32_t index, std::span<const std::byte> payload) {
     if (!is_enabled())
         return;

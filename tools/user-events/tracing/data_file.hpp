@@ -26,7 +26,8 @@ public:
     /// Makes a record, unless the event is disabled.
     void write(std::uint32_t index, std::span<const std::byte> payload);
 
-    int descriptor() const noexcept { return file_; }
+    /// Deletes all events of a registered name. Returns 0 or an errno.
+    int try_delete(const std::string& name) noexcept;
 
 private:
     int file_;

@@ -86,8 +86,8 @@ instance instance::temporary(const char* clock) {
     if (!handle)
         throw text::file_failure(errno, "create", mount_point() + "/instances/" + name);
     instance created(handle, name, true);
-    created.write("trace_clock", clock);
     created.write("tracing_on", "0");
+    created.write("trace_clock", clock);
     return created;
 }
 
