@@ -10,6 +10,7 @@ action delete_events(arguments& with);
 action disable(arguments& with);
 action doctor(arguments& with);
 action enable(arguments& with);
+action export_records(arguments& with);
 action hist(arguments& with);
 action list(arguments& with);
 action mark(arguments& with);
@@ -33,6 +34,7 @@ inline constexpr command commands[] = {
     {"report", "print a recording", report},
     {"top", "show which events and programs make most records", top},
     {"hist", "count records by the values of fields, in the kernel", hist},
+    {"export", "convert a recording", export_records},
     {"register", "create events that stay without a program", register_event},
     {"delete", "delete events", delete_events},
     {"enable", "have ftrace record events", enable},

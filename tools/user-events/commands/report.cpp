@@ -49,7 +49,7 @@ action report(arguments& with) {
     with.positional("FILE", given->path, "a recording");
     with.optional_positional("PATTERN", given->selection.pattern,
                              "only these events, such as 'order_*' or 'sched:*'");
-    with.option("--filter", "FILTER", given->selection.filter,
+    with.option("-f,--filter", "FILTER", given->selection.filter,
                 "only records for which this is true, such as 'cents > 300'");
     with.flag("--stats", given->with_statistics, "counts, rates and distributions instead");
     with.flag("--json", given->as_json, "a line of JSON for each record");
