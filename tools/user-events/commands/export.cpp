@@ -20,6 +20,7 @@ constexpr struct {
     {"json", exporting::make_json},
     {"csv", exporting::make_csv},
     {"perfetto", exporting::make_perfetto},
+    {"ctf", exporting::make_ctf},
     {"html", exporting::make_html},
 };
 
@@ -74,7 +75,7 @@ action export_records(arguments& with) {
     with.positional("FILE", given->path, "a recording");
     with.optional_positional("PATTERN", given->selection.pattern,
                              "only these events, such as 'order_*' or 'sched:*'");
-    with.required_option("--format", "FORMAT", given->format, "json, csv, perfetto, html");
+    with.required_option("--format", "FORMAT", given->format, "json, csv, perfetto, ctf, html");
     with.option("-o,--output", "PATH", given->exporting.output,
                 "a file, or for csv and ctf a directory; otherwise standard output");
     with.option("-f,--filter", "FILTER", given->selection.filter,
