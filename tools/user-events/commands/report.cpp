@@ -2,6 +2,7 @@
 #include "commands/commands.hpp"
 
 #include "recording/file.hpp"
+#include "recording/statistics.hpp"
 #include "text/output.hpp"
 
 #include <memory>
@@ -34,10 +35,22 @@ void print_records(recording::file& file, bool as_json) {
     text::print(lines);
 }
 
+void print_statistics(recording::file& file, bool as_json) {
+    recording::statistics statistics;
+    file.read([&](const recording::record& record) { statistics.add(record); });
+    if (as_json)
+        print_json(statistics);
+    else
+        print(statistics);
+}
+
 void print_report(const options& given) {
     recording::isolate(given.path, given.selection.filter);
     recording::file file(given.path, given.selection);
-    print_records(file, given.as_json);
+    if (given.with_statistics)
+        print_statistics(file, given.as_json);
+    else
+        print_records(file, given.as_json);
     text::flush();
     file.warn_about_gaps();
 }
