@@ -103,12 +103,19 @@ class Buffer:
         self.pages = [bytearray() for _ in range(cpus)]
         self.page = [None] * cpus
         self.time = [0] * cpus
+        self.lost = [0] * cpus
 
-    def finish_page(self, cpu, flags=0, after=b""):
+    def finish_page(self, cpu):
         if self.page[cpu] is None:
             return
         start, content = self.page[cpu]
-        page = struct.pack("<QQ", start, len(content) | flags) + content + after
+        # Two flags say that records are missing before the page, and that their number is
+        # behind the content.
+        flags = 3 << 30 if self.lost[cpu] else 0
+        page = struct.pack("<QQ", start, len(content) | flags) + content
+        if self.lost[cpu]:
+            page += struct.pack("<Q", self.lost[cpu])
+        self.lost[cpu] = 0
         self.pages[cpu] += page.ljust(PAGE, b"\0")
         self.page[cpu] = None
 
@@ -136,7 +143,7 @@ class Buffer:
     def lose(self, cpu, number):
         """The next page begins after this number of lost records."""
         self.finish_page(cpu)
-        self.lost = number
+        self.lost[cpu] = number
 
 
 class Recording:

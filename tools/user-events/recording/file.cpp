@@ -26,6 +26,11 @@ constexpr char filter_remedy[] =
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
 
+/// libtraceevent stops at the first name of a field that is no identifier.
+bool is_complete(const tep_event& event) {
+    return !(event.flags & TEP_EVENT_FL_FAILED) || event.format.fields;
+}
+
 bytes data_of(const tep_record& from) {
     return {static_cast<const std::byte*>(from.data),
             from.size > 0 ? static_cast<std::size_t>(from.size) : 0};
@@ -150,7 +155,7 @@ void file::take(tracecmd_input* handle, tep_record& from) {
 file::known_event& file::event_of(int id) {
     const auto [at, is_new] = events_.try_emplace(id);
     if (is_new)
-        if (const tep_event* const found = tep_find_event(tep_, id)) {
+        if (const tep_event* const found = tep_find_event(tep_, id); found && is_complete(*found)) {
             at->second.type = std::make_unique<event_type>(*found);
             at->second.is_selected = matches(selection_.pattern, *at->second.type);
         }
@@ -193,8 +198,10 @@ void file::warn_about_gaps() const {
                        : fmt::format("records were lost when {} was made, in {} places", path_,
                                      missing_.times));
     if (missing_.unknown)
-        text::warn(fmt::format("{} records are of events that {} does not describe",
-                               missing_.unknown, path_));
+        text::warn(
+            fmt::format("{} records are of events that {} does not describe, or whose format "
+                        "libtraceevent cannot read",
+                        missing_.unknown, path_));
 }
 
 } // namespace tool::recording
