@@ -25,7 +25,8 @@ struct options {
     std::string source;
 };
 
-/// Takes the records in the order of their times. Its functions throw text::failure.
+/// Takes the records in the order of their times. Their events have to exist until finish() has
+/// returned. The functions throw text::failure.
 class exporter {
 public:
     virtual ~exporter() = default;
