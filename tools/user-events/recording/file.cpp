@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/file.hpp"
 
+#include "recording/filter.hpp"
 #include "recording/tracecmd.hpp"
 #include "text/errors.hpp"
 
@@ -83,7 +84,8 @@ void file::add_filter(const std::string& filter) {
     if (!filter_)
         throw std::bad_alloc();
     // For all events. Those that lack a field of the filter do not pass it.
-    const tep_errno error = tep_filter_add_filter_str(filter_.get(), (".*:" + filter).c_str());
+    const tep_errno error =
+        tep_filter_add_filter_str(filter_.get(), (".*:" + to_library_filter(filter)).c_str());
     if (error == 0)
         return;
     std::array<char, 1024> message{};
@@ -129,6 +131,7 @@ void file::take(tracecmd_input* handle, tep_record& from) {
             missing_.lost += static_cast<std::uint64_t>(from.missed_events);
     }
     const bytes data = data_of(from);
+    pages_.read(from.cpu, data.data());
     const known_event& event = event_of(data.size() < 8 ? -1 : tep_data_type(tep_, &from));
     if (!event.type) {
         missing_.unknown++;

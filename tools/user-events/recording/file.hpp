@@ -2,6 +2,7 @@
 // Recordings: files of trace-cmd's format, trace.dat.
 #pragma once
 
+#include "recording/mapped_pages.hpp"
 #include "recording/record.hpp"
 
 #include <cstdint>
@@ -91,6 +92,7 @@ private:
     std::unordered_map<int, known_event> events_;
     std::unordered_map<int, task> tasks_;
     std::function<void(const record&)> function_;
+    mapped_pages pages_;
     std::exception_ptr error_;
     gaps missing_;
 };
