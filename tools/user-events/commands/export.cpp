@@ -17,10 +17,8 @@ constexpr struct {
     const char* name;
     std::unique_ptr<exporting::exporter> (*make)(const exporting::options&);
 } formats[] = {
-    {"json", exporting::make_json},
-    {"csv", exporting::make_csv},
-    {"perfetto", exporting::make_perfetto},
-    {"ctf", exporting::make_ctf},
+    {"json", exporting::make_json},         {"csv", exporting::make_csv},
+    {"perfetto", exporting::make_perfetto}, {"ctf", exporting::make_ctf},
     {"html", exporting::make_html},
 };
 

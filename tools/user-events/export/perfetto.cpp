@@ -159,7 +159,7 @@ private:
     void add_counter(const recording::record& record, const convention& fields) {
         const track track = tracks_.of(record, fields);
         std::string& to = begin_event('C', track.name, track.process, record.pid);
-        // Counters of one name are told apart by this.
+        // Readers tell counters of one name apart by this.
         to += ",\"id\":";
         text::append_json(to, static_cast<std::uint64_t>(track.number));
         add_time(to, record.time);

@@ -18,7 +18,7 @@ bool is_number_size(std::uint32_t size) {
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/// Removes what may stand before the type itself.
+/// Removes the words in front of the type itself.
 std::string_view bare_type(std::string_view type) {
     for (const std::string_view prefix : {"__data_loc ", "__rel_loc ", "const "})
         if (type.starts_with(prefix))
