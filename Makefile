@@ -137,6 +137,22 @@ modules-%:
 test-library: ## test the C++ library: without a kernel, and with in-tree user_events
 	+@selftests/library/run
 
+.PHONY: tool
+tool: ## build the command line tool, build/tools/user-events
+	@$(packages) tool
+	@$(MAKE) -C tools/user-events BUILD=../../build/tools
+
+.PHONY: test-recordings
+test-recordings: tool ## test what the tool does with recordings, without a guest
+	@$(packages) recordings
+	@prove selftests/tool/recordings_test selftests/tool/page_test
+
+.PHONY: fuzz-recordings
+fuzz-recordings: ## fuzz what the tool does with recordings for FUZZ_SECONDS=60
+	@$(packages) fuzz tool
+	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/recordings/fuzzer
+	@fuzz/recordings/run $(FUZZ_SECONDS)
+
 .PHONY: install
 install: ## install the library's headers to PREFIX=/usr/local, below DESTDIR=
 	install -d "$(DESTDIR)$(includedir)/user_events" "$(DESTDIR)$(datadir)/pkgconfig" \

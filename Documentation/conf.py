@@ -22,5 +22,6 @@ html_theme_options = {
 
 man_pages = [
     ("user-guide", "user_events", "tracepoints of user programs", "", 7),
+    ("tool", "user-events", "show, record and control the events of user programs", "", 1),
     ("admin-guide", "user_events-admin", "the user_events kernel module", "", 8),
 ]

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The command line. Only cli.cpp includes CLI11, which takes long to compile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace tool {
+
+class arguments;
+
+/// What runs a command after its arguments have been read. It returns if the command succeeded, and
+/// throws text::failure, text::usage_error or text::silent_failure if not.
+using action = std::function<void()>;
+
+/// A command. `declare` declares its arguments; they have to live as long as the action.
+struct command {
+    const char* name;
+    const char* summary;
+    action (*declare)(arguments&);
+};
+
+/// Declares the arguments of a command. A value keeps what it had if the user does not give it.
+class arguments {
+public:
+    explicit arguments(CLI::App& app) : app_(app) {}
+
+    /// Arguments without a name; `name` is that of --help.
+    void positional(const char* name, std::string& value, const char* help);
+    void optional_positional(const char* name, std::string& value, const char* help);
+    void positionals(const char* name, std::vector<std::string>& values, const char* help);
+    void required_positionals(const char* name, std::vector<std::string>& values, const char* help);
+    /// What follows `--`, a program and its arguments. Without it, `--` only ends the options.
+    void program(std::vector<std::string>& values, const char* help);
+
+    /// Options. The names are as in "-o,--output".
+    void flag(const char* names, bool& value, const char* help);
+    void option(const char* names, const char* type, std::string& value, const char* help);
+    void required_option(const char* names, const char* type, std::string& value, const char* help);
+    void option(const char* names, const char* type, std::uint64_t& value, const char* help);
+    /// May be given several times.
+    void option(const char* names, const char* type, std::vector<std::string>& values,
+                const char* help);
+    /// A duration such as `90`, `1.5s`, `200ms`, `5m` or `1h`, in seconds.
+    void duration(const char* names, double& seconds, const char* help);
+    /// A size such as `64k`, `10M` or `2G`, in bytes.
+    void size(const char* names, std::uint64_t& bytes, const char* help);
+
+    /// A command of this command, such as `rules add`. One of them has to be given.
+    void subcommand(const command& command);
+
+private:
+    CLI::App& app_;
+};
+
+/// Runs the command that the arguments name. Returns the exit status: 0, or 2 after a message if
+/// the arguments make no sense.
+int run_command_line(int argc, char** argv);
+
+} // namespace tool

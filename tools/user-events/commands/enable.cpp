@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.hpp"
+#include "text/errors.hpp"
+#include "text/table.hpp"
+#include "tracing/events.hpp"
+#include "tracing/rules.hpp"
+
+#include <cerrno>
+#include <fmt/format.h>
+#include <memory>
+
+namespace tool {
+
+namespace {
+
+struct options {
+    std::vector<std::string> patterns;
+    std::string instance;
+    std::string filter;
+    bool future = false;
+};
+
+[[noreturn]] void no_event(const tracing::pattern& wanted) {
+    throw text::failure(fmt::format("no event matches {}", wanted.text()),
+                        "`user-events list` lists the events; --future is for those to come");
+}
+
+void enable_now(const tracing::instance& instance, const tracing::pattern& wanted,
+                const std::string& filter) {
+    const auto names = tracing::events(wanted);
+    if (names.empty())
+        no_event(wanted);
+    for (const auto& name : names) {
+        if (!filter.empty())
+            tracing::set_filter(instance, name, filter);
+        instance.write(name.directory() + "/enable", "1");
+    }
+}
+
+void enable_from_now_on(const tracing::pattern& wanted, const options& given) {
+    if (!wanted.is_for_user_events())
+        throw text::usage_error(
+            fmt::format("--future is for user events, {} is none", wanted.text()));
+    const auto rule = tracing::rule_text(wanted.text(), given.instance, given.filter);
+    tracing::add_rule(rule);
+    if (const auto reason = tracing::failure_of_rule(rule); !reason.empty())
+        text::warn(fmt::format("the rule \"{}\" was added, but {}", rule, reason));
+}
+
+void disable_now(const tracing::instance& instance, const tracing::pattern& wanted) {
+    const auto names = tracing::events(wanted);
+    if (names.empty())
+        no_event(wanted);
+    for (const auto& name : names) {
+        instance.write(name.directory() + "/enable", "0");
+        // So that enabling it again without a filter records everything.
+        instance.write(name.directory() + "/filter", "0");
+    }
+}
+
+void disable_from_now_on(const tracing::pattern& wanted, const options& given) {
+    const auto start = tracing::rule_text(wanted.text(), given.instance, "");
+    int removed = 0;
+    for (const auto& rule : tracing::rules())
+        if (rule.text == start || rule.text.starts_with(start + " if ")) {
+            tracing::remove_rule(rule.text);
+            removed++;
+        }
+    if (removed == 0)
+        throw text::failure(fmt::format("there is no rule for {}", start),
+                            "`user-events rules list` lists the rules");
+}
+
+void declare(arguments& with, options& given) {
+    with.required_positionals("PATTERN", given.patterns,
+                              "names of events, with *, ? and [a-z], or SYSTEM:NAME");
+    with.option("-i,--instance", "NAME", given.instance, "in this ftrace instance");
+}
+
+} // namespace
+
+action enable(arguments& with) {
+    const auto given = std::make_shared<options>();
+    declare(with, *given);
+    with.option("-f,--filter", "FILTER", given->filter,
+                "record only what this is true for, such as 'cents > 300'");
+    with.flag("--future", given->future, "with a rule, which is also for events to come");
+    return [given] {
+        for (const auto& wanted : tracing::to_patterns(given->patterns)) {
+            if (given->future)
+                enable_from_now_on(wanted, *given);
+            else
+                enable_now(tracing::instance::kept(given->instance), wanted, given->filter);
+        }
+    };
+}
+
+action disable(arguments& with) {
+    const auto given = std::make_shared<options>();
+    declare(with, *given);
+    with.flag("--future", given->future, "remove the rules for PATTERN");
+    return [given] {
+        for (const auto& wanted : tracing::to_patterns(given->patterns)) {
+            if (given->future)
+                disable_from_now_on(wanted, *given);
+            else
+                disable_now(tracing::instance::existing(given->instance), wanted);
+        }
+    };
+}
+
+} // namespace tool

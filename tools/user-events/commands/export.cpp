@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.hpp"
+#include "export/exporter.hpp"
+#include "recording/file.hpp"
+#include "text/errors.hpp"
+
+#include <fmt/format.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+namespace {
+
+constexpr struct {
+    const char* name;
+    std::unique_ptr<exporting::exporter> (*make)(const exporting::options&);
+} formats[] = {
+    {"json", exporting::make_json},         {"csv", exporting::make_csv},
+    {"perfetto", exporting::make_perfetto}, {"ctf", exporting::make_ctf},
+    {"html", exporting::make_html},
+};
+
+struct options {
+    std::string path;
+    std::string format;
+    std::vector<std::string> pairs;
+    recording::selection selection;
+    exporting::options exporting;
+};
+
+exporting::pair to_pair(const std::string& text) {
+    const std::size_t first = text.find(',');
+    const std::size_t second = first == text.npos ? first : text.find(',', first + 1);
+    if (second == text.npos || text.find(',', second + 1) != text.npos || first == 0 ||
+        second == first + 1 || second + 1 == text.size())
+        throw text::usage_error(fmt::format("--pair {} makes no sense", text),
+                                "write it as BEGIN,END,KEY: two events, and a field of both");
+    return {text.substr(0, first), text.substr(first + 1, second - first - 1),
+            text.substr(second + 1)};
+}
+
+std::unique_ptr<exporting::exporter> make_exporter(const std::string& name,
+                                                   const exporting::options& options) {
+    std::string names;
+    for (const auto& format : formats) {
+        if (name == format.name)
+            return format.make(options);
+        names += names.empty() ? "" : ", ";
+        names += format.name;
+    }
+    throw text::usage_error(fmt::format("there is no format {}", name),
+                            fmt::format("the formats are {}", names));
+}
+
+void export_file(options given) {
+    for (const std::string& text : given.pairs)
+        given.exporting.pairs.push_back(to_pair(text));
+    given.exporting.source = given.path;
+    recording::isolate(given.path, given.selection.filter);
+    recording::file file(given.path, given.selection);
+    const auto exporter = make_exporter(given.format, given.exporting);
+    file.read([&](const recording::record& record) { exporter->add(record); });
+    exporter->finish();
+    file.warn_about_gaps();
+}
+
+} // namespace
+
+action export_records(arguments& with) {
+    const auto given = std::make_shared<options>();
+    with.positional("FILE", given->path, "a recording");
+    with.optional_positional("PATTERN", given->selection.pattern,
+                             "only these events, such as 'order_*' or 'sched:*'");
+    with.required_option("--format", "FORMAT", given->format, "json, csv, perfetto, ctf, html");
+    with.option("-o,--output", "PATH", given->exporting.output,
+                "a file, or for csv and ctf a directory; otherwise standard output");
+    with.option("-f,--filter", "FILTER", given->selection.filter,
+                "only records for which this is true, such as 'cents > 300'");
+    with.option("--pair", "BEGIN,END,KEY", given->pairs,
+                "two events that begin and end something, and the field that says what");
+    return [given] { export_file(*given); };
+}
+
+} // namespace tool

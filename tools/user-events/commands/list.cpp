@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.hpp"
+#include "text/errors.hpp"
+#include "text/json.hpp"
+#include "text/table.hpp"
+#include "tracing/events.hpp"
+
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include <event-parse.h>
+
+namespace tool {
+
+namespace {
+
+struct options {
+    std::vector<std::string> patterns;
+    bool json = false;
+};
+
+struct row {
+    tracing::event_name name;
+    std::vector<std::string> fields;
+    std::vector<std::string> recorders;
+    std::uint64_t lost;
+};
+
+/// The instances in which each event is enabled, and perf.
+std::vector<std::string> recorders(const tracing::event_name& name, const tracing::usage& used,
+                                   const std::vector<tracing::instance>& instances) {
+    std::vector<std::string> result;
+    for (const auto& instance : instances)
+        if (const auto enabled = instance.try_read(name.directory() + "/enable");
+            enabled && enabled->starts_with('1'))
+            result.push_back(instance.name().empty() ? "ftrace" : instance.name());
+    // Neither enabled nor recorded by perf: a trigger.
+    if (used.ftrace && result.empty())
+        result.emplace_back("trigger");
+    if (used.perf)
+        result.emplace_back("perf");
+    return result;
+}
+
+std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
+    auto used = tracing::status();
+    std::vector<tracing::instance> instances;
+    instances.push_back(tracing::instance::top());
+    for (const auto& name : tracing::instance_names())
+        instances.push_back(tracing::instance::existing(name));
+    tracing::formats formats;
+    std::vector<row> result;
+    for (const auto& name : tracing::user_events(patterns)) {
+        const tep_event* const format = formats.find(name);
+        result.push_back(
+            {name,
+             format ? tracing::field_texts(*format) : std::vector<std::string>{"(unknown format)"},
+             recorders(name, used[name.event], instances), used[name.event].lost});
+    }
+    return result;
+}
+
+void print_table(const std::vector<row>& events, const std::vector<tracing::process>& processes) {
+    using text::style;
+    text::table table({"EVENT", "RECORDED BY", "LOST", "FIELDS"});
+    for (const row& event : events)
+        table.add({{event.name.system == "user_events" ? event.name.event
+                                                       : event.name.system + ":" + event.name.event,
+                    style::bold},
+                   {event.recorders.empty() ? "-" : text::joined(event.recorders), style::green},
+                   {std::to_string(event.lost), event.lost ? style::red : style::dim, true},
+                   {text::joined(event.fields, "; ")}});
+    table.print();
+    if (!text::is_terminal())
+        return;
+    if (processes.empty()) {
+        text::print("\nNo process has the events' file open.\n");
+        return;
+    }
+    text::print("\n");
+    text::table programs({"PROCESS", "PROGRAM WITH EVENTS"});
+    for (const auto& process : processes)
+        programs.add({{std::to_string(process.id), style::plain, true}, {process.name}});
+    programs.print();
+}
+
+void print_json(const std::vector<row>& events, const std::vector<tracing::process>& processes) {
+    nlohmann::ordered_json result{{"events", nlohmann::ordered_json::array()},
+                                  {"processes", nlohmann::ordered_json::array()}};
+    for (const row& event : events)
+        result["events"].push_back({{"system", event.name.system},
+                                    {"name", event.name.event},
+                                    {"fields", event.fields},
+                                    {"recorders", event.recorders},
+                                    {"lost", event.lost}});
+    for (const auto& process : processes)
+        result["processes"].push_back({{"pid", process.id}, {"name", process.name}});
+    text::print_json(result);
+}
+
+} // namespace
+
+action list(arguments& with) {
+    const auto given = std::make_shared<options>();
+    with.positionals("PATTERN", given->patterns, "only events whose name matches, or SYSTEM:NAME");
+    with.flag("--json", given->json, "print JSON");
+    return [given] {
+        const auto events = rows(tracing::to_patterns(given->patterns));
+        const auto processes = tracing::processes_with_events();
+        if (events.empty() && !given->patterns.empty())
+            throw text::failure(
+                fmt::format("no event matches {}", text::joined(given->patterns)),
+                "`user-events list` lists those that exist; `user-events enable --future` and "
+                "`user-events watch` wait for others");
+        if (given->json)
+            print_json(events, processes);
+        else
+            print_table(events, processes);
+    };
+}
+
+} // namespace tool

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.hpp"
+
+#include "recording/file.hpp"
+#include "recording/statistics.hpp"
+#include "text/output.hpp"
+
+#include <memory>
+#include <string>
+
+namespace tool {
+
+namespace {
+
+struct options {
+    std::string path;
+    recording::selection selection;
+    bool with_statistics = false;
+    bool as_json = false;
+};
+
+void print_records(recording::file& file, bool as_json) {
+    static constexpr std::size_t enough = 1 << 16;
+    std::string lines;
+    file.read([&](const recording::record& record) {
+        if (as_json)
+            append_json_line(lines, record);
+        else
+            append_line(lines, record);
+        if (lines.size() >= enough) {
+            text::print(lines);
+            lines.clear();
+        }
+    });
+    text::print(lines);
+}
+
+void print_statistics(recording::file& file, bool as_json) {
+    recording::statistics statistics;
+    file.read([&](const recording::record& record) { statistics.add(record); });
+    if (as_json)
+        print_json(statistics);
+    else
+        print(statistics);
+}
+
+void print_report(const options& given) {
+    recording::isolate(given.path, given.selection.filter);
+    recording::file file(given.path, given.selection);
+    if (given.with_statistics)
+        print_statistics(file, given.as_json);
+    else
+        print_records(file, given.as_json);
+    text::flush();
+    file.warn_about_gaps();
+}
+
+} // namespace
+
+action report(arguments& with) {
+    const auto given = std::make_shared<options>();
+    with.positional("FILE", given->path, "a recording");
+    with.optional_positional("PATTERN", given->selection.pattern,
+                             "only these events, such as 'order_*' or 'sched:*'");
+    with.option("-f,--filter", "FILTER", given->selection.filter,
+                "only records for which this is true, such as 'cents > 300'");
+    with.flag("--stats", given->with_statistics, "counts, rates and distributions instead");
+    with.flag("--json", given->as_json, "a line of JSON for each record");
+    return [given] { print_report(*given); };
+}
+
+} // namespace tool

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.hpp"
+#include "text/errors.hpp"
+#include "text/escape.hpp"
+#include "text/quantity.hpp"
+#include "text/table.hpp"
+#include "tracing/events.hpp"
+#include "tracing/following.hpp"
+#include "tracing/live_reader.hpp"
+#include "tracing/signals.hpp"
+#include "tracing/tasks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <clocale>
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <unistd.h>
+
+#include <event-parse.h>
+#include <ncurses.h>
+
+namespace tool {
+
+namespace {
+
+struct options {
+    std::vector<std::string> patterns;
+    double interval = 1;
+    std::uint64_t count = 0;
+    bool batch = false;
+};
+
+constexpr int pause_ms = 50;
+
+/// The records of an event that a program has made in an interval.
+struct row {
+    tracing::event_name event;
+    std::string program;
+    std::uint64_t records;
+    std::uint64_t bytes;
+};
+
+enum class order { records, bytes, name };
+
+/// Counts records, and has the counts of the last whole interval.
+class counter {
+public:
+    explicit counter(const tracing::instance& in) : reader_(in) {}
+
+    void read() {
+        tasks_.refresh();
+        reader_.read([this](const tracing::live_record& record) {
+            const auto head = tracing::formats::head_of(record.data);
+            auto& found = counts_[{head.event, tasks_.find(head.thread).name}];
+            found.records++;
+            found.bytes += record.data.size();
+            return true;
+        });
+    }
+
+    /// Ends the interval.
+    std::vector<row> rows(order by, const std::string& part) {
+        std::vector<row> result;
+        for (const auto& [key, counted] : counts_) {
+            const tep_event* const event = types_.find(key.first);
+            tracing::event_name name{event ? event->system : "?",
+                                     event ? event->name : std::to_string(key.first)};
+            if (name.event.find(part) != name.event.npos ||
+                key.second.find(part) != std::string::npos)
+                result.push_back({std::move(name), key.second, counted.records, counted.bytes});
+        }
+        counts_.clear();
+        std::stable_sort(result.begin(), result.end(), [by](const row& a, const row& b) {
+            switch (by) {
+            case order::records:
+                return a.records > b.records;
+            case order::bytes:
+                return a.bytes > b.bytes;
+            default:
+                return a.event < b.event;
+            }
+        });
+        return result;
+    }
+
+    std::uint64_t lost() const { return reader_.lost(); }
+
+private:
+    struct counts {
+        std::uint64_t records = 0;
+        std::uint64_t bytes = 0;
+    };
+
+    tracing::live_reader reader_;
+    tracing::formats types_;
+    tracing::tasks tasks_;
+    std::map<std::pair<int, std::string>, counts> counts_;
+};
+
+std::string rate(std::uint64_t number, double seconds) {
+    return fmt::format("{:.0f}", static_cast<double>(number) / seconds);
+}
+
+std::string byte_rate(std::uint64_t bytes, double seconds) {
+    return text::from_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds));
+}
+
+void print(const std::vector<row>& rows, double seconds, std::uint64_t lost) {
+    text::table table({"RECORDS/S", "BYTES/S", "EVENT", "PROGRAM"});
+    for (const row& row : rows)
+        table.add({{rate(row.records, seconds), text::style::bold, true},
+                   {byte_rate(row.bytes, seconds), text::style::plain, true},
+                   {row.event.event},
+                   {row.program}});
+    table.print();
+    text::print(fmt::format("lost: {}\n", lost));
+    text::flush();
+}
+
+/// The terminal, in the mode of ncurses.
+class screen {
+public:
+    screen() {
+        std::setlocale(LC_CTYPE, "");
+        // initscr() would end the program if that failed.
+        terminal_ = newterm(nullptr, stdout, stdin);
+        if (!terminal_)
+            throw text::failure("this terminal is not known", "set TERM, or use --batch");
+        cbreak();
+        noecho();
+        curs_set(0);
+        keypad(stdscr, true);
+        nodelay(stdscr, true);
+    }
+    screen(const screen&) = delete;
+    screen& operator=(const screen&) = delete;
+    ~screen() {
+        endwin();
+        delscreen(terminal_);
+    }
+
+    void draw(const std::vector<row>& rows, double seconds, std::uint64_t lost) {
+        erase();
+        selected_ = std::clamp(selected_, 0, std::max(static_cast<int>(rows.size()) - 1, 0));
+        line(0, A_NORMAL,
+             fmt::format("{} lost   q quit  s sort by {}  / filter{}  e enable  d disable", lost,
+                         by == order::records ? "bytes"
+                         : by == order::bytes ? "name"
+                                              : "records",
+                         part.empty() ? "" : " (" + part + ")"));
+        line(1, A_BOLD,
+             fmt::format("{:>10} {:>10}  {:<30} {}", "RECORDS/S", "BYTES/S", "EVENT", "PROGRAM"));
+        for (int i = 0; i < static_cast<int>(rows.size()) && i + 3 < LINES; i++) {
+            const row& row = rows[static_cast<std::size_t>(i)];
+            line(i + 2, i == selected_ ? A_REVERSE : A_NORMAL,
+                 fmt::format("{:>10} {:>10}  {:<30} {}", rate(row.records, seconds),
+                             byte_rate(row.bytes, seconds), text::escaped(row.event.event),
+                             text::escaped(row.program)));
+        }
+        line(LINES - 1, A_NORMAL, message_);
+        refresh();
+    }
+
+    /// Handles the keys that were pressed. Returns false if the user wants to quit.
+    bool handle_keys(const std::vector<row>& rows) {
+        for (int key = 0; (key = getch()) != ERR;) {
+            message_.clear();
+            if (key == 'q')
+                return false;
+            if (key == 's')
+                by = by == order::records ? order::bytes
+                     : by == order::bytes ? order::name
+                                          : order::records;
+            else if (key == '/')
+                part = question("show events and programs with: ");
+            else if (key == KEY_DOWN || key == KEY_UP)
+                selected_ += key == KEY_DOWN ? 1 : -1;
+            else if ((key == 'e' || key == 'd') && selected_ >= 0 &&
+                     static_cast<std::size_t>(selected_) < rows.size())
+                enable(rows[static_cast<std::size_t>(selected_)].event, key == 'e');
+        }
+        return true;
+    }
+
+    order by = order::records;
+    /// What a shown event or program has in its name.
+    std::string part;
+
+private:
+    void line(int y, int attributes, const std::string& text) {
+        attrset(attributes);
+        mvaddnstr(y, 0, text.c_str(), std::max(COLS - 1, 0));
+    }
+
+    std::string question(const char* text) {
+        char answer[100] = "";
+        move(LINES - 1, 0);
+        clrtoeol();
+        addstr(text);
+        echo();
+        nodelay(stdscr, false);
+        getnstr(answer, sizeof(answer) - 1);
+        nodelay(stdscr, true);
+        noecho();
+        return answer;
+    }
+
+    void enable(const tracing::event_name& name, bool on) {
+        const int error =
+            tracing::instance::top().try_write(name.directory() + "/enable", on ? "1" : "0");
+        message_ = error ? fmt::format("{} cannot be switched", text::escaped(name.event))
+                         : fmt::format("{} is {} in the top-level instance",
+                                       text::escaped(name.event), on ? "enabled" : "disabled");
+    }
+
+    SCREEN* terminal_;
+    int selected_ = 0;
+    std::string message_;
+};
+
+void run_top(const options& given) {
+    using clock = std::chrono::steady_clock;
+    const bool has_screen = !given.batch;
+    if (has_screen && (!text::is_terminal() || !isatty(STDIN_FILENO)))
+        throw text::usage_error("standard input and output are no terminal", "use --batch");
+    tracing::stop_signals signals;
+    const auto in = tracing::instance::temporary("mono");
+    in.write("buffer_size_kb", "4096");
+    counter counter(in);
+    tracing::following following(in, tracing::to_patterns(given.patterns), "");
+    in.write("tracing_on", "1");
+    const std::unique_ptr<screen> terminal(has_screen ? new screen : nullptr);
+    const auto interval = std::chrono::duration<double>(given.interval);
+    std::vector<row> rows;
+    auto start = clock::now();
+    double seconds = given.interval;
+    for (std::uint64_t shown = 0; given.count == 0 || shown < given.count;) {
+        const bool stopped = signals.wait(pause_ms);
+        following.update();
+        counter.read();
+        if (stopped || (terminal && !terminal->handle_keys(rows)))
+            return;
+        const auto now = clock::now();
+        if (now - start >= interval) {
+            seconds = std::chrono::duration<double>(now - start).count();
+            rows = counter.rows(terminal ? terminal->by : order::records,
+                                terminal ? terminal->part : "");
+            start = now;
+            shown++;
+            if (!terminal)
+                print(rows, seconds, counter.lost());
+        }
+        if (terminal)
+            terminal->draw(rows, seconds, counter.lost());
+    }
+}
+
+} // namespace
+
+action top(arguments& with) {
+    const auto given = std::make_shared<options>();
+    with.positionals("PATTERN", given->patterns, "events; without it, all user events");
+    with.duration("-i,--interval", given->interval, "the time between two counts (default: 1s)");
+    with.option("-n,--count", "NUMBER", given->count, "end after this many counts");
+    with.flag("-b,--batch", given->batch, "print tables, without a screen");
+    return [given] { run_top(*given); };
+}
+
+} // namespace tool

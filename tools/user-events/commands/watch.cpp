@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.hpp"
+#include "recording/record.hpp"
+#include "text/errors.hpp"
+#include "text/output.hpp"
+#include "tracing/events.hpp"
+#include "tracing/following.hpp"
+#include "tracing/live_reader.hpp"
+#include "tracing/signals.hpp"
+#include "tracing/tasks.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include <event-parse.h>
+
+namespace tool {
+
+namespace {
+
+struct options {
+    std::vector<std::string> patterns;
+    std::vector<std::string> pids;
+    std::string filter;
+    std::string fields;
+    std::uint64_t count = 0;
+    std::uint64_t buffer = 4 << 20;
+    bool since_boot = false;
+    bool wall_clock = false;
+    bool json = false;
+};
+
+/// How long the records of a CPU may wait in its buffer.
+constexpr int pause_ms = 50;
+
+/// What to add to the instance's clock.
+std::uint64_t wall_clock_offset() {
+    const auto nanoseconds = [](clockid_t clock) {
+        timespec now{};
+        clock_gettime(clock, &now);
+        return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+               static_cast<std::uint64_t>(now.tv_nsec);
+    };
+    return nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_MONOTONIC);
+}
+
+class watcher {
+public:
+    explicit watcher(const options& given)
+        : given_(given), offset_(given.since_boot ? 0 : wall_clock_offset()) {
+        std::istringstream names(given.fields);
+        for (std::string name; std::getline(names, name, ',');)
+            fields_.push_back(name);
+    }
+
+    /// Returns whether more records are wanted.
+    bool show(const tracing::live_record& from) {
+        const auto head = tracing::formats::head_of(from.data);
+        const recording::event_type* const type = find(head.event);
+        if (!type)
+            return true;
+        const tracing::task& task = tasks_.find(head.thread);
+        const recording::record record{from.time + offset_, from.cpu, head.thread, task.process,
+                                       task.name,           {},       type,        from.data};
+        if (given_.json)
+            append_json_line(lines_, record);
+        else
+            append_line(lines_, record);
+        if (lines_.size() >= enough)
+            print();
+        return ++shown_ != given_.count;
+    }
+
+    void print() {
+        text::print(lines_);
+        text::flush();
+        lines_.clear();
+    }
+
+    void refresh() {
+        tasks_.refresh();
+        if (!given_.since_boot)
+            offset_ = wall_clock_offset();
+    }
+
+    std::uint64_t shown() const noexcept { return shown_; }
+
+private:
+    static constexpr std::size_t enough = 1 << 16;
+
+    const recording::event_type* find(int id) {
+        if (const auto found = known_.find(id); found != known_.end())
+            return found->second.get();
+        const tep_event* const event = types_.find(id);
+        // It was removed, so its format is lost.
+        if (!event) {
+            text::warn(fmt::format("there are records of the event {}, which was removed", id));
+            known_[id] = nullptr;
+            return nullptr;
+        }
+        auto type = std::make_unique<recording::event_type>(*event);
+        if (!fields_.empty())
+            std::erase_if(type->fields, [&](const recording::field& field) {
+                return std::find(fields_.begin(), fields_.end(), field.name) == fields_.end();
+            });
+        return (known_[id] = std::move(type)).get();
+    }
+
+    const options& given_;
+    std::uint64_t offset_;
+    std::uint64_t shown_ = 0;
+    std::vector<std::string> fields_;
+    tracing::formats types_;
+    tracing::tasks tasks_;
+    std::map<int, std::unique_ptr<recording::event_type>> known_;
+    std::string lines_;
+};
+
+void watch_events(const options& given) {
+    const auto patterns = tracing::to_patterns(given.patterns);
+    tracing::stop_signals signals;
+    const auto instance = tracing::instance::temporary("mono");
+    instance.write("buffer_size_kb",
+                   std::to_string(std::max<std::uint64_t>(given.buffer >> 10, 4)));
+    if (!given.pids.empty())
+        tracing::record_only(instance, given.pids);
+    watcher watcher(given);
+    tracing::live_reader reader(instance);
+    std::uint64_t lost = 0;
+    {
+        tracing::following following(instance, patterns, given.filter);
+        instance.write("tracing_on", "1");
+        bool wanted = true;
+        for (bool stopped = false; wanted && !stopped;) {
+            // What was recorded before the signal is shown.
+            stopped = signals.wait(pause_ms);
+            following.update();
+            watcher.refresh();
+            reader.read(
+                [&](const tracing::live_record& record) { return wanted = watcher.show(record); });
+            watcher.print();
+        }
+        lost = reader.lost();
+    }
+    if (lost)
+        text::warn(fmt::format("{} records were lost, because the buffers were full: --buffer {}k "
+                               "makes them larger, --filter has fewer records",
+                               lost, given.buffer * 4 / 1024));
+}
+
+} // namespace
+
+action watch(arguments& with) {
+    const auto given = std::make_shared<options>();
+    with.positionals(
+        "PATTERN", given->patterns,
+        "events, such as 'order_*' or 'sched:sched_switch'; without it, all user events");
+    with.option("-f,--filter", "FILTER", given->filter,
+                "only records for which this is true, such as 'cents > 300'");
+    with.option("-p,--pid", "PID", given->pids, "only this process and its children");
+    with.option("--fields", "NAME,...", given->fields, "show only these fields");
+    with.option("-n,--count", "NUMBER", given->count, "end after this many records");
+    with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
+    with.flag("--since-boot", given->since_boot, "show seconds since the boot");
+    with.flag("--wall-clock", given->wall_clock, "show date and time of day (the default)");
+    with.flag("--json", given->json, "print a line of JSON for each record");
+    return [given] {
+        if (given->since_boot && given->wall_clock)
+            throw text::usage_error("--since-boot and --wall-clock exclude each other");
+        watch_events(*given);
+    };
+}
+
+} // namespace tool

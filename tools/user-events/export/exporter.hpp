@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Formats that records are exported to. Each is in a file of its name.
+#pragma once
+
+#include "recording/record.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tool::exporting {
+
+/// Two events that begin and end something, which a field with the same value identifies.
+struct pair {
+    std::string begin;
+    std::string end;
+    std::string key;
+};
+
+struct options {
+    /// A file, a directory, or empty for standard output.
+    std::string output;
+    std::vector<pair> pairs;
+    /// What is exported, for titles.
+    std::string source;
+};
+
+/// Takes the records in the order of their times. Their events have to exist until finish() has
+/// returned. The functions throw text::failure.
+class exporter {
+public:
+    virtual ~exporter() = default;
+    virtual void add(const recording::record& record) = 0;
+    /// After the last record.
+    virtual void finish() = 0;
+};
+
+std::unique_ptr<exporter> make_json(const options& options);
+std::unique_ptr<exporter> make_csv(const options& options);
+std::unique_ptr<exporter> make_perfetto(const options& options);
+std::unique_ptr<exporter> make_ctf(const options& options);
+std::unique_ptr<exporter> make_html(const options& options);
+
+} // namespace tool::exporting

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A file that is written in large pieces.
+#pragma once
+
+#include <string>
+
+namespace tool::exporting {
+
+/// A file, or standard output if the path is empty. All functions throw text::failure.
+class output_file {
+public:
+    explicit output_file(const std::string& path);
+    output_file(const output_file&) = delete;
+    output_file& operator=(const output_file&) = delete;
+    ~output_file();
+
+    /// What to append to. Call advance() now and then.
+    std::string& text() noexcept { return text_; }
+    /// Writes the text, if there is much of it.
+    void advance() {
+        if (text_.size() >= enough)
+            write();
+    }
+    /// Writes the rest.
+    void finish();
+
+private:
+    static constexpr std::size_t enough = 1 << 16;
+    void write();
+
+    std::string path_;
+    int descriptor_ = -1;
+    std::string text_;
+};
+
+/// Makes a directory, or uses an empty one. Throws text::failure.
+void make_directory(const std::string& path);
+
+/// Appends text, with U+FFFD for what is not UTF-8.
+void append_utf8(std::string& to, std::string_view text);
+
+} // namespace tool::exporting

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The parts of the page that export/html.cpp writes. D3 is the file of a package. */
+
+.macro embed name, file
+	.global page_\name, page_\name\()_end
+page_\name:
+	.incbin "\file"
+page_\name\()_end:
+.endm
+
+	.section .rodata
+	embed html, "export/page/page.html"
+	embed css, "export/page/page.css"
+	embed js, "export/page/page.js"
+	embed d3, D3
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "export/tracks.hpp"
+
+#include <algorithm>
+
+namespace tool::exporting {
+
+using recording::kind;
+
+convention::convention(const recording::event_type& event) {
+    for (const recording::field& field : event.fields) {
+        const bool is_text = field.kind == kind::text;
+        const bool is_integer = field.kind == kind::integer || field.kind == kind::natural;
+        if (field.name == "track_event_type" && field.size == 1)
+            type = &field;
+        else if (field.name == "slice_name" && is_text)
+            slice_name = &field;
+        else if (field.name == "track_name" && is_text)
+            track_name = &field;
+        else if (field.name == "counter_value" && is_integer)
+            counter_value = &field;
+        else if (field.name.starts_with("scope_") && is_integer && !scope)
+            scope = &field;
+    }
+}
+
+bool convention::has(const recording::field& field) const noexcept {
+    return &field == type || &field == slice_name || &field == track_name ||
+           &field == counter_value;
+}
+
+const convention& track_table::convention_of(const recording::event_type& event) {
+    return conventions_.try_emplace(event.id, event).first->second;
+}
+
+track track_table::of(const recording::record& record, const convention& fields) {
+    std::string name(fields.track_name ? read(*fields.track_name, record.data).text() : "");
+    const std::uint64_t scope = fields.scope ? read(*fields.scope, record.data).natural
+                                             : static_cast<std::uint64_t>(record.pid);
+    const key key{record.event->id, name, scope, fields.is_slice()};
+    const auto found = tracks_.find(key);
+    if (found != tracks_.end())
+        return found->second;
+    const bool is_of_process = fields.scope && fields.scope->name == "scope_tgid";
+    track made{
+        .number = next(),
+        .name = name.empty() ? record.event->name : name,
+        .process = is_of_process ? static_cast<int>(scope) : record.process(),
+        .thread = fields.scope ? 0 : record.pid,
+        .is_own = !fields.scope && name.empty() && fields.is_slice() &&
+                  threads_with_slices_.try_emplace(record.pid).second,
+        .is_new = false,
+    };
+    tracks_.emplace(key, made);
+    made.is_new = true;
+    return made;
+}
+
+std::string name_of(const pair& pair) {
+    for (const std::string_view suffix : {"_begin", "_start", "_enter", "_entry"})
+        if (pair.begin.ends_with(suffix) && pair.begin.size() > suffix.size())
+            return pair.begin.substr(0, pair.begin.size() - suffix.size());
+    return pair.begin;
+}
+
+std::size_t lanes::take() {
+    const auto free = std::find(is_taken_.begin(), is_taken_.end(), false);
+    const auto lane = static_cast<std::size_t>(free - is_taken_.begin());
+    if (free == is_taken_.end())
+        is_taken_.push_back(true);
+    else
+        *free = true;
+    return lane;
+}
+
+} // namespace tool::exporting

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What records mean in a picture: slices of time on tracks, moments, and values of counters.
+#pragma once
+
+#include "export/exporter.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace tool::exporting {
+
+/// The fields of Perfetto's convention for kernel track events. nullptr for those that an event
+/// lacks.
+struct convention {
+    explicit convention(const recording::event_type& event);
+
+    bool is_slice() const noexcept { return type && slice_name; }
+    bool is_counter() const noexcept { return counter_value; }
+    /// Whether the field says only what the picture shows.
+    bool has(const recording::field& field) const noexcept;
+
+    const recording::field* type = nullptr;
+    const recording::field* slice_name = nullptr;
+    const recording::field* track_name = nullptr;
+    const recording::field* counter_value = nullptr;
+    const recording::field* scope = nullptr;
+};
+
+/// A row of slices, or a counter.
+struct track {
+    std::size_t number;
+    std::string name;
+    int process;
+    int thread; // 0 if the track is not that of a thread
+    /// Whether this is the thread's own row: that of the first event with slices in it.
+    bool is_own;
+    bool is_new;
+};
+
+/// Finds the tracks. Those of the convention are one for each event, name and scope.
+class track_table {
+public:
+    /// Returns the conventional fields of an event.
+    const convention& convention_of(const recording::event_type& event);
+    /// Returns the track of a record. `is_new` is set the first time.
+    track of(const recording::record& record, const convention& fields);
+    /// Returns a number that no other track has.
+    std::size_t next() noexcept { return count_++; }
+
+private:
+    using key = std::tuple<int, std::string, std::uint64_t, bool>;
+
+    std::unordered_map<int, convention> conventions_;
+    std::map<key, track> tracks_;
+    std::unordered_map<int, bool> threads_with_slices_;
+    std::size_t count_ = 0;
+};
+
+/// Finds the ends that belong to the beginnings of --pair. `Begin` is what the caller wants to know
+/// of a beginning.
+template <typename Begin>
+class pair_matcher {
+public:
+    enum class role { none, begin, end };
+    struct match {
+        pair_matcher::role role = role::none;
+        std::size_t pair = 0;
+        std::string key;
+    };
+
+    explicit pair_matcher(const std::vector<pair>& pairs) : pairs_(pairs), open_(pairs.size()) {}
+
+    /// What a record is.
+    match find(const recording::record& record) const {
+        for (std::size_t i = 0; i < pairs_.size(); i++) {
+            const bool begins = record.event->name == pairs_[i].begin;
+            if (!begins && record.event->name != pairs_[i].end)
+                continue;
+            if (const recording::field* const key = record.event->find(pairs_[i].key)) {
+                match result{begins ? role::begin : role::end, i, {}};
+                append_json(result.key, *key, read(*key, record.data));
+                return result;
+            }
+        }
+        return {};
+    }
+
+    /// A beginning. Returns the one that it replaces, which had no end.
+    std::optional<Begin> open(const match& match, Begin begin) {
+        const auto [at, is_new] = open_[match.pair].try_emplace(match.key, begin);
+        if (is_new)
+            return {};
+        return std::exchange(at->second, std::move(begin));
+    }
+
+    /// An end. Returns its beginning, if there was one.
+    std::optional<Begin> close(const match& match) {
+        auto found = open_[match.pair].extract(match.key);
+        if (found.empty())
+            return {};
+        return std::move(found.mapped());
+    }
+
+    /// Calls the function for the beginnings without an end.
+    template <typename Function>
+    void rest(Function function) {
+        for (std::size_t i = 0; i < open_.size(); i++)
+            for (auto& [key, begin] : open_[i])
+                function(i, begin);
+    }
+
+private:
+    std::vector<pair> pairs_;
+    std::vector<std::unordered_map<std::string, Begin>> open_;
+};
+
+/// The name of what a pair of events begins and ends: "request" for request_begin.
+std::string name_of(const pair& pair);
+
+/// Lanes for slices that may overlap. Each takes the first free one.
+class lanes {
+public:
+    std::size_t take();
+    void free(std::size_t lane) { is_taken_[lane] = false; }
+
+private:
+    std::vector<bool> is_taken_;
+};
+
+} // namespace tool::exporting

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recording/event_type.hpp"
+
+#include "text/escape.hpp"
+#include "text/json.hpp"
+
+#include <bit>
+#include <cstring>
+#include <event-parse.h>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace tool::recording {
+
+namespace {
+
+bool is_number_size(std::uint32_t size) {
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+/// Removes the words in front of the type itself.
+std::string_view bare_type(std::string_view type) {
+    for (const std::string_view prefix : {"__data_loc ", "__rel_loc ", "const "})
+        if (type.starts_with(prefix))
+            type.remove_prefix(prefix.size());
+    return type;
+}
+
+bool has_name(std::string_view type, std::string_view name) {
+    return type.starts_with(name) &&
+           (type.size() == name.size() || type[name.size()] == '[' || type[name.size()] == ' ');
+}
+
+kind kind_of(const tep_format_field& from, std::string_view type, std::uint32_t size,
+             std::uint32_t element_size) {
+    const bool is_array = from.flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC);
+    const bool is_pointer = from.flags & TEP_FIELD_IS_POINTER;
+    if (has_name(type, "char") && !is_pointer && (is_array || size == 1))
+        return kind::text;
+    if (is_array)
+        return type.starts_with("struct ") || element_size == 1 || !is_number_size(element_size)
+                   ? kind::bytes
+                   : kind::integers;
+    if (!is_pointer && ((type == "struct f64" && size == 8) || (type == "struct f32" && size == 4)))
+        return kind::real;
+    if ((type.starts_with("struct ") && !is_pointer) || !is_number_size(size))
+        return kind::bytes;
+    return from.flags & TEP_FIELD_IS_SIGNED ? kind::integer : kind::natural;
+}
+
+field field_of(const tep_format_field& from, bool is_big_endian) {
+    const auto natural = [](auto number) {
+        return static_cast<std::uint32_t>(number < 0 ? 0 : number);
+    };
+    const std::uint32_t size = natural(from.size);
+    const place place = !(from.flags & TEP_FIELD_IS_DYNAMIC)   ? place::field
+                        : (from.flags & TEP_FIELD_IS_RELATIVE) ? place::from_field
+                                                               : place::from_record;
+    return {
+        .name = from.name,
+        .type = from.type,
+        .kind = kind_of(from, bare_type(from.type), size, from.elementsize),
+        .place = place,
+        .is_signed = (from.flags & TEP_FIELD_IS_SIGNED) != 0,
+        .is_big_endian = is_big_endian,
+        .offset = natural(from.offset),
+        .size = size,
+        .element_size = from.elementsize,
+    };
+}
+
+/// The part of the record, or nothing if it is not all there.
+bytes part(bytes record, std::uint64_t offset, std::uint64_t size, bool& is_there) {
+    is_there = offset <= record.size() && size <= record.size() - offset;
+    return is_there ? record.subspan(offset, size) : bytes();
+}
+
+double real(std::uint64_t bits, std::uint32_t size) {
+    return size == 4 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits))
+                     : std::bit_cast<double>(bits);
+}
+
+void append_hexadecimal(std::string& to, bytes data) {
+    static constexpr char digits[] = "0123456789abcdef";
+    for (const std::byte byte : data) {
+        to += digits[std::to_integer<unsigned>(byte) >> 4];
+        to += digits[std::to_integer<unsigned>(byte) & 15];
+    }
+}
+
+void append_integers(std::string& to, const field& field, const value& value, char open,
+                     char close) {
+    to += open;
+    const std::size_t first = to.size();
+    for_each_integer(field, value, [&](std::uint64_t number) {
+        if (to.size() > first)
+            to += ',';
+        if (field.is_signed)
+            text::append_json(to, static_cast<std::int64_t>(number));
+        else
+            text::append_json(to, number);
+    });
+    to += close;
+}
+
+} // namespace
+
+event_type::event_type(const tep_event& event)
+    : id(event.id), system(event.system ? event.system : ""), name(event.name ? event.name : "") {
+    const bool is_big_endian = tep_is_file_bigendian(event.tep);
+    for (const tep_format_field* from = event.format.fields; from; from = from->next)
+        if (from->name && from->type)
+            fields.push_back(field_of(*from, is_big_endian));
+}
+
+const field* event_type::find(std::string_view field_name) const noexcept {
+    for (const field& field : fields)
+        if (field.name == field_name)
+            return &field;
+    return nullptr;
+}
+
+double value::number() const noexcept {
+    switch (kind) {
+    case kind::integer:
+        return static_cast<double>(integer);
+    case kind::natural:
+        return static_cast<double>(natural);
+    case kind::real:
+        return real;
+    default:
+        return 0;
+    }
+}
+
+std::uint64_t read_number(const std::byte* from, std::uint32_t size, bool is_signed,
+                          bool is_big_endian) noexcept {
+    std::uint64_t bits = 0;
+    if (!is_big_endian && std::endian::native == std::endian::little)
+        std::memcpy(&bits, from, size);
+    else
+        for (std::uint32_t i = 0; i < size; i++)
+            bits |= std::to_integer<std::uint64_t>(from[i])
+                    << 8 * (is_big_endian ? size - 1 - i : i);
+    const unsigned unused = 64 - 8 * size;
+    return is_signed
+               ? static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << unused) >> unused)
+               : bits;
+}
+
+value read(const field& field, bytes record) noexcept {
+    value result;
+    bool is_there = false;
+    bytes data = part(record, field.offset, field.size, is_there);
+    if (!is_there)
+        return result;
+    if (field.place != place::field) {
+        if (data.size() != 4)
+            return result;
+        const auto location = read_number(data.data(), 4, false, field.is_big_endian);
+        const std::uint64_t start =
+            (location & 0xffff) + (field.place == place::from_field ? field.offset + 4 : 0);
+        data = part(record, start, location >> 16, is_there);
+        if (!is_there)
+            return result;
+    }
+    result.kind = field.kind;
+    switch (field.kind) {
+    case kind::integer:
+    case kind::natural:
+        result.natural = read_number(data.data(), field.size, field.is_signed, field.is_big_endian);
+        break;
+    case kind::real:
+        result.real =
+            real(read_number(data.data(), field.size, false, field.is_big_endian), field.size);
+        break;
+    case kind::text: {
+        const auto* const text = reinterpret_cast<const char*>(data.data());
+        result.data = data.first(strnlen(text, data.size()));
+        break;
+    }
+    default:
+        result.data = data;
+    }
+    return result;
+}
+
+void append_text(std::string& to, const field& field, const value& value) {
+    switch (value.kind) {
+    case kind::absent:
+        to += "(cut off)";
+        break;
+    case kind::text:
+        text::append_escaped(to, value.text());
+        break;
+    case kind::bytes:
+        append_hexadecimal(to, value.data);
+        break;
+    case kind::integers:
+        append_integers(to, field, value, '{', '}');
+        break;
+    case kind::real:
+        fmt::format_to(std::back_inserter(to), "{}", value.real);
+        break;
+    default:
+        append_json(to, field, value);
+    }
+}
+
+void append_json(std::string& to, const field& field, const value& value) {
+    switch (value.kind) {
+    case kind::absent:
+        to += "null";
+        break;
+    case kind::integer:
+        text::append_json(to, value.integer);
+        break;
+    case kind::natural:
+        text::append_json(to, value.natural);
+        break;
+    case kind::real:
+        text::append_json(to, value.real);
+        break;
+    case kind::text:
+        text::append_json(to, value.text());
+        break;
+    case kind::bytes:
+        to += '"';
+        append_hexadecimal(to, value.data);
+        to += '"';
+        break;
+    case kind::integers:
+        append_integers(to, field, value, '[', ']');
+        break;
+    }
+}
+
+} // namespace tool::recording

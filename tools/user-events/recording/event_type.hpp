@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Events and their fields, as formats describe them, and the values in a record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct tep_event;
+
+namespace tool::recording {
+
+using bytes = std::span<const std::byte>;
+
+/// What a value is. Text is up to its first NUL. `structure` and arrays of bytes are bytes.
+/// `absent` is a value that lies outside of its record, which happens in damaged files and for
+/// records that are older than their event.
+enum class kind : std::uint8_t { absent, integer, natural, real, text, bytes, integers };
+
+/// Where the bytes of a field are: in the field, or where its location points, counted from the
+/// record's beginning (`__data_loc`) or from the end of the field (`__rel_loc`).
+enum class place : std::uint8_t { field, from_record, from_field };
+
+struct field {
+    std::string name;
+    std::string type;
+    recording::kind kind;
+    recording::place place;
+    bool is_signed;
+    bool is_big_endian;
+    std::uint32_t offset;
+    std::uint32_t size;
+    std::uint32_t element_size;
+};
+
+struct value {
+    recording::kind kind = kind::absent;
+    union {
+        std::int64_t integer;
+        std::uint64_t natural = 0;
+        double real;
+    };
+    /// Of text, bytes and integers. Part of the record.
+    recording::bytes data;
+
+    std::string_view text() const noexcept {
+        return {reinterpret_cast<const char*>(data.data()), data.size()};
+    }
+    bool is_number() const noexcept {
+        return kind == kind::integer || kind == kind::natural || kind == kind::real;
+    }
+    /// A number as a double; others are 0.
+    double number() const noexcept;
+};
+
+/// An event as its format describes it.
+struct event_type {
+    explicit event_type(const tep_event& event);
+
+    int id;
+    std::string system;
+    std::string name;
+    std::vector<field> fields; // without the common ones
+
+    /// Returns the field of this name, or nullptr.
+    const field* find(std::string_view field_name) const noexcept;
+};
+
+/// Reads a field. The record may have any bytes.
+value read(const field& field, bytes record) noexcept;
+
+/// Appends a value as text for a terminal: bytes in hexadecimal, integers as {1,2}.
+void append_text(std::string& to, const field& field, const value& value);
+
+/// Appends a value as JSON: bytes as a string in hexadecimal, integers as an array.
+void append_json(std::string& to, const field& field, const value& value);
+
+/// Calls the function for each of the integers in the value.
+template <typename Function>
+void for_each_integer(const field& field, const value& value, Function function);
+
+/// One of the integers, or the number in a field of this size.
+std::uint64_t read_number(const std::byte* from, std::uint32_t size, bool is_signed,
+                          bool is_big_endian) noexcept;
+
+template <typename Function>
+void for_each_integer(const field& field, const value& value, Function function) {
+    for (std::size_t at = 0; at + field.element_size <= value.data.size(); at += field.element_size)
+        function(read_number(value.data.data() + at, field.element_size, field.is_signed,
+                             field.is_big_endian));
+}
+
+} // namespace tool::recording

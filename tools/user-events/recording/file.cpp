@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recording/file.hpp"
+
+#include "recording/filter.hpp"
+#include "recording/tracecmd.hpp"
+#include "text/errors.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <utility>
+
+namespace tool::recording {
+
+namespace {
+
+constexpr char no_recording_remedy[] =
+    "recordings are made by `user-events record -o FILE` or `trace-cmd record -o FILE`";
+
+constexpr char filter_remedy[] =
+    "filters are such as 'size > 100 && name == \"x\"': trace-cmd-report(1) describes them";
+
+/// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
+constexpr std::uint64_t clone_thread = 0x10000;
+
+/// libtraceevent stops at the first name of a field that is no identifier.
+bool is_complete(const tep_event& event) {
+    return !(event.flags & TEP_EVENT_FL_FAILED) || event.format.fields;
+}
+
+bytes data_of(const tep_record& from) {
+    return {static_cast<const std::byte*>(from.data),
+            from.size > 0 ? static_cast<std::size_t>(from.size) : 0};
+}
+
+} // namespace
+
+bool matches(const std::string& pattern, const event_type& event) {
+    const bool has_system = pattern.find(':') != pattern.npos;
+    const std::string name = has_system ? event.system + ':' + event.name : event.name;
+    return pattern.empty() || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+}
+
+file::file(const std::string& path, const selection& selection)
+    : path_(path), selection_(selection) {
+    // The libraries' own messages would not be escaped.
+    tracecmd_set_loglevel(TEP_LOG_NONE);
+    tep_set_loglevel(TEP_LOG_NONE);
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        throw text::file_failure(errno, "read", path);
+    tracecmd_input* const input = tracecmd_open_fd(descriptor, TRACECMD_FL_LOAD_NO_PLUGINS);
+    if (!input)
+        throw text::failure(fmt::format("{} is no recording, or damaged or cut off", path),
+                            no_recording_remedy);
+    instances_.emplace_back(input);
+    tep_ = tracecmd_get_tep(input);
+    tracecmd_set_private(input, const_cast<char*>(""));
+    for (int i = 0; i < tracecmd_buffer_instances(input); i++) {
+        tracecmd_input* const instance = tracecmd_buffer_instance_handle(input, i);
+        if (!instance)
+            throw text::failure(fmt::format("{} is damaged: an instance is cut off", path));
+        instances_.emplace_back(instance);
+        tracecmd_set_private(instance, const_cast<char*>(tracecmd_buffer_instance_name(input, i)));
+    }
+    if (!selection.filter.empty())
+        add_filter(selection.filter);
+}
+
+void file::closer::operator()(tracecmd_input* input) const noexcept {
+    tracecmd_close(input);
+}
+
+void file::closer::operator()(tep_event_filter* filter) const noexcept {
+    tep_filter_free(filter);
+}
+
+void file::add_filter(const std::string& filter) {
+    filter_.reset(tep_filter_alloc(tep_));
+    if (!filter_)
+        throw std::bad_alloc();
+    // For all events. Those that lack a field of the filter do not pass it.
+    const tep_errno error =
+        tep_filter_add_filter_str(filter_.get(), (".*:" + to_library_filter(filter)).c_str());
+    if (error == 0)
+        return;
+    std::array<char, 1024> message{};
+    tep_filter_strerror(filter_.get(), error, message.data(), message.size());
+    // The last line is the reason; those before show the place.
+    std::string_view reason(message.data());
+    reason.remove_prefix(reason.rfind('\n') + 1);
+    throw text::usage_error(fmt::format("the filter \"{}\" makes no sense: {}", filter, reason),
+                            filter_remedy);
+}
+
+void file::read(std::function<void(const record&)> function) {
+    function_ = std::move(function);
+    missing_ = {};
+    error_ = nullptr;
+    std::vector<tracecmd_input*> inputs;
+    for (const auto& instance : instances_)
+        inputs.push_back(instance.get());
+    const int result = tracecmd_iterate_events_multi(inputs.data(), static_cast<int>(inputs.size()),
+                                                     &file::take, this);
+    if (error_)
+        std::rethrow_exception(error_);
+    if (result < 0)
+        throw text::failure(fmt::format("{} is damaged: not all records can be read", path_));
+}
+
+/// Called by libtracecmd, which exceptions must not pass.
+int file::take(tracecmd_input* handle, tep_record* from, int, void* pointer) {
+    auto* const self = static_cast<file*>(pointer);
+    try {
+        self->take(handle, *from);
+        return 0;
+    } catch (...) {
+        self->error_ = std::current_exception();
+        return 1;
+    }
+}
+
+void file::take(tracecmd_input* handle, tep_record& from) {
+    if (from.missed_events) {
+        missing_.times++;
+        if (from.missed_events > 0)
+            missing_.lost += static_cast<std::uint64_t>(from.missed_events);
+    }
+    const bytes data = data_of(from);
+    pages_.read(from.cpu, data.data());
+    const known_event& event = event_of(data.size() < 8 ? -1 : tep_data_type(tep_, &from));
+    if (!event.type) {
+        missing_.unknown++;
+        return;
+    }
+    const int pid = tep_data_pid(tep_, &from);
+    if (event.type->name == "task_newtask")
+        learn_thread(*event.type, data, pid);
+    if (!event.is_selected || (filter_ && !passes_filter(*event.type, from)))
+        return;
+    const task& task = task_of(pid);
+    function_({
+        .time = from.ts,
+        .cpu = from.cpu,
+        .pid = pid,
+        .tgid = task.tgid,
+        .task = task.name,
+        .instance = static_cast<const char*>(tracecmd_get_private(handle)),
+        .event = event.type.get(),
+        .data = data,
+    });
+}
+
+file::known_event& file::event_of(int id) {
+    const auto [at, is_new] = events_.try_emplace(id);
+    if (is_new)
+        if (const tep_event* const found = tep_find_event(tep_, id); found && is_complete(*found)) {
+            at->second.type = std::make_unique<event_type>(*found);
+            at->second.is_selected = matches(selection_.pattern, *at->second.type);
+        }
+    return at->second;
+}
+
+file::task& file::task_of(int pid) {
+    const auto [at, is_new] = tasks_.try_emplace(pid);
+    if (is_new)
+        at->second.name = tep_data_comm_from_pid(tep_, pid);
+    return at->second;
+}
+
+bool file::passes_filter(const event_type& type, tep_record& from) const {
+    // The library would read outside of the record.
+    for (const field& field : type.fields)
+        if (recording::read(field, data_of(from)).kind == kind::absent)
+            return false;
+    return tep_filter_match(filter_.get(), &from) == TEP_ERRNO__FILTER_MATCH;
+}
+
+/// A new thread belongs to the process of its parent.
+void file::learn_thread(const event_type& type, bytes data, int parent) {
+    const field* const pid = type.find("pid");
+    const field* const flags = type.find("clone_flags");
+    if (!pid || !flags)
+        return;
+    const int child = static_cast<int>(recording::read(*pid, data).natural);
+    const bool is_thread = recording::read(*flags, data).natural & clone_thread;
+    task& of_parent = task_of(parent);
+    const int process = of_parent.tgid ? of_parent.tgid : parent;
+    task_of(child).tgid = is_thread ? process : child;
+}
+
+void file::warn_about_gaps() const {
+    if (missing_.times)
+        text::warn(missing_.lost
+                       ? fmt::format("{} records were lost when {} was made, in {} places",
+                                     missing_.lost, path_, missing_.times)
+                       : fmt::format("records were lost when {} was made, in {} places", path_,
+                                     missing_.times));
+    if (missing_.unknown)
+        text::warn(
+            fmt::format("{} records are of events that {} does not describe, or whose format "
+                        "libtraceevent cannot read",
+                        missing_.unknown, path_));
+}
+
+} // namespace tool::recording

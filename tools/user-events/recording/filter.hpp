@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tool::recording {
+
+/// Makes a filter of the kernel one of libtraceevent, which has regular expressions instead of
+/// globs: `item ~ "co*"` becomes `item =~ "^co.*$"`.
+std::string to_library_filter(std::string_view filter);
+
+} // namespace tool::recording

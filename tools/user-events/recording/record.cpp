@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recording/record.hpp"
+
+#include "text/escape.hpp"
+#include "text/json.hpp"
+
+#include <array>
+#include <ctime>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace tool::recording {
+
+namespace {
+
+constexpr std::uint64_t second = 1'000'000'000;
+
+/// Appends a number with leading zeros.
+template <std::size_t Digits>
+void append_padded(std::string& to, std::uint64_t number) {
+    std::array<char, Digits> text;
+    for (std::size_t i = Digits; i-- > 0; number /= 10)
+        text[i] = static_cast<char>('0' + number % 10);
+    to.append(text.data(), Digits);
+}
+
+/// Appends date and time of day. Most records are of the same second as the one before.
+void append_date(std::string& to, std::uint64_t seconds) {
+    static std::uint64_t last = 0;
+    static std::array<char, 32> text;
+    static std::size_t length = 0;
+    if (seconds != last) {
+        const auto as_time = static_cast<std::time_t>(seconds);
+        std::tm parts{};
+        localtime_r(&as_time, &parts);
+        length = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+        last = seconds;
+    }
+    to.append(text.data(), length);
+}
+
+} // namespace
+
+void append_time(std::string& to, std::uint64_t time) {
+    const std::uint64_t seconds = time / second;
+    if (is_wall_clock(time)) {
+        append_date(to, seconds);
+    } else {
+        const fmt::format_int digits(seconds);
+        if (digits.size() < 6)
+            to.append(6 - digits.size(), ' ');
+        to.append(digits.data(), digits.size());
+    }
+    to += '.';
+    append_padded<6>(to, time % second / 1000);
+}
+
+void append_seconds(std::string& to, std::uint64_t time) {
+    text::append_json(to, time / second);
+    to += '.';
+    append_padded<9>(to, time % second);
+}
+
+void append_line(std::string& to, const record& record) {
+    append_time(to, record.time);
+    to += " [";
+    append_padded<3>(to, static_cast<std::uint64_t>(record.cpu));
+    to += "] ";
+    const std::size_t start = to.size();
+    text::append_escaped(to, record.task);
+    to += '-';
+    text::append_json(to, static_cast<std::int64_t>(record.pid));
+    if (to.size() - start < 16)
+        to.append(16 - (to.size() - start), ' ');
+    to += ' ';
+    if (!record.instance.empty()) {
+        text::append_escaped(to, record.instance);
+        to += ": ";
+    }
+    text::append_escaped(to, record.event->name);
+    to += ':';
+    for (const field& field : record.event->fields) {
+        to += ' ';
+        text::append_escaped(to, field.name);
+        to += '=';
+        append_text(to, field, read(field, record.data));
+    }
+    to += '\n';
+}
+
+void append_json_fields(std::string& to, const record& record) {
+    char separator = '{';
+    for (const field& field : record.event->fields) {
+        to += separator;
+        separator = ',';
+        text::append_json(to, field.name);
+        to += ':';
+        append_json(to, field, read(field, record.data));
+    }
+    to += separator == '{' ? "{}" : "}";
+}
+
+void append_json_line(std::string& to, const record& record) {
+    to += "{\"time\":";
+    append_seconds(to, record.time);
+    to += ",\"cpu\":";
+    text::append_json(to, static_cast<std::int64_t>(record.cpu));
+    to += ",\"task\":";
+    text::append_json(to, record.task);
+    to += ",\"pid\":";
+    text::append_json(to, static_cast<std::int64_t>(record.pid));
+    if (record.tgid) {
+        to += ",\"tgid\":";
+        text::append_json(to, static_cast<std::int64_t>(record.tgid));
+    }
+    if (!record.instance.empty()) {
+        to += ",\"instance\":";
+        text::append_json(to, record.instance);
+    }
+    to += ",\"system\":";
+    text::append_json(to, record.event->system);
+    to += ",\"event\":";
+    text::append_json(to, record.event->name);
+    to += ",\"fields\":";
+    append_json_fields(to, record);
+    to += "}\n";
+}
+
+} // namespace tool::recording

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A record, and how it is shown.
+#pragma once
+
+#include "recording/event_type.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tool::recording {
+
+/// A record of an event. What it refers to exists until the next record is read.
+struct record {
+    std::uint64_t time; // nanoseconds: since the boot, or as is_wall_clock() says
+    int cpu;
+    int pid;
+    int tgid; // 0 if it is not known
+    std::string_view task;
+    std::string_view instance; // empty for the top-level one
+    const event_type* event;
+    bytes data;
+
+    /// The process, as far as it is known.
+    int process() const noexcept { return tgid ? tgid : pid; }
+};
+
+/// Whether a time is counted from 1970. No computer has been up for the 30 years that would make
+/// its own time as large.
+constexpr bool is_wall_clock(std::uint64_t time) noexcept {
+    return time >= 1'000'000'000'000'000'000;
+}
+
+/// Appends a time: local date and time of day, or seconds since the boot, with microseconds.
+void append_time(std::string& to, std::uint64_t time);
+
+/// Appends a time as a number of seconds, with all nanoseconds.
+void append_seconds(std::string& to, std::uint64_t time);
+
+/// Appends a line of text for a terminal, with its end.
+void append_line(std::string& to, const record& record);
+
+/// Appends a line with a JSON object, with its end.
+void append_json_line(std::string& to, const record& record);
+
+/// Appends the fields as a JSON object.
+void append_json_fields(std::string& to, const record& record);
+
+} // namespace tool::recording

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recording/statistics.hpp"
+
+#include "text/json.hpp"
+#include "text/output.hpp"
+#include "text/table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tool::recording {
+
+namespace {
+
+/// A bucket has the sign, the exponent and the first six digits of the mantissa, and is in the
+/// order of the numbers.
+constexpr int shift = 52 - 6;
+
+std::int32_t bucket_of(double number) {
+    const auto bits =
+        static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(std::fabs(number)) >> shift);
+    return number < 0 ? -bits - 1 : bits;
+}
+
+double middle_of(std::int32_t bucket) {
+    const auto bits = static_cast<std::uint64_t>(bucket < 0 ? -(bucket + 1) : bucket);
+    const double middle = std::bit_cast<double>(bits << shift | std::uint64_t{1} << (shift - 1));
+    return bucket < 0 ? -middle : middle;
+}
+
+constexpr struct {
+    const char* name;
+    double part;
+} quantiles[] = {{"p50", .5}, {"p90", .9}, {"p99", .99}};
+
+std::string plain(double number) {
+    return std::fabs(number) < 1e15 && number == std::trunc(number) ? fmt::format("{:.0f}", number)
+                                                                    : fmt::format("{:.6g}", number);
+}
+
+std::string as_time(double seconds) {
+    const double size = std::fabs(seconds);
+    return size >= 1      ? fmt::format("{:.4g} s", seconds)
+           : size >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3)
+           : size >= 1e-6 ? fmt::format("{:.4g} µs", seconds * 1e6)
+                          : fmt::format("{:.4g} ns", seconds * 1e9);
+}
+
+void add_row(text::table& table, const std::string& event, const std::string& what,
+             const distribution& numbers, std::string (*show)(double)) {
+    if (numbers.count() == 0)
+        return;
+    const auto number = [](std::string text) {
+        return text::cell{std::move(text), text::style::plain, true};
+    };
+    std::vector<text::cell> row{{event, text::style::bold}, {what}, number(show(numbers.least()))};
+    for (const auto& quantile : quantiles)
+        row.push_back(number(show(numbers.quantile(quantile.part))));
+    row.push_back(number(show(numbers.most())));
+    row.push_back(number(show(numbers.mean())));
+    table.add(std::move(row));
+}
+
+nlohmann::ordered_json to_json(const distribution& numbers) {
+    nlohmann::ordered_json result{{"count", numbers.count()}};
+    if (numbers.count() == 0)
+        return result;
+    result["min"] = numbers.least();
+    for (const auto& quantile : quantiles)
+        result[quantile.name] = numbers.quantile(quantile.part);
+    result["max"] = numbers.most();
+    result["mean"] = numbers.mean();
+    return result;
+}
+
+} // namespace
+
+void distribution::add(double number) {
+    if (!std::isfinite(number))
+        return;
+    count_++;
+    least_ = std::min(least_, number);
+    most_ = std::max(most_, number);
+    sum_ += number;
+    is_whole_ = is_whole_ && number == std::trunc(number);
+    buckets_[bucket_of(number)]++;
+}
+
+double distribution::quantile(double part) const {
+    std::vector<std::pair<std::int32_t, std::uint64_t>> sorted(buckets_.begin(), buckets_.end());
+    std::sort(sorted.begin(), sorted.end());
+    const double wanted = part * static_cast<double>(count_);
+    std::uint64_t below = 0;
+    for (const auto& [bucket, count] : sorted) {
+        below += count;
+        if (static_cast<double>(below) >= wanted) {
+            const double middle = middle_of(bucket);
+            return std::clamp(is_whole_ ? std::trunc(middle) : middle, least_, most_);
+        }
+    }
+    return most_;
+}
+
+void statistics::add(const record& record) {
+    if (count_++ == 0)
+        first_ = last_ = record.time;
+    last_ = std::max(last_, record.time);
+    const auto [at, is_new] = numbers_.try_emplace(record.event->id, events_.size());
+    if (is_new) {
+        events_.emplace_back();
+        events_.back().system = record.event->system;
+        events_.back().name = record.event->name;
+        events_.back().first = record.time;
+        for (const field& field : record.event->fields)
+            events_.back().fields.push_back({field.name, {}});
+    }
+    event& event = events_[at->second];
+    if (event.count++ > 0 && record.time >= event.last)
+        event.gaps.add(static_cast<double>(record.time - event.last) / 1e9);
+    event.last = record.time;
+    for (std::size_t i = 0; i < event.fields.size(); i++)
+        if (const value value = read(record.event->fields[i], record.data); value.is_number())
+            event.fields[i].numbers.add(value.number());
+    process& process = event.processes[record.process()];
+    if (process.count++ == 0 || record.pid == record.process())
+        process.name = record.task;
+}
+
+void print(const statistics& statistics) {
+    using text::style;
+    const auto number = [](std::string text) {
+        return text::cell{std::move(text), style::plain, true};
+    };
+    text::print(
+        fmt::format("{} records in {}\n\n", statistics.count(), as_time(statistics.seconds())));
+    text::table counts({"EVENT", "PROCESS", "RECORDS", "PER SECOND"});
+    for (const auto& event : statistics.events()) {
+        const std::string name = event.system + ":" + event.name;
+        counts.add({{name, style::bold},
+                    {"all"},
+                    number(std::to_string(event.count)),
+                    number(fmt::format("{:.1f}", statistics.rate(event.count)))});
+        for (const auto& [id, process] : event.processes)
+            counts.add({{name, style::dim},
+                        {fmt::format("{} {}", process.name, id)},
+                        number(std::to_string(process.count)),
+                        number(fmt::format("{:.1f}", statistics.rate(process.count)))});
+    }
+    counts.print();
+    text::print("\n");
+    text::table distributions({"EVENT", "FIELD", "MIN", "P50", "P90", "P99", "MAX", "MEAN"});
+    for (const auto& event : statistics.events()) {
+        const std::string name = event.system + ":" + event.name;
+        add_row(distributions, name, "(time between)", event.gaps, as_time);
+        for (const auto& field : event.fields)
+            add_row(distributions, name, field.name, field.numbers, plain);
+    }
+    distributions.print();
+}
+
+void print_json(const statistics& statistics) {
+    nlohmann::ordered_json result{{"records", statistics.count()},
+                                  {"seconds", statistics.seconds()},
+                                  {"events", nlohmann::ordered_json::array()}};
+    for (const auto& event : statistics.events()) {
+        nlohmann::ordered_json row{{"system", event.system},
+                                   {"event", event.name},
+                                   {"records", event.count},
+                                   {"per_second", statistics.rate(event.count)},
+                                   {"seconds_between", to_json(event.gaps)},
+                                   {"fields", nlohmann::ordered_json::object()},
+                                   {"processes", nlohmann::ordered_json::array()}};
+        for (const auto& field : event.fields)
+            if (field.numbers.count() > 0)
+                row["fields"][field.name] = to_json(field.numbers);
+        for (const auto& [id, process] : event.processes)
+            row["processes"].push_back({{"process", id},
+                                        {"name", process.name},
+                                        {"records", process.count},
+                                        {"per_second", statistics.rate(process.count)}});
+        result["events"].push_back(std::move(row));
+    }
+    text::print_json(result);
+}
+
+} // namespace tool::recording

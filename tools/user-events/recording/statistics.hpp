@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Counts, rates and distributions, in memory that does not depend on the number of records.
+#pragma once
+
+#include "recording/record.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace tool::recording {
+
+/// How numbers are distributed. Quantiles are exact to 1.6 %, and for integers below 128.
+class distribution {
+public:
+    void add(double number);
+
+    std::uint64_t count() const noexcept { return count_; }
+    double least() const noexcept { return least_; }
+    double most() const noexcept { return most_; }
+    double mean() const noexcept { return sum_ / static_cast<double>(count_); }
+    /// The number that this part of the numbers, 0 to 1, does not exceed.
+    double quantile(double part) const;
+
+private:
+    std::uint64_t count_ = 0;
+    double least_ = std::numeric_limits<double>::infinity();
+    double most_ = -std::numeric_limits<double>::infinity();
+    double sum_ = 0;
+    bool is_whole_ = true;
+    std::unordered_map<std::int32_t, std::uint64_t> buckets_;
+};
+
+class statistics {
+public:
+    struct field_numbers {
+        std::string name;
+        distribution numbers;
+    };
+    struct process {
+        std::string name;
+        std::uint64_t count = 0;
+    };
+    struct event {
+        std::string system;
+        std::string name;
+        std::uint64_t count = 0;
+        std::uint64_t first = 0;
+        std::uint64_t last = 0;
+        distribution gaps; // seconds between a record and the next
+        std::vector<field_numbers> fields;
+        std::map<int, process> processes;
+    };
+
+    void add(const record& record);
+
+    /// In the order of their first records.
+    const std::vector<event>& events() const noexcept { return events_; }
+    std::uint64_t count() const noexcept { return count_; }
+    double seconds() const noexcept { return static_cast<double>(last_ - first_) / 1e9; }
+    /// Records in a second, of all the recording's seconds.
+    double rate(std::uint64_t count) const noexcept {
+        return last_ > first_ ? static_cast<double>(count) / seconds() : 0;
+    }
+
+private:
+    std::vector<event> events_;
+    std::unordered_map<int, std::size_t> numbers_;
+    std::uint64_t count_ = 0;
+    std::uint64_t first_ = 0;
+    std::uint64_t last_ = 0;
+};
+
+/// Prints them as tables or as a JSON document.
+void print(const statistics& statistics);
+void print_json(const statistics& statistics);
+
+} // namespace tool::recording

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+// trace-cmd.h includes the header of libtracefs 1.6, which is not valid C++: an inline function
+// passes an int as an enum. The overload declared below makes that call valid. Nothing defines or
+// calls it.
+
+struct tracefs_instance;
+struct tracefs_hist;
+int tracefs_hist_command(tracefs_instance* instance, tracefs_hist* hist, int command);
+
+extern "C" {
+#include <trace-cmd.h>
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "text/errors.hpp"
+
+#include "text/escape.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace tool::text {
+
+namespace {
+
+bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != text.npos;
+}
+
+} // namespace
+
+std::string remedy_for(int error, std::string_view path) {
+    const bool is_device = path == "/dev/user_mark" || contains(path, "/dev/user_events");
+    const bool is_module = is_device || contains(path, "user_events_");
+    switch (error) {
+    case EACCES:
+    case EPERM:
+        if (is_device)
+            return fmt::format("an administrator can admit your group: chgrp GROUP {0} && "
+                               "chmod g+rw {0}",
+                               path);
+        if (contains(path, "tracing"))
+            return "run it as root, or have an administrator admit your group to tracefs: mount "
+                   "-o remount,mode=750,gid=GROUP /sys/kernel/tracing";
+        return {};
+    case ENOENT:
+        if (is_module)
+            return "load the kernel module: modprobe user_events; `user-events doctor` says more";
+        if (contains(path, "tracing"))
+            return "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing";
+        return {};
+    case ENODEV:
+        return is_module ? "the module is being loaded or unloaded: try again" : "";
+    case ENOSPC:
+        return "free some space, or choose another file with -o";
+    default:
+        return {};
+    }
+}
+
+failure file_failure(int error, std::string_view doing, std::string_view path) {
+    return failure(fmt::format("cannot {} {}: {}", doing, path, std::strerror(error)),
+                   remedy_for(error, path));
+}
+
+void warn(std::string_view message) {
+    fmt::print(stderr, "user-events: {}\n", escaped(message));
+}
+
+} // namespace tool::text

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Errors that end the program. main() prints them.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace tool::text {
+
+/// A command failed: exit status 1. The message says what is wrong, with which object; the remedy
+/// what to do. Both may have unescaped names in them.
+class failure : public std::runtime_error {
+public:
+    explicit failure(const std::string& message, std::string remedy = {})
+        : std::runtime_error(message), remedy_(std::move(remedy)) {}
+
+    const std::string& remedy() const noexcept { return remedy_; }
+
+private:
+    std::string remedy_;
+};
+
+/// The arguments make no sense: exit status 2.
+class usage_error : public failure {
+public:
+    using failure::failure;
+};
+
+/// A command failed and has said so itself, as `doctor` does: exit status 1.
+struct silent_failure {};
+
+/// What to do about an errno of a file; empty if there is no advice.
+std::string remedy_for(int error, std::string_view path);
+
+/// A system call failed for this file. The remedy fits the file and the error.
+failure file_failure(int error, std::string_view doing, std::string_view path);
+
+/// A warning on standard error, escaped.
+void warn(std::string_view message);
+
+} // namespace tool::text

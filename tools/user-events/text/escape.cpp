@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "text/escape.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+
+namespace tool::text {
+
+character first_character(std::string_view text) noexcept {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    if (first < 0x80)
+        return {first, 1, true};
+    const std::uint8_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    static constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (first < 0xc2 || first > 0xf4 || text.size() < size)
+        return {first, 1, false};
+    std::uint32_t code = first & (0x7fU >> size);
+    for (std::uint8_t i = 1; i < size; i++) {
+        if ((byte(i) & 0xc0U) != 0x80)
+            return {first, 1, false};
+        code = code << 6 | (byte(i) & 0x3fU);
+    }
+    // Longer than need be, half of a pair of UTF-16, or too large.
+    if (code < least[size] || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff)
+        return {first, 1, false};
+    return {code, size, true};
+}
+
+namespace {
+
+/// Control characters of C1, and those that change the direction of text or separate lines.
+bool is_hidden_control(std::uint32_t code) {
+    return (code >= 0x80 && code < 0xa0) || code == 0x61c || (code >= 0x200b && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) ||
+           code == 0xfeff;
+}
+
+} // namespace
+
+void append_escaped(std::string& to, std::string_view text) {
+    while (!text.empty()) {
+        const character next = first_character(text);
+        if (!next.valid || next.code < ' ' || next.code == 0x7f) {
+            switch (next.code) {
+            case '\n':
+                to += "\\n";
+                break;
+            case '\t':
+                to += "\\t";
+                break;
+            case '\r':
+                to += "\\r";
+                break;
+            default:
+                fmt::format_to(std::back_inserter(to), "\\x{:02x}", next.code);
+            }
+        } else if (next.code == '\\') {
+            to += "\\\\";
+        } else if (is_hidden_control(next.code)) {
+            fmt::format_to(std::back_inserter(to), "\\u{{{:x}}}", next.code);
+        } else {
+            to += text.substr(0, next.size);
+        }
+        text.remove_prefix(next.size);
+    }
+}
+
+std::string escaped(std::string_view text) {
+    std::string result;
+    append_escaped(result, text);
+    return result;
+}
+
+} // namespace tool::text

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Text from programs and files, made fit to be printed. It may have any bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tool::text {
+
+/// A character of UTF-8 text. `size` is 1 and `valid` false for a byte that is not part of one.
+struct character {
+    std::uint32_t code;
+    std::uint8_t size;
+    bool valid;
+};
+
+/// Decodes the first character of a text that is not empty.
+character first_character(std::string_view text) noexcept;
+
+/// Appends text for a terminal. Whatever could control a terminal, change the direction of text,
+/// or is not UTF-8, is escaped as in C (`\n`, `\x1b`) or as `\u{202e}`; so is a backslash.
+void append_escaped(std::string& to, std::string_view text);
+std::string escaped(std::string_view text);
+
+} // namespace tool::text

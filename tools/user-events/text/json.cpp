@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "text/json.hpp"
+
+#include "text/escape.hpp"
+#include "text/output.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace tool::text {
+
+void append_json(std::string& to, std::string_view text) {
+    to += '"';
+    std::size_t plain = 0;
+    for (std::size_t i = 0; i < text.size();) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        if (byte >= ' ' && byte < 0x80 && byte != '"' && byte != '\\' && byte != '<' &&
+            byte != 0x7f) {
+            i++;
+            continue;
+        }
+        const character next = first_character(text.substr(i));
+        if (next.valid && next.code >= 0x80 && next.code != 0x2028 && next.code != 0x2029) {
+            i += next.size;
+            continue;
+        }
+        to += text.substr(plain, i - plain);
+        if (!next.valid)
+            to += "\xef\xbf\xbd";
+        else if (next.code == '"' || next.code == '\\')
+            (to += '\\') += static_cast<char>(next.code);
+        else if (next.code == '\n')
+            to += "\\n";
+        else
+            fmt::format_to(std::back_inserter(to), "\\u{:04x}", next.code);
+        i += next.size;
+        plain = i;
+    }
+    to += text.substr(plain);
+    to += '"';
+}
+
+void append_json(std::string& to, double number) {
+    if (std::isfinite(number))
+        fmt::format_to(std::back_inserter(to), "{}", number);
+    else
+        to += "null";
+}
+
+void append_json(std::string& to, std::int64_t number) {
+    const fmt::format_int digits(number);
+    to.append(digits.data(), digits.size());
+}
+
+void append_json(std::string& to, std::uint64_t number) {
+    const fmt::format_int digits(number);
+    to.append(digits.data(), digits.size());
+}
+
+void print_json(const nlohmann::ordered_json& document) {
+    print(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+} // namespace tool::text

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Durations and sizes, as people write them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tool::text {
+
+/// `90`, `1.5s`, `200ms`, `5m`, `1h`. Throws usage_error for anything else.
+double to_seconds(std::string_view text);
+
+/// `4096`, `64k`, `10M`, `2G`. Throws usage_error for anything else.
+std::uint64_t to_bytes(std::string_view text);
+
+/// "12.3 MB"
+std::string from_bytes(std::uint64_t bytes);
+
+} // namespace tool::text

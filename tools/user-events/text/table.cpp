@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "text/table.hpp"
+
+#include "text/escape.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tool::text {
+
+namespace {
+
+/// The number of characters. Some take two columns of a terminal; alignment is not worth a table.
+std::size_t width(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+        return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80;
+    }));
+}
+
+void print_aligned(const std::vector<cell>& row, const std::vector<std::size_t>& widths) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); i++) {
+        const std::string shown = escaped(row[i].text);
+        const std::size_t spaces = widths[i] - std::min(widths[i], width(shown));
+        const bool last = i + 1 == row.size();
+        if (row[i].right)
+            line.append(spaces, ' ');
+        if (row[i].shown != style::plain)
+            line += code(row[i].shown);
+        line += shown;
+        if (row[i].shown != style::plain)
+            line += code(style::plain);
+        if (!last)
+            line.append((row[i].right ? 0 : spaces) + 2, ' ');
+    }
+    print(line + "\n");
+}
+
+} // namespace
+
+void table::print() const {
+    if (!is_terminal()) {
+        for (const auto& row : rows_) {
+            std::string line;
+            for (const cell& cell : row)
+                (line += line.empty() && &cell == row.data() ? "" : "\t") += escaped(cell.text);
+            text::print(line + "\n");
+        }
+        return;
+    }
+    std::vector<std::size_t> widths;
+    for (const auto& name : heading_)
+        widths.push_back(width(name));
+    for (const auto& row : rows_)
+        for (std::size_t i = 0; i < row.size(); i++)
+            widths[i] = std::max(widths[i], width(escaped(row[i].text)));
+    std::vector<cell> heading;
+    for (std::size_t i = 0; i < heading_.size(); i++)
+        heading.push_back({heading_[i], style::dim, !rows_.empty() && rows_.front()[i].right});
+    print_aligned(heading, widths);
+    for (const auto& row : rows_)
+        print_aligned(row, widths);
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+    std::string result;
+    for (const auto& word : words)
+        (result += &word == words.data() ? "" : between) += word;
+    return result;
+}
+
+} // namespace tool::text

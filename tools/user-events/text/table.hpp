@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Rows and columns: aligned and with a heading on a terminal; separated by tabs and without a
+// heading in a pipe.
+#pragma once
+
+#include "text/output.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tool::text {
+
+struct cell {
+    /// Escaped when it is printed.
+    std::string text;
+    style shown = style::plain;
+    bool right = false;
+};
+
+class table {
+public:
+    explicit table(std::vector<std::string> heading) : heading_(std::move(heading)) {}
+
+    void add(std::vector<cell> row) { rows_.push_back(std::move(row)); }
+    void print() const;
+
+private:
+    std::vector<std::string> heading_;
+    std::vector<std::vector<cell>> rows_;
+};
+
+/// "a, b, c"
+std::string joined(const std::vector<std::string>& words, std::string_view between = ", ");
+
+} // namespace tool::text

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The file that events are registered with and written to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tool::tracing {
+
+/// user_events_data or the device. The functions throw text::failure, with a remedy.
+class data_file {
+public:
+    data_file();
+    data_file(const data_file&) = delete;
+    data_file& operator=(const data_file&) = delete;
+    ~data_file();
+
+    /// Registers an event, given as `NAME FIELDS`, for the lifetime of this object. Returns its
+    /// write index.
+    std::uint32_t add(const std::string& command, bool persistent);
+    /// Whether the event that was added last is recorded.
+    bool is_enabled() const noexcept { return __atomic_load_n(&word_, __ATOMIC_RELAXED) & 1; }
+    /// Makes a record, unless the event is disabled.
+    void write(std::uint32_t index, std::span<const std::byte> payload);
+
+    /// Deletes all events of a registered name. Returns 0 or an errno.
+    int try_delete(const std::string& name) noexcept;
+
+private:
+    int file_;
+    /// The kernel sets bit 0.
+    std::uint32_t word_ = 0;
+    bool added_ = false;
+};
+
+} // namespace tool::tracing

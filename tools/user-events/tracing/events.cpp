@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracing/events.hpp"
+
+#include "text/errors.hpp"
+#include "tracing/libtracefs.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <fstream>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tool::tracing {
+
+namespace {
+
+constexpr const char* user_systems[] = {"user_events", "user_events_multi", "user_mark"};
+
+bool glob(const std::string& wanted, const std::string& name) {
+    return fnmatch(wanted.c_str(), name.c_str(), 0) == 0;
+}
+
+/// The registered name of a format of a multi-format event: without its number.
+std::string registered_name(const event_name& name) {
+    const auto dot = name.event.rfind('.');
+    return name.system == "user_events_multi" && dot != name.event.npos ? name.event.substr(0, dot)
+                                                                        : name.event;
+}
+
+} // namespace
+
+pattern::pattern(std::string text) : text_(std::move(text)), system_("*"), event_(text_) {
+    if (const auto colon = text_.find(':'); colon != text_.npos) {
+        system_ = text_.substr(0, colon);
+        event_ = text_.substr(colon + 1);
+    }
+    if (system_.empty() || event_.empty() || event_.find(':') != event_.npos ||
+        std::any_of(text_.begin(), text_.end(), [](char character) {
+            return character == '/' || static_cast<unsigned char>(character) <= ' ' ||
+                   character == 0x7f;
+        }))
+        throw text::usage_error(fmt::format("\"{}\" is no pattern of events", text_),
+                                "write NAME or SYSTEM:NAME, with *, ? and [a-z]");
+}
+
+bool pattern::matches(const event_name& name) const {
+    return glob(system_, name.system) &&
+           (glob(event_, name.event) || glob(event_, registered_name(name)));
+}
+
+bool pattern::is_for_user_events() const {
+    return std::any_of(std::begin(user_systems), std::end(user_systems),
+                       [this](const char* system) { return glob(system_, system); });
+}
+
+bool matches_any(const std::vector<pattern>& patterns, const event_name& name) {
+    return patterns.empty() ||
+           std::any_of(patterns.begin(), patterns.end(),
+                       [&](const pattern& wanted) { return wanted.matches(name); });
+}
+
+std::vector<pattern> to_patterns(const std::vector<std::string>& texts) {
+    return {texts.begin(), texts.end()};
+}
+
+std::vector<event_name> user_events(const std::vector<pattern>& patterns) {
+    const instance top = instance::top();
+    std::vector<event_name> result;
+    for (const char* system : user_systems)
+        for (const auto& name : directories(top.path(std::string("events/") + system)))
+            if (event_name found{system, name}; matches_any(patterns, found))
+                result.push_back(std::move(found));
+    return result;
+}
+
+std::vector<event_name> events(const pattern& wanted) {
+    if (wanted.text().find(':') == std::string::npos)
+        return user_events({wanted});
+    const instance top = instance::top();
+    std::vector<event_name> result;
+    for (const auto& system : directories(top.path("events")))
+        for (const auto& name : directories(top.path("events/" + system)))
+            if (event_name found{system, name}; wanted.matches(found))
+                result.push_back(std::move(found));
+    return result;
+}
+
+void formats::release::operator()(tep_handle* handle) const noexcept {
+    tep_free(handle);
+}
+
+formats::formats() : tep_(tep_alloc()) {
+    if (!tep_)
+        throw std::bad_alloc();
+    // A format that it cannot parse is shown in another way, without its complaints.
+    tep_set_loglevel(TEP_LOG_NONE);
+    // The sizes in the pages of the buffers.
+    std::string header = top_.read("events/header_page");
+    tep_parse_header_page(tep_.get(), header.data(), header.size(), sizeof(long));
+    tep_set_long_size(tep_.get(), sizeof(long));
+    tep_set_page_size(tep_.get(), static_cast<int>(sysconf(_SC_PAGESIZE)));
+}
+
+bool formats::load(const event_name& name) {
+    auto text = top_.try_read(name.directory() + "/format");
+    if (!text)
+        return false;
+    const auto at = text->find("\nID: ");
+    int id = 0;
+    if (at == text->npos ||
+        std::from_chars(text->data() + at + 5, text->data() + text->size(), id).ec != std::errc())
+        return false;
+    ids_[name] = id;
+    if (tep_find_event(tep_.get(), id))
+        return true;
+    // libtraceevent takes only words as names, but those of multi-format events have a dot.
+    const std::string line = "name: " + name.event + "\n";
+    if (text->starts_with(line))
+        std::fill_n(text->begin() + 6, name.event.size(), 'x');
+    if (tep_parse_event(tep_.get(), text->data(), text->size(), name.system.c_str()) !=
+        TEP_ERRNO__SUCCESS)
+        return false;
+    tep_event* const parsed = tep_find_event(tep_.get(), id);
+    if (parsed && std::strlen(parsed->name) == name.event.size())
+        std::copy(name.event.begin(), name.event.end(), parsed->name);
+    return parsed != nullptr;
+}
+
+tep_event* formats::find(const event_name& name) {
+    if (!load(name))
+        return nullptr;
+    return tep_find_event(tep_.get(), ids_[name]);
+}
+
+tep_event* formats::find(int id) {
+    if (tep_event* const known = tep_find_event(tep_.get(), id))
+        return known;
+    // Only those that are new are read.
+    for (const auto& name : user_events({}))
+        if (!ids_.count(name))
+            load(name);
+    if (tep_event* const known = tep_find_event(tep_.get(), id))
+        return known;
+    // An event of the kernel; or one that was created again, with another number.
+    for (const auto& system : directories(top_.path("events")))
+        for (const auto& event : directories(top_.path("events/" + system)))
+            if (const auto text = top_.try_read("events/" + system + "/" + event + "/id");
+                text && std::atoi(text->c_str()) == id) {
+                load({system, event});
+                return tep_find_event(tep_.get(), id);
+            }
+    return nullptr;
+}
+
+formats::head formats::head_of(std::span<const std::byte> record) noexcept {
+    // u16 common_type, u8 common_flags, u8 common_preempt_count, s32 common_pid: the kernel's
+    // struct trace_entry, which user programs rely on.
+    struct {
+        std::uint16_t type;
+        std::uint16_t flags;
+        std::int32_t thread;
+    } entry{};
+    std::memcpy(&entry, record.data(), std::min(sizeof(entry), record.size()));
+    return {entry.type, entry.thread};
+}
+
+void record_only(const instance& in, const std::vector<std::string>& pids) {
+    for (const auto& id : pids) {
+        if (id.empty() || id.find_first_not_of("0123456789") != id.npos)
+            throw text::usage_error(fmt::format("\"{}\" is no number of a process", id));
+        if (access(("/proc/" + id).c_str(), F_OK) != 0)
+            throw text::failure(fmt::format("there is no process {}", id));
+    }
+    in.write("options/event-fork", "1");
+    for (const auto& id : pids)
+        // All threads: a thread is not a child.
+        for (const auto& thread : directories("/proc/" + id + "/task"))
+            in.append("set_event_pid", thread);
+}
+
+void set_filter(const instance& of, const event_name& name, const std::string& filter) {
+    const int error = of.try_write(name.directory() + "/filter", filter);
+    if (error == EINVAL)
+        throw text::failure(
+            fmt::format("the filter \"{}\" does not fit the event {}", filter, name.event),
+            "a filter compares fields: 'cents > 300 && item ~ \"co*\"'; `user-events list` shows "
+            "the fields");
+    if (error)
+        throw text::file_failure(error, "write to", of.path(name.directory() + "/filter"));
+}
+
+std::vector<std::string> field_texts(const tep_event& event) {
+    std::vector<std::string> result;
+    for (const auto* field = event.format.fields; field; field = field->next)
+        result.push_back(fmt::format("{} {}", field->type, field->name));
+    return result;
+}
+
+std::map<std::string, usage> status() {
+    std::string text;
+    const instance top = instance::top();
+    if (auto read = top.try_read("user_events_status"))
+        text = *read;
+    else
+        throw text::file_failure(errno, "read", top.path("user_events_status"));
+    std::map<std::string, usage> result;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line) && !line.empty();) {
+        const auto mark = line.find(" # ");
+        usage& entry = result[line.substr(0, mark)];
+        if (mark == line.npos)
+            continue;
+        // "Used by ftrace perf; lost 174"
+        std::string rest = line.substr(mark + 3);
+        if (const auto lost = rest.find("lost "); lost != rest.npos) {
+            entry.lost = std::strtoull(rest.c_str() + lost + 5, nullptr, 10);
+            rest.resize(lost);
+        }
+        entry.ftrace = rest.find("ftrace") != rest.npos;
+        entry.perf = rest.find("perf") != rest.npos;
+    }
+    return result;
+}
+
+std::vector<process> processes_with_events() {
+    namespace fs = std::filesystem;
+    struct stat data {
+    }, device{};
+    const bool has_data = stat((mount_point() + "/user_events_data").c_str(), &data) == 0;
+    const bool has_device = stat("/dev/user_events/default", &device) == 0;
+    std::vector<process> result;
+    std::error_code error;
+    for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string id = entry->path().filename();
+        if (!std::isdigit(static_cast<unsigned char>(id[0])))
+            continue;
+        std::error_code hidden;
+        for (fs::directory_iterator file(entry->path() / "fd", hidden), last;
+             !hidden && file != last; file.increment(hidden)) {
+            struct stat found {};
+            if (stat(file->path().c_str(), &found) != 0)
+                continue;
+            if ((has_data && found.st_dev == data.st_dev && found.st_ino == data.st_ino) ||
+                (has_device && S_ISCHR(found.st_mode) && found.st_rdev == device.st_rdev)) {
+                std::ifstream comm(entry->path() / "comm");
+                process with{std::atoi(id.c_str()), ""};
+                std::getline(comm, with.name);
+                result.push_back(std::move(with));
+                break;
+            }
+        }
+    }
+    std::sort(result.begin(), result.end(),
+              [](const process& a, const process& b) { return a.id < b.id; });
+    return result;
+}
+
+} // namespace tool::tracing

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The events that exist, their formats, and who uses them.
+#pragma once
+
+#include "tracing/tracefs.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct tep_handle;
+struct tep_event;
+
+namespace tool::tracing {
+
+/// An event's directory in tracefs.
+struct event_name {
+    std::string system;
+    std::string event;
+
+    std::string directory() const { return "events/" + system + "/" + event; }
+    bool operator==(const event_name&) const = default;
+    auto operator<=>(const event_name&) const = default;
+};
+
+/// A glob, or two of them, SYSTEM:NAME, as in a rule: it is compared with the registered name. A
+/// multi-format event is also found by the name of one format, `order.1`.
+class pattern {
+public:
+    /// Throws text::usage_error if it could match no event.
+    explicit pattern(std::string text);
+
+    const std::string& text() const noexcept { return text_; }
+    bool matches(const event_name& name) const;
+    /// Whether it could match user events. If not, it means events of the kernel.
+    bool is_for_user_events() const;
+
+private:
+    std::string text_;
+    std::string system_;
+    std::string event_;
+};
+
+/// Whether one of the patterns matches; if there is none, all do.
+bool matches_any(const std::vector<pattern>& patterns, const event_name& name);
+std::vector<pattern> to_patterns(const std::vector<std::string>& texts);
+
+/// The user events that exist and match.
+std::vector<event_name> user_events(const std::vector<pattern>& patterns);
+/// All events that exist and match the pattern; of the kernel too if it names their system.
+std::vector<event_name> events(const pattern& wanted);
+
+/// The formats of events, read when they are needed.
+class formats {
+public:
+    formats();
+
+    /// Returns null if the event was removed, or libtraceevent cannot parse its format.
+    tep_event* find(const event_name& name);
+    /// Finds the event of a record. Reads the formats of events that were created since.
+    tep_event* find(int id);
+    tep_handle* get() const noexcept { return tep_.get(); }
+
+    /// What every record begins with.
+    struct head {
+        int event;
+        int thread;
+    };
+    static head head_of(std::span<const std::byte> record) noexcept;
+
+private:
+    struct release {
+        void operator()(tep_handle* handle) const noexcept;
+    };
+    bool load(const event_name& name);
+
+    std::unique_ptr<tep_handle, release> tep_;
+    instance top_ = instance::top();
+    std::map<event_name, int> ids_;
+};
+
+/// Throws text::failure with the kernel's reason if the filter does not fit the event.
+void set_filter(const instance& of, const event_name& name, const std::string& filter);
+
+/// Has the instance record only these processes and the children that they will have.
+void record_only(const instance& in, const std::vector<std::string>& pids);
+
+/// "u32 number", with the type as it was registered.
+std::vector<std::string> field_texts(const tep_event& event);
+
+/// A line of user_events_status.
+struct usage {
+    bool ftrace = false;
+    bool perf = false;
+    std::uint64_t lost = 0;
+};
+
+/// user_events_status; if that cannot be read, what the device tells. By the name of the event.
+std::map<std::string, usage> status();
+
+/// A process that has the data file or the device open.
+struct process {
+    int id;
+    std::string name;
+};
+
+/// As far as this user may look at other processes.
+std::vector<process> processes_with_events();
+
+} // namespace tool::tracing

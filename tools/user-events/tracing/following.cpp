@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracing/following.hpp"
+
+#include "text/errors.hpp"
+#include "tracing/rules.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/format.h>
+
+namespace tool::tracing {
+
+following::following(const instance& in, const std::vector<pattern>& patterns,
+                     const std::string& filter)
+    : in_(in), patterns_(patterns), filter_(filter), has_rules_(has_rules()) {
+    if (patterns_.empty())
+        patterns_.emplace_back("*");
+    try {
+        for (const auto& wanted : patterns_) {
+            if (has_rules_ && wanted.is_for_user_events()) {
+                const auto rule = rule_text(wanted.text(), in.name(), filter);
+                add_rule(rule);
+                rules_.push_back(rule);
+                if (const auto reason = failure_of_rule(rule); !reason.empty())
+                    text::warn(fmt::format("the filter \"{}\" does not fit: {}", filter, reason));
+            }
+            const auto names = events(wanted);
+            if (names.empty() && !wanted.is_for_user_events())
+                throw text::failure(fmt::format("no event matches {}", wanted.text()),
+                                    fmt::format("the kernel's events are in {}/events; some come "
+                                                "with a module",
+                                                mount_point()));
+            for (const auto& name : names)
+                if (!has_rules_ ||
+                    (name.system != "user_events" && name.system != "user_events_multi"))
+                    enable(name);
+        }
+    } catch (...) {
+        disable_rules();
+        throw;
+    }
+}
+
+following::~following() {
+    disable_rules();
+}
+
+void following::disable_rules() noexcept {
+    for (const auto& rule : rules_) {
+        try {
+            remove_rule(rule);
+        } catch (const text::failure& error) {
+            text::warn(error.what());
+        }
+    }
+    rules_.clear();
+}
+
+void following::enable(const event_name& name) {
+    if (!enabled_.insert(name).second)
+        return;
+    // A filter may be for some of the events only.
+    if (!filter_.empty()) {
+        if (const int error = in_.try_write(name.directory() + "/filter", filter_)) {
+            text::warn(
+                fmt::format("the filter \"{}\" does not fit the event {}", filter_, name.event));
+            if (error == EINVAL)
+                return;
+        }
+    }
+    const int error = in_.try_write(name.directory() + "/enable", "1");
+    // It may have been removed in the meantime.
+    if (error && error != ENOENT && error != ENODEV)
+        throw text::file_failure(error, "enable", in_.path(name.directory()));
+}
+
+void following::update() {
+    if (has_rules_)
+        return;
+    for (const auto& name : user_events(patterns_))
+        enable(name);
+}
+
+} // namespace tool::tracing

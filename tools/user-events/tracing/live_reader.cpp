@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracing/live_reader.hpp"
+
+#include "text/errors.hpp"
+#include "tracing/libtracefs.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <fmt/format.h>
+
+extern "C" {
+#include <kbuffer.h>
+}
+
+namespace tool::tracing {
+
+/// The buffer of one CPU: a page of it, and the next record there.
+struct live_reader::cpu_buffer {
+    cpu_buffer(tracefs_cpu* from, int number)
+        : pages(from), page(static_cast<std::size_t>(tracefs_cpu_read_size(from))), cpu(number),
+          parser(kbuffer_alloc(KBUFFER_LSIZE_SAME_AS_HOST, KBUFFER_ENDIAN_SAME_AS_HOST)) {
+        if (!parser)
+            throw std::bad_alloc();
+    }
+    cpu_buffer(const cpu_buffer&) = delete;
+    cpu_buffer& operator=(const cpu_buffer&) = delete;
+    ~cpu_buffer() {
+        kbuffer_free(parser);
+        tracefs_cpu_close(pages);
+    }
+
+    /// Makes `next` the next record, or null if there is none at present.
+    void advance() {
+        unsigned long long at = 0;
+        if (next)
+            next = kbuffer_next_event(parser, &at);
+        while (!next && tracefs_cpu_read(pages, page.data(), true) > 0 &&
+               kbuffer_load_subbuffer(parser, page.data()) == 0)
+            next = kbuffer_read_event(parser, &at);
+        time = at;
+    }
+
+    tracefs_cpu* pages;
+    std::vector<std::byte> page;
+    int cpu;
+    kbuffer* parser;
+    void* next = nullptr;
+    std::uint64_t time = 0;
+};
+
+live_reader::live_reader(const instance& in) : in_(in) {
+    const auto cpus = sysconf(_SC_NPROCESSORS_CONF);
+    for (int cpu = 0; cpu < cpus; cpu++) {
+        if (!in.has(fmt::format("per_cpu/cpu{}", cpu)))
+            continue;
+        tracefs_cpu* const pages = tracefs_cpu_open(in.get(), cpu, true);
+        if (!pages)
+            throw text::file_failure(errno, "read",
+                                     in.path(fmt::format("per_cpu/cpu{}/trace_pipe_raw", cpu)));
+        buffers_.push_back(std::make_unique<cpu_buffer>(pages, cpu));
+    }
+}
+
+live_reader::~live_reader() = default;
+
+std::size_t live_reader::read(const std::function<bool(const live_record&)>& use) {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    // A buffer that is found empty after this moment has no records from before it. So those from
+    // before it can be put in order; later ones wait.
+    const std::uint64_t end = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                              static_cast<std::uint64_t>(now.tv_nsec);
+    for (const auto& buffer : buffers_)
+        if (!buffer->next)
+            buffer->advance();
+    std::size_t count = 0;
+    while (true) {
+        cpu_buffer* first = nullptr;
+        for (const auto& buffer : buffers_)
+            if (buffer->next && buffer->time < (first ? first->time : end))
+                first = buffer.get();
+        if (!first)
+            return count;
+        count++;
+        const auto size = static_cast<std::size_t>(kbuffer_event_size(first->parser));
+        if (!use({first->time, first->cpu, {static_cast<std::byte*>(first->next), size}}))
+            return count;
+        first->advance();
+    }
+}
+
+std::uint64_t live_reader::lost() const {
+    return lost_records(in_);
+}
+
+std::uint64_t lost_records(const instance& in) {
+    std::uint64_t result = 0;
+    for (const auto& cpu : directories(in.path("per_cpu"))) {
+        const std::string stats = in.try_read("per_cpu/" + cpu + "/stats").value_or("");
+        for (const char* const name : {"overrun: ", "dropped events: "}) {
+            const auto at = stats.find(std::string("\n") + name);
+            // Not "commit overrun".
+            if (at != stats.npos)
+                result += std::strtoull(
+                    stats.c_str() + at + 1 + std::char_traits<char>::length(name), nullptr, 10);
+        }
+    }
+    return result;
+}
+
+} // namespace tool::tracing

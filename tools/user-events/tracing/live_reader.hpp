@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Reads the records of an instance as they are made.
+#pragma once
+
+#include "tracing/tracefs.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tool::tracing {
+
+struct live_record {
+    std::uint64_t time;
+    int cpu;
+    std::span<const std::byte> data;
+};
+
+/// Takes the records out of an instance, whose clock has to be "mono". The instance has to outlive
+/// the object.
+class live_reader {
+public:
+    explicit live_reader(const instance& in);
+    ~live_reader();
+
+    /// Calls the function for each record until now, in the order of their times, until it returns
+    /// false. Returns how often it was called.
+    std::size_t read(const std::function<bool(const live_record&)>& use);
+
+    /// How many records were lost until now, because the buffers were full.
+    std::uint64_t lost() const;
+
+private:
+    struct cpu_buffer;
+
+    const instance& in_;
+    std::vector<std::unique_ptr<cpu_buffer>> buffers_;
+};
+
+/// How many records the instance has lost.
+std::uint64_t lost_records(const instance& in);
+
+} // namespace tool::tracing

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracing/rules.hpp"
+
+#include "text/errors.hpp"
+#include "tracing/tracefs.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <sstream>
+
+namespace tool::tracing {
+
+namespace {
+
+constexpr char file[] = "user_events_rules";
+
+void change(const std::string& change, std::string_view doing) {
+    const instance top = instance::top();
+    if (change.find('\n') != change.npos)
+        throw text::usage_error("a rule is one line");
+    const int error = top.try_append(file, change + "\n");
+    std::string remedy;
+    switch (error) {
+    case 0:
+        return;
+    case EINVAL:
+        remedy = "a rule is PATTERN[ instance=NAME][ if FILTER] or PATTERN[ instance=NAME] "
+                 "trigger TRIGGER; the kernel log says what is wrong";
+        break;
+    case ENOENT:
+        remedy = has_rules() ? "`user-events rules list` lists the rules"
+                             : "only the kernel module has rules, not the kernel's own user_events";
+        break;
+    case EEXIST:
+        remedy = "nothing is left to do: the same rule exists";
+        break;
+    case EBUSY:
+        remedy = "another histogram uses its variables: remove that rule first";
+        break;
+    default:
+        remedy = text::remedy_for(error, top.path(file));
+    }
+    throw text::failure(fmt::format("cannot {} the rule \"{}\": {}", doing,
+                                    change.substr(change.starts_with('!') ? 1 : 0),
+                                    std::strerror(error)),
+                        remedy);
+}
+
+} // namespace
+
+bool has_rules() {
+    return instance::top().has(file);
+}
+
+std::string rule_text(std::string_view pattern, std::string_view instance,
+                      std::string_view filter) {
+    std::string text(pattern);
+    if (!instance.empty())
+        text += fmt::format(" instance={}", instance);
+    if (!filter.empty())
+        text += fmt::format(" if {}", filter);
+    return text;
+}
+
+std::vector<rule> rules() {
+    std::istringstream lines(instance::top().read(file));
+    std::vector<rule> result;
+    for (std::string line; std::getline(lines, line);) {
+        // The file's own comment is the last one.
+        const auto mark = line.rfind(" # applied to ");
+        result.push_back({line.substr(0, mark), mark == line.npos ? "" : line.substr(mark + 3)});
+    }
+    return result;
+}
+
+void add_rule(const std::string& text) {
+    change(text, "add");
+}
+
+void remove_rule(const std::string& text) {
+    change("!" + text, "remove");
+}
+
+std::string failure_of_rule(const std::string& text) {
+    for (const rule& rule : rules())
+        if (rule.text == text)
+            if (const auto at = rule.comment.find("failed for "); at != rule.comment.npos)
+                return rule.comment.substr(at);
+    return {};
+}
+
+} // namespace tool::tracing

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Signals that end a command.
+#pragma once
+
+namespace tool::tracing {
+
+/// While the object exists, SIGINT, SIGTERM and SIGHUP do not end the process, but make a file
+/// readable. So a command ends by returning, and its destructors put everything back. Has to be
+/// created before other threads and child processes; these call restore().
+class stop_signals {
+public:
+    stop_signals();
+    stop_signals(const stop_signals&) = delete;
+    stop_signals& operator=(const stop_signals&) = delete;
+    ~stop_signals();
+
+    /// Waits for a signal, for up to this long. Returns whether there was one; it then does so for
+    /// good. It also does so if standard output has no reader left.
+    bool wait(int milliseconds);
+
+    /// In a child process before exec(): its signals are as the parent's were.
+    static void restore();
+
+private:
+    int file_;
+    bool stopped_ = false;
+};
+
+} // namespace tool::tracing

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracing/tasks.hpp"
+
+#include "tracing/tracefs.hpp"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <sstream>
+
+namespace tool::tracing {
+
+const task& tasks::find(int thread) {
+    const auto found = known_.find(thread);
+    if (found != known_.end())
+        return found->second;
+    task added{"<...>", 0};
+    if (thread == 0)
+        added.name = "<idle>";
+    std::ifstream status(fmt::format("/proc/{}/status", thread));
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("Tgid:")) {
+            added.process = std::atoi(line.c_str() + 5);
+            break;
+        }
+    }
+    if (std::ifstream comm(fmt::format("/proc/{}/comm", thread)); comm) {
+        std::ostringstream text;
+        text << comm.rdbuf();
+        added.name = text.str();
+        if (added.name.ends_with('\n'))
+            added.name.pop_back();
+    } else if (thread != 0) {
+        if (!has_read_saved_) {
+            std::istringstream lines(
+                instance::top().try_read("saved_cmdlines").value_or(std::string()));
+            for (std::string line; std::getline(lines, line);)
+                if (const auto space = line.find(' '); space != line.npos)
+                    saved_[std::atoi(line.c_str())] = line.substr(space + 1);
+            has_read_saved_ = true;
+        }
+        if (const auto name = saved_.find(thread); name != saved_.end())
+            added.name = name->second;
+    }
+    return known_[thread] = std::move(added);
+}
+
+void tasks::refresh() {
+    const auto now = std::chrono::steady_clock::now();
+    has_read_saved_ = false;
+    if (now - last_ < std::chrono::seconds(1))
+        return;
+    last_ = now;
+    known_.clear();
+    saved_.clear();
+}
+
+} // namespace tool::tracing

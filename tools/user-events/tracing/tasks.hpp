@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The names and processes of threads that make records.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <unordered_map>
+
+namespace tool::tracing {
+
+struct task {
+    /// "<...>" if it is not known.
+    std::string name;
+    /// 0 if it is not known.
+    int process;
+};
+
+/// Remembers what it finds for a second, as a program changes its name when it starts another.
+class tasks {
+public:
+    const task& find(int thread);
+    /// To be called between reading records: drops what is old, and reads what the kernel has
+    /// saved of threads that have ended.
+    void refresh();
+
+private:
+    std::unordered_map<int, task> known_;
+    std::unordered_map<int, std::string> saved_;
+    std::chrono::steady_clock::time_point last_{};
+    bool has_read_saved_ = false;
+};
+
+} // namespace tool::tracing

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Writing trace.dat files.
+#pragma once
+
+#include "tracing/tracefs.hpp"
+
+#include <string>
+#include <vector>
+
+struct tracefs_cpu;
+
+namespace tool::tracing {
+
+/// Takes what an instance records into a file for each CPU. These hold what was recorded if the
+/// process is killed.
+class cpu_files {
+public:
+    /// Files of the name PATH.cpuN. Throws text::failure. With `again`, appends to those that
+    /// exist.
+    cpu_files(const instance& from, const std::string& path, bool again);
+    /// The same for the instance's snapshot.
+    static cpu_files of_snapshot(const instance& from, const std::string& path);
+    cpu_files(cpu_files&&) noexcept;
+    ~cpu_files();
+
+    /// Takes what is there, in whole pages. Throws text::failure.
+    void take();
+    /// Takes the rest. The instance does not record any more.
+    void take_rest();
+
+    std::uint64_t size() const noexcept { return size_; }
+    const std::vector<std::string>& paths() const noexcept { return paths_; }
+    /// Removes the files.
+    void remove() noexcept;
+
+private:
+    struct cpu;
+    cpu_files();
+    void add(int cpu, tracefs_cpu* pages, const std::string& path, bool again);
+
+    std::vector<cpu> cpus_;
+    std::vector<std::string> paths_;
+    std::uint64_t size_ = 0;
+};
+
+/// What a file is made of.
+struct trace_dat {
+    std::string path;
+    /// The formats that it has: SYSTEM/EVENT, with globs.
+    std::vector<std::string> formats;
+    /// Whether events of the kernel are among them: their text can name the kernel's functions.
+    bool has_kernel_events;
+};
+
+/// Puts the files together. The events have to exist. Throws text::failure.
+void write_trace_dat(const trace_dat& what, const instance& from, const cpu_files& files);
+
+} // namespace tool::tracing

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracing/tracefs.hpp"
+
+#include "text/errors.hpp"
+#include "tracing/libtracefs.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <sstream>
+#include <system_error>
+#include <unistd.h>
+
+namespace tool::tracing {
+
+namespace {
+
+/// libtracefs mounts tracefs if it is not mounted. It must not get that far.
+void require_mount() {
+    if (mount_point().empty())
+        throw text::failure("tracefs is not mounted",
+                            "mount it: mount -t tracefs tracefs /sys/kernel/tracing");
+    if (access(mount_point().c_str(), X_OK) != 0)
+        throw text::file_failure(errno, "enter", mount_point());
+}
+
+void require_name(const std::string& name) {
+    if (name == "." || name == ".." || name.find('/') != name.npos)
+        throw text::usage_error(fmt::format("\"{}\" is no name of an instance", name));
+}
+
+} // namespace
+
+const std::string& mount_point() {
+    static const std::string result = [] {
+        const char* path = nullptr;
+        return tracefs_tracing_dir_is_mounted(false, &path) == 1 && path ? std::string(path)
+                                                                         : std::string();
+    }();
+    return result;
+}
+
+void instance::release::operator()(tracefs_instance* handle) const noexcept {
+    tracefs_instance_free(handle);
+}
+
+instance instance::top() {
+    require_mount();
+    return {nullptr, "", false};
+}
+
+instance instance::existing(const std::string& name) {
+    require_mount();
+    if (name.empty())
+        return top();
+    require_name(name);
+    if (!tracefs_instance_exists(name.c_str()))
+        throw text::failure(fmt::format("there is no instance {}", name),
+                            fmt::format("create it: mkdir {}/instances/{}", mount_point(), name));
+    tracefs_instance* const handle = tracefs_instance_alloc(nullptr, name.c_str());
+    if (!handle)
+        throw text::file_failure(errno, "use the instance", name);
+    return {handle, name, false};
+}
+
+instance instance::kept(const std::string& name) {
+    require_mount();
+    if (name.empty())
+        return top();
+    require_name(name);
+    tracefs_instance* const handle = tracefs_instance_create(name.c_str());
+    if (!handle)
+        throw text::file_failure(errno, "create", mount_point() + "/instances/" + name);
+    return {handle, name, false};
+}
+
+instance instance::temporary(const char* clock) {
+    require_mount();
+    std::string name = fmt::format("{}{}", temporary_prefix, getpid());
+    // One that a killed process with this number has left.
+    while (tracefs_instance_exists(name.c_str()))
+        name += '+';
+    tracefs_instance* const handle = tracefs_instance_create(name.c_str());
+    if (!handle)
+        throw text::file_failure(errno, "create", mount_point() + "/instances/" + name);
+    instance created(handle, name, true);
+    created.write("tracing_on", "0");
+    created.write("trace_clock", clock);
+    return created;
+}
+
+instance::~instance() {
+    if (!handle_ || !remove_)
+        return;
+    // Events and triggers that are left do not keep the instance; an open file does.
+    if (tracefs_instance_destroy(handle_.get()) != 0)
+        text::warn(fmt::format("cannot remove the instance {0}: rmdir {1}/instances/{0}", name_,
+                               mount_point()));
+}
+
+std::string instance::path(std::string_view file) const {
+    return mount_point() + (name_.empty() ? "" : "/instances/" + name_) + "/" + std::string(file);
+}
+
+bool instance::has(std::string_view file) const {
+    return access(path(file).c_str(), F_OK) == 0;
+}
+
+std::optional<std::string> instance::try_read(const std::string& file) const {
+    int size = 0;
+    errno = 0;
+    const std::unique_ptr<char, decltype(&std::free)> text(
+        tracefs_instance_file_read(handle_.get(), file.c_str(), &size), std::free);
+    // For libtracefs an empty file is a failure, without an errno.
+    if (!text)
+        return errno ? std::nullopt : std::optional<std::string>("");
+    return std::string(text.get(), static_cast<std::size_t>(std::max(size, 0)));
+}
+
+std::string instance::read(const std::string& file) const {
+    if (auto result = try_read(file))
+        return *result;
+    throw text::file_failure(errno, "read", path(file));
+}
+
+int instance::try_write(const std::string& file, const std::string& text) const {
+    return tracefs_instance_file_write(handle_.get(), file.c_str(), text.c_str()) < 0 ? errno : 0;
+}
+
+int instance::try_append(const std::string& file, const std::string& text) const {
+    return tracefs_instance_file_append(handle_.get(), file.c_str(), text.c_str()) < 0 ? errno : 0;
+}
+
+void instance::write(const std::string& file, const std::string& text) const {
+    if (const int error = try_write(file, text))
+        throw text::file_failure(error, "write to", path(file));
+}
+
+void instance::append(const std::string& file, const std::string& text) const {
+    if (const int error = try_append(file, text))
+        throw text::file_failure(error, "write to", path(file));
+}
+
+std::vector<std::string> directories(const std::string& path) {
+    std::vector<std::string> result;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+         entry.increment(error)) {
+        std::error_code ignored;
+        if (entry->is_directory(ignored))
+            result.push_back(entry->path().filename());
+    }
+    std::sort(result.begin(), result.end());
+    return result;
+}
+
+void instance::remove_left(const std::string& name) {
+    const instance top = instance::top();
+    std::istringstream lines(top.try_read("user_events_rules").value_or(""));
+    for (std::string line; std::getline(lines, line);)
+        if (line.find(" instance=" + name + " ") != line.npos)
+            top.try_append("user_events_rules", "!" + line + "\n");
+    const instance left(tracefs_instance_alloc(nullptr, name.c_str()), name, true);
+}
+
+std::vector<std::string> instance_names() {
+    return directories(mount_point() + "/instances");
+}
+
+} // namespace tool::tracing

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// tracefs and its instances, over libtracefs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct tracefs_instance;
+
+namespace tool::tracing {
+
+/// Where tracefs is mounted; empty if it is not. Does not mount it, as libtracefs would.
+const std::string& mount_point();
+
+/// An ftrace instance. Paths are relative to its directory. The functions throw text::failure,
+/// with a remedy.
+class instance {
+public:
+    /// The top-level instance.
+    static instance top();
+    /// Throws if it does not exist. An empty name means the top-level instance.
+    static instance existing(const std::string& name);
+    /// The same, but creates it if it does not exist.
+    static instance kept(const std::string& name);
+    /// An instance of this process, with this clock and tracing_on 0. It is removed at the end of
+    /// the object's lifetime, so a program that waits has to end by returning: see stop_signals.
+    static instance temporary(const char* clock);
+
+    /// Removes an instance that a killed process has left, and its rules.
+    static void remove_left(const std::string& name);
+
+    instance(instance&&) noexcept = default;
+    instance& operator=(instance&&) = delete;
+    ~instance();
+
+    /// The name; empty for the top-level instance.
+    const std::string& name() const noexcept { return name_; }
+    std::string path(std::string_view file) const;
+    tracefs_instance* get() const noexcept { return handle_.get(); }
+
+    bool has(std::string_view file) const;
+    std::string read(const std::string& file) const;
+    /// Returns nothing if it cannot be read.
+    std::optional<std::string> try_read(const std::string& file) const;
+    void write(const std::string& file, const std::string& text) const;
+    void append(const std::string& file, const std::string& text) const;
+    /// Returns 0 or an errno.
+    int try_append(const std::string& file, const std::string& text) const;
+    int try_write(const std::string& file, const std::string& text) const;
+
+private:
+    struct release {
+        void operator()(tracefs_instance* handle) const noexcept;
+    };
+    instance(tracefs_instance* handle, std::string name, bool remove)
+        : handle_(handle), name_(std::move(name)), remove_(remove) {}
+
+    std::unique_ptr<tracefs_instance, release> handle_;
+    std::string name_;
+    bool remove_;
+};
+
+/// The names of all instances, without the top-level one.
+std::vector<std::string> instance_names();
+
+/// The names of the directories in a directory of tracefs, sorted.
+std::vector<std::string> directories(const std::string& path);
+
+/// What the names of temporary() instances begin with; the number of the process follows.
+inline constexpr std::string_view temporary_prefix = "user-events.";
+
+} // namespace tool::tracing
