@@ -11,7 +11,7 @@
 //	EXPECT_NONE	text that the output does not have
 //	NEEDS		module or in-tree: the test is for this implementation of user_events only
 //	AFTER		cleans up, whatever the result was
-//	TIMEOUT		seconds, 60 if the line is missing
+//	TIMEOUT		seconds, 120 if the line is missing
 //
 // Lines with a # at the beginning are comments. The output is that of stdout and stderr; escape
 // sequences of the tests (\n, \e, \t, \xNN) are allowed in EXPECT. After each test,
@@ -58,11 +58,11 @@ struct test {
     std::string name, before, run, after, needs;
     std::vector<expectation> expected;
     int status = 0;
-    int timeout = 60;
+    int timeout = 120;
 };
 
-[[noreturn]] void die(const std::string& reason) {
-    std::cout << "Bail out! " << reason << std::endl;
+[[noreturn]] void die(const std::string& about, const std::string& reason) {
+    std::cout << "Bail out! " << about << ": " << reason << std::endl;
     std::exit(1);
 }
 
@@ -97,7 +97,7 @@ std::string unescaped(const std::string& text) {
 std::vector<test> read_tests(const std::string& path) {
     std::ifstream file(path);
     if (!file)
-        die("no file " + path);
+        die(path, "cannot be read");
     std::vector<test> tests;
     bool open = false;
     for (std::string line; std::getline(file, line);) {
@@ -112,20 +112,20 @@ std::vector<test> read_tests(const std::string& path) {
         const std::string text = space == line.npos ? "" : line.substr(space + 1);
         if (key == "NAME") {
             if (open)
-                die(path + ": an empty line is missing before NAME " + text);
+                die(path, "an empty line is missing before " + line);
             tests.emplace_back().name = text;
             open = true;
             continue;
         }
         if (!open)
-            die(path + ": NAME is missing before " + line);
+            die(path, "NAME is missing before " + line);
         test& current = tests.back();
         if (key == "BEFORE")
-            current.before += text + "\n";
+            (current.before += text) += '\n';
         else if (key == "RUN")
-            current.run += text + "\n";
+            (current.run += text) += '\n';
         else if (key == "AFTER")
-            current.after += text + "\n";
+            (current.after += text) += '\n';
         else if (key == "NEEDS" && (text == "module" || text == "in-tree"))
             current.needs = text;
         else if (key == "STATUS")
@@ -139,7 +139,7 @@ std::vector<test> read_tests(const std::string& path) {
         else if (key == "EXPECT_NONE")
             current.expected.push_back({found_by::nothing, unescaped(text)});
         else
-            die(path + ": no such key: " + line);
+            die(path, "no such key: " + line);
     }
     return tests;
 }
@@ -154,7 +154,7 @@ struct result {
 result run(const std::string& script, int timeout) {
     int pipes[2];
     if (pipe2(pipes, O_CLOEXEC) != 0)
-        die("pipe2 fails");
+        die("pipe2", "fails");
     const pid_t child = fork();
     if (child == 0) {
         setsid();
@@ -216,7 +216,7 @@ std::string state_of_tracing() {
     std::sort(instances.begin(), instances.end());
     std::string state = "instances:";
     for (const auto& name : instances)
-        state += " " + name;
+        (state += ' ') += name;
     return state + "\nrules:\n" + contents(tracing + "user_events_rules") + "enabled:\n" +
            contents(tracing + "set_event");
 }

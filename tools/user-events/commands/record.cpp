@@ -65,6 +65,7 @@ public:
             tracing::stop_signals::restore();
             std::signal(SIGPIPE, SIG_DFL);
             std::vector<char*> arguments;
+            arguments.reserve(words.size() + 1);
             for (const auto& word : words)
                 arguments.push_back(const_cast<char*>(word.c_str()));
             arguments.push_back(nullptr);
@@ -120,12 +121,13 @@ std::vector<std::string> formats_of(const tracing::instance& in) {
     std::vector<std::string> result{"user_events/*", "user_events_multi/*", "user_mark/*"};
     for (const auto& system : tracing::directories(in.path("events")))
         // X: some are enabled, some are not.
-        if (const auto some = in.try_read("events/" + system + "/enable").value_or("0");
+        if (const auto some = in.try_read(fmt::format("events/{}/enable", system)).value_or("0");
             some[0] == '1' || some[0] == 'X')
-            for (const auto& event : tracing::directories(in.path("events/" + system)))
-                if (in.try_read("events/" + system + "/" + event + "/enable").value_or("0")[0] ==
-                    '1')
-                    result.push_back(system + "/" + event);
+            for (const auto& event :
+                 tracing::directories(in.path(fmt::format("events/{}", system))))
+                if (in.try_read(fmt::format("events/{}/{}/enable", system, event))
+                        .value_or("0")[0] == '1')
+                    result.push_back(fmt::format("{}/{}", system, event));
     return result;
 }
 

@@ -153,7 +153,7 @@ tep_event* formats::find(int id) {
     // An event of the kernel; or one that was created again, with another number.
     for (const auto& system : directories(top_.path("events")))
         for (const auto& event : directories(top_.path("events/" + system)))
-            if (const auto text = top_.try_read("events/" + system + "/" + event + "/id");
+            if (const auto text = top_.try_read(event_name{system, event}.directory() + "/id");
                 text && std::atoi(text->c_str()) == id) {
                 load({system, event});
                 return tep_find_event(tep_.get(), id);
@@ -198,10 +198,22 @@ void set_filter(const instance& of, const event_name& name, const std::string& f
         throw text::file_failure(error, "write to", of.path(name.directory() + "/filter"));
 }
 
+std::string type_text(const tep_format_field& field) {
+    // The kernel's own user_events has the length of an array behind the field's name, and
+    // libtraceevent puts something else between the brackets.
+    const std::string_view type = field.type;
+    const auto bracket = type.find('[');
+    if (bracket == type.npos)
+        return field.type;
+    const auto base = type.substr(0, bracket);
+    return field.flags & TEP_FIELD_IS_DYNAMIC ? fmt::format("{}[]", base)
+                                              : fmt::format("{}[{}]", base, field.size);
+}
+
 std::vector<std::string> field_texts(const tep_event& event) {
     std::vector<std::string> result;
     for (const auto* field = event.format.fields; field; field = field->next)
-        result.push_back(fmt::format("{} {}", field->type, field->name));
+        result.push_back(fmt::format("{} {}", type_text(*field), field->name));
     return result;
 }
 

@@ -15,6 +15,7 @@
 
 struct tep_handle;
 struct tep_event;
+struct tep_format_field;
 
 namespace tool::tracing {
 
@@ -89,6 +90,9 @@ void set_filter(const instance& of, const event_name& name, const std::string& f
 
 /// Has the instance record only these processes and the children that they will have.
 void record_only(const instance& in, const std::vector<std::string>& pids);
+
+/// The type as it was registered.
+std::string type_text(const tep_format_field& field);
 
 /// "u32 number", with the type as it was registered.
 std::vector<std::string> field_texts(const tep_event& event);

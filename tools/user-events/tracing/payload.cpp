@@ -2,6 +2,7 @@
 #include "tracing/payload.hpp"
 
 #include "text/errors.hpp"
+#include "tracing/events.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -207,7 +208,7 @@ event_command::event_command(std::string text) : text_(std::move(text)) {
 event_command event_command::of(const tep_event& event) {
     std::string text = event.name;
     for (const auto* field = event.format.fields; field; field = field->next) {
-        const std::string_view type = field->type;
+        const std::string type = type_text(*field);
         text += fmt::format("{} {} {}", field == event.format.fields ? "" : ";", type, field->name);
         if (type.starts_with("struct "))
             text += fmt::format(" {}", field->size);

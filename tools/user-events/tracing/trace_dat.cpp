@@ -32,6 +32,7 @@ int tracecmd_write_cmdlines(tracecmd_output* to);
 tracecmd_option* tracecmd_add_option(tracecmd_output* to, unsigned short id, int size,
                                      const void* data);
 int tracecmd_append_cpu_data(tracecmd_output* to, int cpus, char* const* files);
+void tracecmd_set_loglevel(enum tep_loglevel level);
 void tracecmd_set_quiet(tracecmd_output* to, bool quiet);
 void tracecmd_set_out_clock(tracecmd_output* to, const char* clock);
 void tracecmd_output_close(tracecmd_output* to);
@@ -161,6 +162,9 @@ void write_trace_dat(const trace_dat& what, const instance& from, const cpu_file
             ? "local"
             : clock_file.substr(open_bracket + 1, close_bracket - open_bracket - 1);
     tracecmd_set_quiet(to.get(), true);
+    // It warns that the top-level buffer of this version has no description, which is as it has to
+    // be.
+    tracecmd_set_loglevel(TEP_LOG_NONE);
     tracecmd_set_out_clock(to.get(), clock.c_str());
     if (tracecmd_output_set_version(to.get(), version) ||
         tracecmd_output_set_compression(to.get(), "none") ||
