@@ -252,13 +252,13 @@ static const struct ue_ioctl {
 static long ue_data_ioctl(struct file *file, unsigned int number,
 			  unsigned long argument)
 {
-	if (number == USER_EVENTS_SHARE_INDEXES)
-		return ue_ioctl_share(file, argument);
 	for (int i = 0; i < ARRAY_SIZE(ue_ioctls); i++) {
 		if (ue_ioctls[i].number == number)
 			return ue_ioctls[i].handle(file->private_data,
 						   (void __user *)argument);
 	}
+	if (number == USER_EVENTS_SHARE_INDEXES)
+		return ue_ioctl_share(file, argument);
 	return -ENOTTY;
 }
 

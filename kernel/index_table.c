@@ -115,8 +115,9 @@ struct ue_event *ue_index_event_of_source(struct ue_index_table *table,
 
 	if (!source)
 		return NULL;
-	/* Pairs with ue_index_grow() and ue_index_add(). */
+	/* Pairs with ue_index_grow(). */
 	array = smp_load_acquire(&source->array);
+	/* Pairs with ue_index_add(). */
 	if (!array || index >= smp_load_acquire(&array->nr))
 		return NULL;
 	/*

@@ -146,8 +146,8 @@ static void ue_share_test(struct kunit *test)
 		for (u32 j = 0; j < UE_TEST_EVENTS; j++)
 			KUNIT_ASSERT_PTR_EQ(test, ue_test_event(tables[i], j),
 					    &events[j]);
-		KUNIT_EXPECT_NULL(test, ue_test_event(tables[i],
-						       UE_TEST_EVENTS));
+		KUNIT_EXPECT_NULL(test,
+				  ue_test_event(tables[i], UE_TEST_EVENTS));
 	}
 	for (int i = 0; i < UE_TEST_SHARING; i++)
 		ue_index_table_put(tables[i]);
