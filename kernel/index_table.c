@@ -135,11 +135,12 @@ static struct ue_index_table *ue_index_lock(struct ue_index_table *table)
 
 	mutex_lock(&table->lock);
 	source = table->source;
-	if (!source)
-		return table;
-	mutex_unlock(&table->lock);
-	mutex_lock(&source->lock);
-	return source;
+	if (source) {
+		mutex_unlock(&table->lock);
+		mutex_lock(&source->lock);
+		table = source;
+	}
+	return table;
 }
 
 static u32 ue_index_search(const struct ue_index_array *array,

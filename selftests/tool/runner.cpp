@@ -290,7 +290,10 @@ int main(int, char** argv) {
         }
         const std::string after = state_of_tracing();
         if (problem.empty() && after != before)
-            problem = "tracing is not as it was. Before:\n" + before + "After:\n" + after;
+            problem.append("tracing is not as it was. Before:\n")
+                .append(before)
+                .append("After:\n")
+                .append(after);
         std::cout << (problem.empty() ? "ok " : "not ok ") << ++number << " - " << test.name
                   << std::endl;
         if (!problem.empty()) {

@@ -119,7 +119,8 @@ extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
         error = register_event(*static_cast<user_events_reg*>(argument));
     else if (state().exists && S_ISFIFO(status.st_mode) && request == USER_EVENTS_UNREG)
         error = unregister(*static_cast<user_events_unreg*>(argument));
-    else if (state().exists && S_ISFIFO(status.st_mode) && request == user_events::detail::share_request)
+    else if (state().exists && S_ISFIFO(status.st_mode) &&
+             request == user_events::detail::share_request)
         error = share_indexes(static_cast<int>(reinterpret_cast<std::intptr_t>(argument)), status);
     if (error == 0)
         return 0;

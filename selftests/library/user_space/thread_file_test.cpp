@@ -248,6 +248,7 @@ TEST_CASE("Threads create files while others record, open the file of all anew, 
     std::atomic<int> written = 0, taken = 0;
     {
         std::vector<std::jthread> threads;
+        threads.reserve(5);
         for (int i = 0; i < 4; i++)
             threads.emplace_back([&] {
                 for (int round = 0; round < 50; round++) {

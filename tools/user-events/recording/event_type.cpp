@@ -143,7 +143,7 @@ std::uint64_t read_number(const std::byte* from, std::uint32_t size, bool is_sig
             bits |= std::to_integer<std::uint64_t>(from[i])
                     << 8 * (is_big_endian ? size - 1 - i : i);
     const unsigned unused = 64 - 8 * size;
-    return is_signed
+    return is_signed && size > 0
                ? static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << unused) >> unused)
                : bits;
 }

@@ -10,12 +10,11 @@ std::string to_regular_expression(std::string_view glob) {
     for (const char c : glob) {
         if (c == '*')
             result += ".*";
-        else if (c == '?')
+        else if (c == '?' || c == '\\' ||
+                 c == '^') // libtraceevent removes backslashes from strings
             result += '.';
         else if (std::string_view("$.|+(){}").find(c) != std::string_view::npos)
             ((result += '[') += c) += ']';
-        else if (c == '\\' || c == '^') // libtraceevent removes backslashes from strings
-            result += '.';
         else
             result += c;
     }
