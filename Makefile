@@ -7,7 +7,7 @@ KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 
 # Tests run on all of these Debian kernels, single commands on the last one.
-KERNELS := $(shell awk '!/^#/ && $$2 == "archive" { print $$1 }' tools/vm/kernels)
+KERNELS := $(shell awk '!/^#/ && $$4 == "test" { print $$1 }' tools/vm/kernels)
 KERNEL ?= $(lastword $(KERNELS))
 
 SEED ?=

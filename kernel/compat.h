@@ -25,10 +25,13 @@
 #include <linux/mm.h>
 #include <linux/ptrace.h>
 #include <linux/ring_buffer.h>
+#include <linux/srcu.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
 #include <linux/trace.h>
+#include <linux/tracepoint.h>
 #include <linux/uio.h>
+#include <linux/workqueue.h>
 #include <asm/local.h>
 
 /* Moved in 6.12. */
@@ -167,6 +170,61 @@ static inline size_t ue_ring_buffer_max_record(struct trace_buffer *buffer)
 	return UE_RECORD_MAX_IN_PAGE;
 #else
 	return ring_buffer_max_event_size(buffer);
+#endif
+}
+
+/* Renamed in 6.18, which deprecates the old name. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+#define ue_unbound_wq	system_unbound_wq
+#else
+#define ue_unbound_wq	system_dfl_wq
+#endif
+
+/*
+ * A walk of what tracing frees after tracepoint_synchronize_unregister(), as if
+ * it were a probe of a tracepoint. Before 7.0 that function waits for code that
+ * runs with preemption disabled. Since 7.0 it waits only for the readers of
+ * tracepoint_srcu, and a probe also has preemption disabled, on which perf and
+ * the contents of a record rely.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+struct ue_probe { };
+#else
+struct ue_probe {
+	struct srcu_ctr __percpu *reader;
+};
+#endif
+
+/**
+ * ue_probe_begin() - begin a walk of what tracing may free
+ *
+ * Context: any in which a tracepoint may be called; preemption is disabled until
+ * ue_probe_end().
+ * Return: to be passed to ue_probe_end().
+ */
+static __always_inline struct ue_probe ue_probe_begin(void)
+{
+	struct ue_probe probe = {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+		.reader = srcu_read_lock_fast_notrace(&tracepoint_srcu),
+#endif
+	};
+
+	rcu_read_lock_sched_notrace();
+	return probe;
+}
+
+/**
+ * ue_probe_end() - end a walk of what tracing may free
+ * @probe: what ue_probe_begin() returned on this CPU
+ *
+ * Context: as ue_probe_begin().
+ */
+static __always_inline void ue_probe_end(struct ue_probe probe)
+{
+	rcu_read_unlock_sched_notrace();
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+	srcu_read_unlock_fast_notrace(&tracepoint_srcu, probe.reader);
 #endif
 }
 

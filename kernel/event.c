@@ -95,7 +95,8 @@ bool ue_event_claim(struct ue_event *event)
 void ue_event_unclaim(struct ue_event *event)
 {
 	lockdep_assert_held(ue_event_mutex);
-	atomic_long_set(&event->users, 0);
+	/* Pairs with ue_event_tryget(), as ue_event_make_available() does. */
+	atomic_long_set_release(&event->users, 0);
 }
 
 static int ue_event_add_recorder(struct ue_event *event,

@@ -93,7 +93,7 @@ static void ue_exit_mmap(unsigned long ip, unsigned long parent_ip,
 	if (!ue_mm || ue_end_on_return(ue_mm))
 		return;
 	llist_add(&ue_mm->ended, &ue_ended);
-	queue_work(system_unbound_wq, &ue_ended_work);
+	queue_work(ue_unbound_wq, &ue_ended_work);
 }
 
 static struct ftrace_ops ue_exit_mmap_hook = { .func = ue_exit_mmap };

@@ -2,9 +2,8 @@
 /*
  * Records one payload with every recorder of an event.
  *
- * The list is walked with preemption disabled, as a tracepoint calls its
- * probes. Tracing waits for running probes before it frees an instance, and so
- * waits for this walk as well.
+ * The list is walked as a tracepoint calls its probes. Tracing waits for running
+ * probes before it frees an instance, and so waits for this walk as well.
  */
 #include <linux/perf_event.h>
 #include <linux/sched/task_stack.h>
@@ -265,18 +264,19 @@ int ue_recorders_check_large(struct ue_recorders *recorders,
 			     struct trace_event_call *call, size_t size)
 {
 	struct ue_recorder *recorder;
+	struct ue_probe probe;
 	int err = -EBADF;
 
 	if (UE_RECORD_HEADER + size > UE_RECORD_LIMIT)
 		return -E2BIG;
-	rcu_read_lock_sched_notrace();
+	probe = ue_probe_begin();
 	list_for_each_entry_rcu(recorder, &recorders->list, node,
 				rcu_read_lock_sched_held()) {
 		err = ue_may_hold(recorder, call, size) ? 0 : -E2BIG;
 		if (!err)
 			break;
 	}
-	rcu_read_unlock_sched_notrace();
+	ue_probe_end(probe);
 	return err;
 }
 
@@ -285,10 +285,11 @@ int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
 {
 	struct ue_recorder *recorder;
 	unsigned int outcomes = 0;
+	struct ue_probe probe;
 
 	static_assert(sizeof(struct trace_entry) == UE_RECORD_HEADER);
 
-	rcu_read_lock_sched_notrace();
+	probe = ue_probe_begin();
 	list_for_each_entry_rcu(recorder, &recorders->list, node,
 				rcu_read_lock_sched_held()) {
 		if (recorder->kind == UE_RECORDER_FTRACE)
@@ -297,6 +298,6 @@ int ue_record(struct ue_recorders *recorders, struct trace_event_call *call,
 		else
 			outcomes |= ue_record_perf(call, record, size);
 	}
-	rcu_read_unlock_sched_notrace();
+	ue_probe_end(probe);
 	return ue_conclude(recorders, outcomes);
 }

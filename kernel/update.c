@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "enabler.h"
 #include "event.h"
 #include "kernel_symbols.h"
@@ -328,7 +329,7 @@ static void ue_finish_later(struct ue_event *event)
 		/* The recorder that was added or is removed has a reference. */
 		__module_get(THIS_MODULE);
 		ue_update_wait_begin(&rest->wait);
-		queue_work(system_unbound_wq, &rest->work);
+		queue_work(ue_unbound_wq, &rest->work);
 	} else {
 		ue_finish_update(event);
 	}
