@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // BPF programs attached to user events: they run for each record and can read its fields.
 #include "bpf.hpp"
+#include "catch.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
 
@@ -8,8 +9,6 @@
 #include "on_cpu.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <cstring>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The command "name[ field[;field]...]": types, sizes, names, white space, which commands match an
 // existing event, and the event's `format` file.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "kernel_log.hpp"
@@ -8,8 +9,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <climits>
 #include <cstdio>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // DIAG_IOCSDEL: which events it deletes, for which users. Only persistent events need deletion.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <cstring>
 #include <linux/capability.h>

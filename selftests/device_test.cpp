@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // /dev/user_events/default: does what user_events_data does, for programs that cannot enter
 // tracefs, and read() gives the text of user_events_status.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
@@ -10,8 +11,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <cstdlib>

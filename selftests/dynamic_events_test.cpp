@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The file dynamic_events: its lines create, list and delete events.
+#include "catch.hpp"
 #include "deadline.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 using namespace selftest;
 

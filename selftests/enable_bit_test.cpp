@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Enable bits are set in all kinds of memory while a recorder has the event enabled.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
@@ -7,8 +8,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <array>
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // exec, from any thread and after any kind of fork: the new program inherits no registration, and
 // the kernel does not write to its memory.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -8,8 +9,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The files of user_events: their modes, the operations that fail, and the limit of events.
+#include "catch.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "setting.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <sys/ioctl.h>
 #include <sys/stat.h>

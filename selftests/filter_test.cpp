@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Filters of ftrace on fields of every type, and the other ways to select events and tasks.
+#include "catch.hpp"
 #include "child.hpp"
 #include "on_cpu.hpp"
 #include "registered.hpp"
 #include "text_file.hpp"
-
-#include <catch2/catch.hpp>
 
 using namespace selftest;
 

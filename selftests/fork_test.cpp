@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // fork: the child inherits the registrations that its parent has when the memory is copied.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -9,8 +10,6 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <csignal>
 #include <linux/sched.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Programs that block updates for long, because a page comes from a FUSE server that does not reply
 // or from a slow device, or because they hold their mmap_lock. They delay only their own bits.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -13,8 +14,6 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <linux/futex.h>
 #include <optional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Programs that block the kernel on purpose delay only their own bits.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -11,8 +12,6 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The lifetime of events and registrations: what keeps an event in use, and when it is removed.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -7,8 +8,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <array>
 #include <csignal>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The limits of events, user_events_max and user_events_max_per_user: reaching and changing them.
 #include "as_user.hpp"
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -8,8 +9,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <linux/capability.h>
 #include <map>

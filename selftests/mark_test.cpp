@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Marks: any process writes text and data to /dev/user_mark, for ftrace, perf and BPF to record.
+#include "catch.hpp"
 #include "mark.hpp"
 
 #include "bpf.hpp"
@@ -16,8 +17,6 @@
 #include "user_events.hpp"
 
 #include <user_events/mark.hpp>
-
-#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <cstdlib>

@@ -2,6 +2,7 @@
 // Enable bits in memory of every kind: a bit follows the state of its event as soon as the memory
 // can be written, the kernel does not write to memory moved from the registered address, and no
 // other bit changes.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -13,8 +14,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <atomic>

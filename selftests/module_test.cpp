@@ -2,6 +2,7 @@
 // Loading and unloading the module. Unloading fails while anything is in use.
 // USER_EVENTS_KO names the module. It may be loaded at the start, and is loaded at the end.
 #include "basic_recording.hpp"
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -12,8 +13,6 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <atomic>

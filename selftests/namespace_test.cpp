@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Programs in namespaces: bits follow the event as elsewhere, records hold the pid of the initial
 // pid namespace, and root in a user namespace has no extra rights.
+#include "catch.hpp"
 #include "child.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <sched.h>
 #include <sys/prctl.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // perf events on user events: counts, samples, filters, call chains, and payloads too large for it.
+#include "catch.hpp"
 #include "perf.hpp"
+#include "processor.hpp"
 #include "registered.hpp"
 
 #include "child.hpp"
 #include "on_cpu.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -40,12 +40,7 @@ const void* object_of(const void* address) {
 /// call graphs need.
 [[gnu::noinline]] long write_here(int file, const Bytes& bytes) {
     asm volatile("" : : "r"(__builtin_frame_address(0)));
-    long result;
-    asm volatile("syscall"
-                 : "=a"(result)
-                 : "0"(SYS_write), "D"(file), "S"(bytes.data()), "d"(bytes.size())
-                 : "rcx", "r11", "memory");
-    return result;
+    return write_inline(file, bytes.data(), bytes.size());
 }
 
 [[gnu::noinline]] long call_write_here(int file, const Bytes& bytes) {

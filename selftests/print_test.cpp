@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // How records are printed in the `trace` file.
+#include "catch.hpp"
 #include "descriptor.hpp"
 #include "mapping.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Registering, deleting, sharing indexes, closing and exiting in parallel.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
+#include "processor.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <array>
 #include <atomic>
@@ -39,7 +39,7 @@ public:
 
     void between(unsigned least, unsigned most) {
         for (unsigned left = least + random_() % (most - least + 1); left > 0; left--)
-            __builtin_ia32_pause();
+            pause_processor();
     }
 
 private:
@@ -371,7 +371,7 @@ public:
     void start() { pauses_.between(0, longest_pause(started_++)); }
     void wait() {
         while (finished_ != started_)
-            __builtin_ia32_pause();
+            pause_processor();
     }
 
 private:
@@ -384,7 +384,7 @@ private:
             while (started_ != round) {
                 if (stop.stop_requested())
                     return;
-                __builtin_ia32_pause();
+                pause_processor();
             }
             pauses.between(0, longest_pause(round / 9));
             act();
@@ -537,7 +537,7 @@ TEST_CASE("An index is valid in all files that share it as soon as REG has retur
         for (unsigned i = 0; i < events; i++) {
             source->must_register(&word, i, name + std::to_string(i), 8);
             registered = i + 1;
-            __builtin_ia32_pause();
+            pause_processor();
         }
     });
     const OnCpu first(0);
@@ -554,7 +554,7 @@ TEST_CASE("An index is valid in all files that share it as soon as REG has retur
             // The event is registered but not enabled: not ENOENT.
             wrong += seen > 0 && sharing->record(seen - 1) != fails(EBADF);
             early += seen > 0 && seen < events;
-            __builtin_ia32_pause();
+            pause_processor();
         }
         rival.wait();
         for (unsigned i = 0; i < events; i++)

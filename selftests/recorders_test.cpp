@@ -2,7 +2,9 @@
 // One payload, many recorders: the kernel reads the payload once, also if the program changes it at
 // the same time, and recorders may attach and detach during the write.
 #include "bpf.hpp"
+#include "catch.hpp"
 #include "perf.hpp"
+#include "processor.hpp"
 #include "registered.hpp"
 
 #include "deadline.hpp"
@@ -11,8 +13,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -290,7 +290,7 @@ TEST_CASE("All recorders get the same bytes of a payload that another thread kee
             for (std::size_t i = 0; i < length; i++) {
                 large->words[i].store(value, std::memory_order_relaxed);
                 if (i % 50 == value % 50)
-                    __builtin_ia32_pause();
+                    pause_processor();
             }
     });
 
@@ -300,7 +300,7 @@ TEST_CASE("All recorders get the same bytes of a payload that another thread kee
     std::set<Bytes> contents;
     for (std::size_t i = 0; i < batches; i++) {
         for (std::size_t j = 0; j < batch; j++) {
-            __builtin_ia32_pause();
+            pause_processor();
             failures += !registered.file.write(large, sizeof(*large)).ok();
         }
         const auto one = first.records(), other = second.records();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // DIAG_IOCSREG: what it checks, in which order, and that it leaves nothing behind when it fails.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <climits>
 #include <cstring>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // user_events_rules: events are recorded from their first record on.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -10,8 +11,6 @@
 #include "registered.hpp"
 #include "rule.hpp"
 #include "text_file.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Ten thousand registrations and five hundred processes: all bits are updated, memory is charged to
 // the cgroup of the program, and everything is freed at the end.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -12,8 +13,6 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // USER_EVENTS_SHARE_INDEXES: an open file takes over the write indexes of another one.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "descriptor.hpp"
@@ -8,8 +9,6 @@
 #include "setting.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <array>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // An unprivileged user with access to the file slows the programs of other users down only a
 // little.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
@@ -8,8 +9,6 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // user_events_status: one line per event, then the totals.
+#include "catch.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <set>

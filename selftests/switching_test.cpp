@@ -2,6 +2,7 @@
 // Recorders attach and detach, are stopped and killed while four threads write. No record is torn,
 // duplicated or out of order, and a recorder that stays attached gets every record.
 #include "bpf.hpp"
+#include "catch.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
 
@@ -12,8 +13,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,6 +3,7 @@
 // the feature; if the kernel has its own user_events, it does not load. The tests simulate this by
 // changing the symbol names in the module.
 #include "basic_recording.hpp"
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "kernel_log.hpp"
@@ -10,8 +11,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 using namespace selftest;
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Triggers, histograms, synthetic events and event probes on user events.
+#include "catch.hpp"
 #include "registered.hpp"
 #include "text_file.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <optional>

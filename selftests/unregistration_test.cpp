@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // DIAG_IOCSUNREG: which registration it ends, and its effect on the bit and the write index.
+#include "catch.hpp"
 #include "mapping.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <climits>
 #include <cstring>

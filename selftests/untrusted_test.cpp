@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // An unprivileged user with access to the file cannot exhaust the events, time or memory of others.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
@@ -8,8 +9,6 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <sys/mman.h>

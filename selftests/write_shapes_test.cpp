@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Every system call that can write a record, in one part or several: the payload is recorded whole.
+#include "catch.hpp"
 #include "io_uring.hpp"
 #include "mapping.hpp"
 #include "perf.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <deque>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Writing records: which writes fail with which errno, and what is recorded where.
+#include "catch.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "registered.hpp"
 #include "text_file.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <climits>

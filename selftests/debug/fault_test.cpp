@@ -2,6 +2,7 @@
 // Injects a fault into each allocation and each copy from or to user memory, one at a time, for
 // each entry point of the module. The call must fail with a matching errno and leave nothing
 // behind, and succeed when it is repeated. Needs a kernel with fault injection.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "faults.hpp"
@@ -14,8 +15,6 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <iostream>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Checks for memory leaks of the module. Runs last, after the other tests have used the module.
 // Needs a kernel with kmemleak.
+#include "catch.hpp"
 #include "deadline.hpp"
 #include "module.hpp"
 #include "text_file.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <chrono>
 #include <thread>

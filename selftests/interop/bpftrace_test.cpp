@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Debian's unmodified bpftrace counts, sums up and filters what the program wrote.
+#include "catch.hpp"
 #include "text_file.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Marks in the reports of Debian's unmodified perf: programs that know nothing of
 // them, the order of marks and other events, and code that a JIT makes and marks.
+#include "catch.hpp"
 #include "mark.hpp"
 
 #include "child.hpp"
@@ -11,8 +12,6 @@
 #include "text_file.hpp"
 #include "tool.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <charconv>

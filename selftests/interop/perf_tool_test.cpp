@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Debian's unmodified perf: which tasks' records it counts and samples, the call graphs, and how it
 // reports them.
+#define CATCH_CONFIG_EXTERNAL_INTERFACES
+#include "catch.hpp"
+
 #include "every_type.hpp"
+#include "on_cpu.hpp"
 #include "text_file.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include "on_cpu.hpp"
-
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
-#include <catch2/catch.hpp>
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Debian's unmodified trace-cmd reports what the program wrote.
+#include "catch.hpp"
 #include "every_type.hpp"
 #include "text_file.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 using namespace selftest;
 

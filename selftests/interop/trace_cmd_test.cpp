@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Debian's unmodified trace-cmd: which tasks it records, and event names with a dot.
+#include "catch.hpp"
 #include "text_file.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 using namespace selftest;
 

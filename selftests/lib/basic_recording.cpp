@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "basic_recording.hpp"
 
+#include "catch.hpp"
 #include "registered.hpp"
-
-#include <catch2/catch.hpp>
 
 namespace selftest {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The C++ library with the kernel: each type of field is read back as it was written, and the
 // events of a program behave as the documentation says.
+#include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "module.hpp"
@@ -9,8 +10,6 @@
 #include "tracing.hpp"
 
 #include <user_events/user_events.hpp>
-
-#include <catch2/catch.hpp>
 
 #include <cstring>
 #include <fcntl.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Events of the C++ library, recorded by Debian's unmodified trace-cmd and perf.
+#include "catch.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
 
 #include <user_events/user_events.hpp>
-
-#include <catch2/catch.hpp>
 
 using namespace selftest;
 namespace ue = user_events;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The samples run, and their events are recorded. selftests/run adds them to the guest.
+#include "catch.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <catch2/catch.hpp>
 
 using namespace selftest;
 

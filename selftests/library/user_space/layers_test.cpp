@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is built on events, with a fake user_events_data: dynamic events, slices, counters, logs,
 // marks, and the header for C.
+#include "catch.hpp"
 #include "fake_file.hpp"
 
 #include <user_events/spdlog_sink.hpp>
 #include <user_events/user_events.h>
 #include <user_events/user_events.hpp>
-
-#include <catch2/catch.hpp>
 
 #include <cstdlib>
 #include <fcntl.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Threads with files of their own, with a fake user_events_data.
+#include "catch.hpp"
 #include "fake_file.hpp"
 
 #include <user_events/user_events.hpp>
-
-#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <cerrno>
