@@ -22,6 +22,7 @@
 #include <optional>
 #include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace selftest;
 
@@ -457,6 +458,11 @@ TEST_CASE("A bit in a page that was swapped out follows the event") {
 }
 
 TEST_CASE("A bit in a transparent huge page follows the event") {
+    // Kernels with CONFIG_PREEMPT_RT have none.
+    if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0) {
+        SUCCEED("the kernel has no transparent huge pages");
+        return;
+    }
     const Event event(unique_name("huge"));
     Mapping memory(2 * huge_size / page_size);
     std::byte* const huge = huge_page_start(memory);

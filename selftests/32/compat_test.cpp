@@ -3,7 +3,6 @@
 #include "catch.hpp"
 #include "child.hpp"
 #include "mapping.hpp"
-#include "processor.hpp"
 #include "text_file.hpp"
 #include "user_events.hpp"
 
@@ -64,7 +63,7 @@ private:
 TEST_CASE("The kernel is a 64-bit kernel") {
     utsname kernel{};
     REQUIRE(uname(&kernel) == 0);
-    CHECK(kernel.machine == machine_name);
+    CHECK(std::string(kernel.machine) == "x86_64");
 }
 
 TEST_CASE("A 32-bit program registers, follows the event, writes records and unregisters") {

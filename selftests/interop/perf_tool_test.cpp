@@ -25,8 +25,10 @@ using Lines = std::vector<std::string>;
 /// perf reads all kernel symbols in each run, which takes most of the time on an emulated machine.
 /// Mounts a file with only the symbols that perf needs over /proc/kallsyms.
 class FewSymbols : public Catch::TestEventListenerBase {
+    using Base = Catch::TestEventListenerBase;
+
 public:
-    using TestEventListenerBase::TestEventListenerBase;
+    using Base::Base;
 
     void testRunStarting(const Catch::TestRunInfo&) override {
         std::string symbols;

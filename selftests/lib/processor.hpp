@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 #include <sys/syscall.h>
 
 namespace selftest {
@@ -36,15 +35,6 @@ inline void pause_processor() {
     return result;
 #endif
 }
-#endif
-
-/// How uname() calls the machine: "x86_64"; 32-bit programs on arm64 get another name.
-#if defined(__x86_64__) || defined(__i386__)
-constexpr std::string_view machine_name = "x86_64";
-#elif defined(__arm__)
-constexpr std::string_view machine_name = "armv8l";
-#else
-constexpr std::string_view machine_name = "aarch64";
 #endif
 
 } // namespace selftest

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "userfault.hpp"
 
+#include <cstdint>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
