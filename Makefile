@@ -6,8 +6,11 @@
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 
+# kernels RUNS: those of the table that have a word in the column "runs".
+kernels = $(shell awk '!/^\#/ && $$4 ~ /^($(1))$$/ { print $$1 }' tools/vm/kernels)
+
 # Tests run on all of these Debian kernels, single commands on the last one.
-KERNELS := $(shell awk '!/^#/ && $$4 == "test" { print $$1 }' tools/vm/kernels)
+KERNELS := $(call kernels,test)
 KERNEL ?= $(lastword $(KERNELS))
 
 SEED ?=
@@ -40,8 +43,7 @@ endif
 
 .PHONY: modules
 modules: ## build user_events.ko for the running kernel, KVER=release or KDIR=headers
-	@[ -e "$(KDIR)/Makefile" ] || { echo "No kernel headers in $(KDIR): install" \
-		"linux-headers-$(KVER), or set KVER or KDIR" >&2; exit 1; }
+	@tools/headers "$(KDIR)" "$(KVER)"
 	$(MAKE) -C "$(KDIR)" M="$(CURDIR)" modules
 
 .PHONY: demo
@@ -51,6 +53,18 @@ demo: ## record a program's events on one of Debian's kernels (under 3 minutes)
 .PHONY: test
 test: ## run the tests on Debian's kernels (about 5 minutes, 8 the first time)
 	+@selftests/run test $(KERNELS)
+
+.PHONY: test-all
+test-all: ## run them on all kernels in tools/vm/kernels, and write README's table of kernels
+	+@selftests/run test $(call kernels,test|full)
+	+@selftests/run kselftest $(call kernels,test|full|light)
+	+@selftests/run light $(call kernels,light)
+	@selftests/kernels-table
+
+.PHONY: test-light
+test-light: ## run the kernel's own selftests and some of ours on KERNELS=
+	+@selftests/run kselftest $(KERNELS)
+	+@selftests/run light $(KERNELS)
 
 .PHONY: test-races
 test-races: ## run the tests of races, with two CPUs emulated in parallel
