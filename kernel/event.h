@@ -187,7 +187,7 @@ static inline bool ue_event_busy(const struct ue_event *event)
  */
 static inline void ue_event_make_available(struct ue_event *event)
 {
-	/* Pairs with ue_event_tryget(): whoever sees the user sees the event. */
+	/* Pairs with ue_event_tryget(): a task that succeeds sees the event. */
 	atomic_long_add_return_release(1 - UE_EVENT_UNAVAILABLE, &event->users);
 }
 

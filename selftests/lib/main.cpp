@@ -12,7 +12,7 @@ int main(int argc, char* argv[]) {
     if (error != 0)
         return error;
     Catch::ConfigData& config = session.configData();
-    // A default before the command line would remain beside what is given there.
+    // A default that is set earlier would remain when the command line names another one.
     if (config.reporterSpecifications.empty())
         config.reporterSpecifications.push_back(Catch::ReporterSpec("tap", {}, {}, {}));
     config.warnings = static_cast<Catch::WarnAbout::What>(Catch::WarnAbout::NoAssertions |
