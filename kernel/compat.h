@@ -19,11 +19,6 @@
 #error "Linux 7.4 and later are not tested: make UE_UNTESTED_KERNEL=y builds for them anyway"
 #endif
 
-/* Up to 6.19, a tracepoint calls with preemption disabled: see fork.c. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0) && defined(CONFIG_PREEMPT_RT)
-#error "With CONFIG_PREEMPT_RT=y, only Linux 7.2 and later are supported: a fork would sleep where it must not"
-#endif
-
 #include <linux/ftrace.h>
 #include <linux/hugetlb_inline.h>
 #include <linux/limits.h>
