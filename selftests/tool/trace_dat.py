@@ -43,7 +43,7 @@ class Event:
         self.number, self.name, self.system, self.fields = number, name, system, []
         lines, shown, values, offset = [], [], [], 8
         for text in filter(None, (part.strip() for part in fields.split(";"))):
-            size_given = re.fullmatch(r"(struct \w+) (\S+) (\d+)", text)
+            size_given = re.fullmatch(r"(struct \S+) (\S+) (\d+)", text)
             array = re.fullmatch(r"(.*) (\S+)\[(\d+)\]", text)
             location = re.fullmatch(r"(__(?:data|rel)_loc) (.*\[\]) (\S+)", text)
             if size_given:
@@ -76,7 +76,8 @@ class Event:
         self.size = offset
         arguments = "".join(", " + value for value in values)
         self.format = (f"name: {name}\nID: {number}\nformat:\n{COMMON}{''.join(lines)}\n"
-                       f"print fmt: \"{' '.join(shown)}\"{arguments}\n").encode()
+                       f"print fmt: \"{' '.join(shown)}\"{arguments}\n"
+                       ).encode(errors="surrogateescape")
 
     def pack(self, pid, values):
         """The record's bytes. Text and bytes are given as bytes."""

@@ -40,9 +40,13 @@ bytes data_of(const tep_record& from) {
 } // namespace
 
 bool matches(const std::string& pattern, const event_type& event) {
-    const bool has_system = pattern.find(':') != pattern.npos;
-    const std::string name = has_system ? event.system + ':' + event.name : event.name;
-    return pattern.empty() || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    const auto fits = [&](std::string_view name) {
+        const std::string whole = pattern.find(':') == pattern.npos
+                                      ? std::string(name)
+                                      : fmt::format("{}:{}", event.system, name);
+        return fnmatch(pattern.c_str(), whole.c_str(), 0) == 0;
+    };
+    return pattern.empty() || fits(event.name) || fits(event.registered_name());
 }
 
 file::file(const std::string& path, const selection& selection)

@@ -28,7 +28,8 @@ struct selection {
 };
 
 /// Whether a pattern of the shell (`order_*`, `sched:*`) is that of this event. A pattern without a
-/// colon concerns the event's name only.
+/// colon concerns the event's name only. A multi-format event is found by its registered name,
+/// `order`, and by that of one format, `order.1`.
 bool matches(const std::string& pattern, const event_type& event);
 
 /// A recording. Reads it with libtracecmd, which trusts its files: call isolate() before.
