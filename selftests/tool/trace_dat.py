@@ -151,7 +151,7 @@ class Recording:
     def __init__(self, cpus=2, date=None):
         self.cpus, self.date = cpus, date
         self.events, self.tasks, self.buffers = [], {}, [Buffer("", cpus)]
-        self.options = []
+        self.options, self.threads = [], []
 
     def event(self, name, fields="", system="user_events"):
         self.events.append(Event(1000 + len(self.events), name, fields, system))
@@ -163,6 +163,10 @@ class Recording:
 
     def task(self, pid, name):
         self.tasks[pid] = name
+
+    def thread(self, pid, process, name):
+        """An entry of the list that `user-events record` writes."""
+        self.threads.append(f"{pid} {process} {name}\n")
 
     def record(self, cpu, time, pid, event, *values, buffer=None):
         (buffer or self.buffers[0]).add(cpu, time, event.pack(pid, values))
@@ -193,6 +197,9 @@ class Recording:
         options = list(self.options)
         if self.date is not None:
             options.append((1, b"%#x\0" % self.date))
+        if self.threads:
+            options.append((2, b"CPU: 0\nentries: 0\n\0"))
+            options.append((2, ("\nthread process name:\n" + "".join(self.threads)).encode() + b"\0"))
         for option, data in options:
             out += struct.pack("<HI", option, len(data)) + data
         places = []

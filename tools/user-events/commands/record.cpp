@@ -8,6 +8,7 @@
 #include "tracing/live_reader.hpp"
 #include "tracing/rules.hpp"
 #include "tracing/signals.hpp"
+#include "tracing/threads.hpp"
 #include "tracing/trace_dat.hpp"
 
 #include <algorithm>
@@ -173,6 +174,7 @@ void record_events(const options& given, Started started) {
     tracing::stop_signals signals;
     const auto in = tracing::instance::temporary("mono");
     in.write("buffer_size_kb", std::to_string(std::max<std::uint64_t>(given.buffer >> 10, 4)));
+    tracing::remember_processes(in);
     if (!given.pids.empty())
         tracing::record_only(in, given.pids);
     tracing::cpu_files files(in, given.output, false);

@@ -177,10 +177,10 @@ private:
     std::size_t thread_of(const recording::record& record) {
         const auto [at, is_new] =
             thread_numbers_.try_emplace({record.process(), record.pid}, threads_.size());
-        if (is_new)
+        if (is_new) {
             threads_.push_back({std::string(record.task), record.pid, record.process()});
-        if (record.pid == record.process() || !processes_.count(record.process()))
-            processes_[record.process()] = record.task;
+            processes_[record.process()] = record.process_name;
+        }
         return at->second;
     }
 

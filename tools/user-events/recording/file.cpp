@@ -24,6 +24,9 @@ constexpr char no_recording_remedy[] =
 constexpr char filter_remedy[] =
     "filters are such as 'size > 100 && name == \"x\"': trace-cmd-report(1) describes them";
 
+/// What libtraceevent returns for a thread whose name it does not know.
+constexpr std::string_view unknown_task = "<...>";
+
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
 
@@ -71,6 +74,8 @@ file::file(const std::string& path, const selection& selection)
         instances_.emplace_back(instance);
         tracecmd_set_private(instance, const_cast<char*>(tracecmd_buffer_instance_name(input, i)));
     }
+    if (const char* const statistics = tracecmd_get_cpustats(input))
+        threads_ = to_thread_list(statistics);
     if (!selection.filter.empty())
         add_filter(selection.filter);
 }
@@ -147,6 +152,7 @@ void file::take(tracecmd_input* handle, tep_record& from) {
     if (!event.is_selected || (filter_ && !passes_filter(*event.type, from)))
         return;
     const task& task = task_of(pid);
+    const file::task& process = task.tgid ? task_of(task.tgid) : task;
     function_({
         .time = from.ts,
         .cpu = from.cpu,
@@ -156,6 +162,7 @@ void file::take(tracecmd_input* handle, tep_record& from) {
         .instance = static_cast<const char*>(tracecmd_get_private(handle)),
         .event = event.type.get(),
         .data = data,
+        .process_name = process.name == unknown_task ? task.name : process.name,
     });
 }
 
@@ -171,9 +178,16 @@ file::known_event& file::event_of(int id) {
 
 file::task& file::task_of(int pid) {
     const auto [at, is_new] = tasks_.try_emplace(pid);
-    if (is_new)
-        at->second.name = tep_data_comm_from_pid(tep_, pid);
-    return at->second;
+    task& task = at->second;
+    if (is_new) {
+        task.name = tep_data_comm_from_pid(tep_, pid);
+        if (const auto listed = threads_.find(pid); listed != threads_.end()) {
+            task.tgid = listed->second.process;
+            if (task.name == unknown_task && !listed->second.name.empty())
+                task.name = listed->second.name;
+        }
+    }
+    return task;
 }
 
 bool file::passes_filter(const event_type& type, tep_record& from) const {

@@ -4,6 +4,7 @@
 
 #include "recording/mapped_pages.hpp"
 #include "recording/record.hpp"
+#include "recording/thread_list.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -91,6 +92,7 @@ private:
     tep_handle* tep_ = nullptr;
     std::unique_ptr<tep_event_filter, closer> filter_;
     std::unordered_map<int, known_event> events_;
+    thread_list threads_;
     std::unordered_map<int, task> tasks_;
     std::function<void(const record&)> function_;
     mapped_pages pages_;

@@ -11,4 +11,8 @@ int tracefs_hist_command(tracefs_instance* instance, tracefs_hist* hist, int com
 
 extern "C" {
 #include <trace-cmd.h>
+
+// libtracecmd exports it, but has no public header for it. The text is the handle's; null if the
+// file has none.
+const char* tracecmd_get_cpustats(tracecmd_input* handle);
 }
