@@ -1,40 +1,109 @@
 "use strict";
-// The page that `user-events export --format html` makes. The data is in two elements: "head", JSON
-// that describes it, and "data", the columns, compressed and in Base64. All text of the recording
-// reaches the document as text, never as HTML.
+// The page that `user-events export --format html` makes. The data is in the element "head", JSON, and
+// in elements of the class "block": the columns of some 65,000 records, compressed and in Base64. All
+// text of the recording reaches the document as text, never as HTML.
 (async () => {
-const head = JSON.parse(document.getElementById("head").textContent);
-const packed = Uint8Array.from(atob(document.getElementById("data").textContent), c => c.charCodeAt(0));
-const data = await new Response(new Blob([packed]).stream()
-	.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
-document.getElementById("data").remove();
-const arrays = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array,
-	s64: BigInt64Array, u64: BigUint64Array};
-const column = c => new arrays[c.type](data, c.offset, c.length);
 const $ = id => document.getElementById(id);
 const none = 0xffffffff;
+const head = JSON.parse($("head").textContent);
+const arrays = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array,
+	s64: BigInt64Array, u64: BigUint64Array};
+const widths = Object.keys(arrays);
 
-const time = column(head.time), eventOf = column(head.event), taskOf = column(head.task);
-const cpuOf = column(head.cpu), inSlice = column(head.in_slice);
+// A block begins with the length of the JSON that describes it.
+async function unpack(element) {
+	const packed = Uint8Array.from(atob(element.textContent), c => c.charCodeAt(0));
+	element.remove();
+	const data = await new Response(new Blob([packed]).stream()
+		.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
+	const size = new DataView(data).getUint32(0, true);
+	const block = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size)));
+	const start = Math.ceil((4 + size) / 8) * 8;
+	block.column = c => new arrays[c.type](data, start + c.offset, c.length);
+	return block;
+}
+const blocks = [];
+for (const element of document.querySelectorAll("script.block"))
+	blocks.push(await unpack(element));
+
+// Joins the columns of all blocks. Each block has chosen its type.
+function join(columnOf) {
+	const parts = blocks.map(block => [block, columnOf(block)]).filter(([, c]) => c);
+	const type = widths[Math.max(0, ...parts.map(([, c]) => widths.indexOf(c.type)))];
+	const result = new arrays[type](parts.reduce((sum, [, c]) => sum + c.length, 0));
+	let at = 0;
+	for (const [block, c] of parts) {
+		const values = block.column(c);
+		if (type === c.type || !type.endsWith("64") || type === "f64")
+			result.set(values, at);
+		else
+			values.forEach((value, i) => { result[at + i] = BigInt(value); });
+		at += c.length;
+	}
+	return result;
+}
+
+// Texts have a number in each block; here they get one for all.
+head.strings = [];
+const stringNumbers = new Map();
+for (const block of blocks)
+	block.numbers = block.strings.map(text => {
+		if (!stringNumbers.has(text)) {
+			stringNumbers.set(text, head.strings.length);
+			head.strings.push(text);
+		}
+		return stringNumbers.get(text);
+	});
+function joinStrings(columnOf) {
+	const result = new Uint32Array(blocks.reduce((sum, block) => sum + (columnOf(block)?.length || 0), 0));
+	let at = 0;
+	for (const block of blocks)
+		if (columnOf(block))
+			for (const number of block.column(columnOf(block)))
+				result[at++] = block.numbers[number];
+	return result;
+}
+
+// The time since the record before, a BigInt if one is longer than 4 s.
+const time = Float64Array.from(join(block => block.time), Number);
+for (let row = 1; row < time.length; row++)
+	time[row] += time[row - 1];
+const eventOf = join(block => block.event), taskOf = join(block => block.task);
+const cpuOf = join(block => block.cpu);
 const total = time.length;
-const slices = {begin: column(head.slices.begin), end: column(head.slices.end),
-	track: column(head.slices.track), depth: column(head.slices.depth), name: column(head.slices.name)};
 const lastTime = total ? time[total - 1] : 0;
+const slices = {begin: join(block => block.slices.begin), end: join(block => block.slices.end),
+	track: join(block => block.slices.track), depth: join(block => block.slices.depth),
+	name: joinStrings(block => block.slices.name)};
 slices.from = Float64Array.from(slices.begin, row => time[row]);
 slices.to = Float64Array.from(slices.end, row => row === none ? lastTime : time[row]);
+const counters = {row: join(block => block.counters.row), track: join(block => block.counters.track)};
+
+// Records that are drawn as a slice or as the value of a counter.
+const inTrack = new Uint8Array(total);
+for (const rows of [slices.begin, slices.end, counters.row])
+	for (const row of rows)
+		if (row !== none)
+			inTrack[row] = 1;
 
 // The place of each record in the columns of its event.
 const place = new Uint32Array(total);
-for (const event of head.events) {
+head.events.forEach((event, i) => {
 	event.rows = new Uint32Array(event.count);
 	event.used = 0;
 	event.shown = true;
-	for (const field of event.fields) {
-		field.values = column(field.column);
-		field.missing = new Set(field.absent);
-		field.isNumber = field.kind === "number";
-	}
-}
+	event.fields.forEach((field, j) => {
+		const part = block => block.events[i]?.[j];
+		field.values = (field.isNumber ? join : joinStrings)(block => part(block)?.column);
+		field.missing = new Set();
+		let at = 0;
+		for (const block of blocks) {
+			for (const absent of part(block)?.absent || [])
+				field.missing.add(at + absent);
+			at += part(block)?.column.length || 0;
+		}
+	});
+});
 for (let row = 0; row < total; row++) {
 	const event = head.events[eventOf[row]];
 	place[row] = event.used;
@@ -127,7 +196,8 @@ function showCount() {
 
 // Rows: for each process its threads, with the slices of their own, and its other tracks.
 
-const rowHeight = 16, laneHeight = 14;
+const rowHeight = 16, laneHeight = 14, curveHeight = 34;
+const counterField = row => head.events[eventOf[row]].fields.find(field => field.name === "counter_value");
 let rows = [];
 
 function makeRows() {
@@ -137,13 +207,13 @@ function makeRows() {
 			processes.set(process, new Map());
 		const own = processes.get(process);
 		if (!own.has(key))
-			own.set(key, {label, order, instants: [], lanes: []});
+			own.set(key, {label, order, instants: [], lanes: [], points: []});
 		return own.get(key);
 	};
 	const threadRow = task => rowOf(task.process, "t" + task.pid, `${task.name} ${task.pid}`, task.pid);
 	const threads = head.tasks.map(threadRow);
 	for (let row = 0; row < total; row++)
-		if (passes[row] && !inSlice[row])
+		if (passes[row] && !inTrack[row])
 			threads[taskOf[row]].instants.push(row);
 	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threads[i]]));
 	const trackRows = head.tracks.map((track, i) => track.own && threadOf.get(track.thread) ||
@@ -155,6 +225,9 @@ function makeRows() {
 		const lanes = trackRows[slices.track[i]].lanes;
 		(lanes[slices.depth[i]] = lanes[slices.depth[i]] || []).push(i);
 	}
+	for (let i = 0; i < counters.row.length; i++)
+		if (passes[counters.row[i]])
+			trackRows[counters.track[i]].points.push(counters.row[i]);
 	rows = [];
 	let y = 0;
 	for (const [process, own] of [...processes].sort((a, b) => a[0] - b[0])) {
@@ -162,12 +235,15 @@ function makeRows() {
 		y += rowHeight + 2;
 		for (const row of [...own.values()].sort((a, b) => a.order - b.order)) {
 			row.lanes = Array.from(row.lanes, lane => lane || []);
-			if (!row.instants.length && !row.lanes.length)
+			if (!row.instants.length && !row.lanes.length && !row.points.length)
 				continue;
 			row.y = y;
-			row.instantHeight = row.instants.length || !row.lanes.length ? rowHeight : 0;
+			row.instantHeight = row.instants.length ? rowHeight : 0;
 			row.height = row.instantHeight + row.lanes.length * laneHeight;
-			row.times = Float64Array.from(row.instants, i => time[i]);
+			if (row.points.length)
+				makeCurve(row);
+			else
+				row.times = Float64Array.from(row.instants, i => time[i]);
 			for (const lane of row.lanes) {
 				// In the order of their beginnings; they were added at their ends.
 				lane.sort((a, b) => slices.from[a] - slices.from[b]);
@@ -178,6 +254,15 @@ function makeRows() {
 		}
 	}
 	$("space").style.height = Math.max(y, $("scroll").clientHeight) + "px";
+}
+
+// A counter keeps a value until its next record.
+function makeCurve(row) {
+	row.height = curveHeight;
+	row.times = Float64Array.from(row.points, i => time[i]);
+	row.values = Float64Array.from(row.points, i => Number(value(i, counterField(i)) || 0));
+	row.scale = d3.scaleLinear().domain([Math.min(0, d3.min(row.values)), Math.max(0, d3.max(row.values)) || 1])
+		.range([curveHeight - 2, 4]);
 }
 
 // Drawing: for each pixel at most one rectangle of a row, however many records are there.
@@ -219,6 +304,36 @@ function drawLane(lane, y, from, to) {
 	}
 }
 
+// For each pixel the first, least, greatest and last value.
+function drawCurve(row, y, from, to) {
+	const {times, values, scale} = row, path = new Path2D(), ground = y + scale(0);
+	let i = Math.max(d3.bisectRight(times, from) - 1, 0);
+	const left = Math.max(Math.floor(x(times[i])), margin - 1);
+	path.moveTo(left, y + scale(values[i]));
+	while (i < times.length && times[i] <= to) {
+		const pixel = Math.max(Math.floor(x(times[i])), left);
+		const next = Math.max(i + 1, d3.bisectLeft(times, x.invert(pixel + 1), i));
+		path.lineTo(pixel, y + scale(values[Math.max(i - 1, 0)]));
+		if (next - i > 1) {
+			const [least, greatest] = d3.extent(values.subarray(i, next));
+			path.lineTo(pixel, y + scale(least));
+			path.lineTo(pixel, y + scale(greatest));
+		}
+		path.lineTo(pixel, y + scale(values[next - 1]));
+		i = next;
+	}
+	const right = Math.min(i < times.length ? width : x(lastTime), width) + 1;
+	path.lineTo(right, y + scale(values[i - 1]));
+	const area = new Path2D(path);
+	area.lineTo(right, ground);
+	area.lineTo(left, ground);
+	context.strokeStyle = context.fillStyle = colour(eventOf[row.points[0]]);
+	context.globalAlpha = .2;
+	context.fill(area);
+	context.globalAlpha = 1;
+	context.stroke(path);
+}
+
 function draw() {
 	const top = $("scroll").scrollTop, [from, to] = x.domain();
 	context.clearRect(0, 0, width, height);
@@ -236,7 +351,10 @@ function draw() {
 			context.rect(margin, y, width - margin, row.height);
 			context.clip();
 			context.font = "11px system-ui, sans-serif";
-			drawInstants(row, y, from, to);
+			if (row.values)
+				drawCurve(row, y, from, to);
+			else
+				drawInstants(row, y, from, to);
 			row.lanes.forEach((lane, i) => drawLane(lane, y + row.instantHeight + i * laneHeight, from, to));
 			context.restore();
 		}
@@ -326,6 +444,10 @@ function find(px, py) {
 	if (!row || px < margin)
 		return null;
 	const at = x.invert(px);
+	if (row.values) {
+		const i = d3.bisectRight(row.times, at) - 1;
+		return i < 0 ? null : {record: row.points[i], others: 0};
+	}
 	if (y < row.y + row.instantHeight) {
 		const from = d3.bisectLeft(row.times, x.invert(px - 4)), to = d3.bisectRight(row.times, x.invert(px + 4));
 		if (from >= to)
