@@ -43,7 +43,8 @@ struct track {
     bool is_new;
 };
 
-/// Finds the tracks. Those of the convention are one for each event, name and scope.
+/// Finds the tracks. Those of the convention are one for each event, name and scope. Without a
+/// scope, slices are of the thread and counters of the process.
 class track_table {
 public:
     /// Returns the conventional fields of an event.

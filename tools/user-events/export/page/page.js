@@ -191,12 +191,14 @@ function applyFilter() {
 }
 
 function showCount() {
-	$("count").textContent = `${passing} of ${total} records`;
+	const digits = number => number.toLocaleString("en");
+	$("count").textContent = `${digits(passing)} of ${digits(total)} records`;
 }
 
 // Rows: for each process its threads, with the slices of their own, and its other tracks.
 
-const rowHeight = 16, laneHeight = 14, curveHeight = 34;
+const processHeight = 24, rowHeight = 20, laneHeight = 18, curveHeight = 44;
+const rowGap = 6;
 const counterField = row => head.events[eventOf[row]].fields.find(field => field.name === "counter_value");
 let rows = [];
 
@@ -231,8 +233,8 @@ function makeRows() {
 	rows = [];
 	let y = 0;
 	for (const [process, own] of [...processes].sort((a, b) => a[0] - b[0])) {
-		rows.push({y, height: rowHeight, label: head.processes[process] + " " + process, isProcess: true});
-		y += rowHeight + 2;
+		rows.push({y, height: processHeight, label: head.processes[process] + " " + process, isProcess: true});
+		y += processHeight;
 		for (const row of [...own.values()].sort((a, b) => a.order - b.order)) {
 			row.lanes = Array.from(row.lanes, lane => lane || []);
 			if (!row.instants.length && !row.lanes.length && !row.points.length)
@@ -250,7 +252,7 @@ function makeRows() {
 				lane.to = Float64Array.from(lane, i => slices.to[i]);
 			}
 			rows.push(row);
-			y += row.height + 3;
+			y += row.height + rowGap;
 		}
 	}
 	$("space").style.height = Math.max(y, $("scroll").clientHeight) + "px";
@@ -267,7 +269,8 @@ function makeCurve(row) {
 
 // Drawing: for each pixel at most one rectangle of a row, however many records are there.
 
-const margin = 150;
+const margin = 190;
+const font = "12px system-ui, sans-serif";
 const canvas = $("canvas"), context = canvas.getContext("2d");
 const whole = d3.scaleLinear().domain([0, lastTime || 1]);
 let x = whole.copy(), width = 0, height = 0;
@@ -279,8 +282,8 @@ function drawInstants(row, y, from, to) {
 		const next = Math.max(i + 1, d3.bisectLeft(times, x.invert(pixel + 1), i));
 		context.globalAlpha = next - i === 1 ? .8 : 1;
 		context.fillStyle = colour(eventOf[row.instants[i]]);
-		const tall = next - i === 1 ? 4 : next - i < 10 ? 2 : 0;
-		context.fillRect(pixel, y + tall, next - i === 1 ? 2 : 1, row.instantHeight - tall);
+		const short = next - i === 1 ? 6 : next - i < 10 ? 3 : 0;
+		context.fillRect(pixel, y + short, next - i === 1 ? 2 : 1, row.instantHeight - 4 - short);
 		i = next;
 	}
 	context.globalAlpha = 1;
@@ -292,12 +295,13 @@ function drawLane(lane, y, from, to) {
 		const wide = Math.max(Math.min(x(slices.to[slice]), width + 1) - left, 1);
 		const name = head.strings[slices.name[slice]] || "";
 		context.fillStyle = nameColour(name);
-		context.fillRect(left, y, wide, laneHeight - 1);
+		// A gap tells neighbours apart.
+		context.fillRect(left, y, wide > 3 ? wide - 1 : wide, laneHeight - 2);
 		if (wide > 24) {
-			context.fillStyle = "#222";
-			const fits = Math.floor((wide - 4) / 6.5);
-			context.fillText(name.length > fits ? name.slice(0, fits - 1) + "…" : name, left + 2,
-				y + laneHeight / 2);
+			context.fillStyle = "#24292f";
+			const fits = Math.floor((wide - 8) / 6.5);
+			context.fillText(name.length > fits ? name.slice(0, fits - 1) + "…" : name, left + 4,
+				y + laneHeight / 2 - 1);
 		}
 		i = wide > 1 ? i + 1
 			: Math.max(i + 1, d3.bisectLeft(lane.to, x.invert(Math.floor(left) + 1), i));
@@ -334,43 +338,64 @@ function drawCurve(row, y, from, to) {
 	context.stroke(path);
 }
 
+function drawRow(row, y, from, to) {
+	context.save();
+	context.beginPath();
+	context.rect(margin, y, width - margin, row.height);
+	context.clip();
+	context.font = font;
+	if (row.values)
+		drawCurve(row, y, from, to);
+	else
+		drawInstants(row, y + 2, from, to);
+	row.lanes.forEach((lane, i) => drawLane(lane, y + row.instantHeight + i * laneHeight, from, to));
+	context.restore();
+}
+
+function drawLabel(row, y) {
+	context.save();
+	context.beginPath();
+	context.rect(0, y, row.isProcess ? width : margin - 8, row.height);
+	context.clip();
+	context.font = row.isProcess ? "600 " + font : font;
+	context.fillStyle = "#24292f";
+	const middle = y + (row.isProcess ? processHeight : rowHeight) / 2;
+	context.fillText(row.label, row.isProcess ? 12 : 24, middle);
+	if (row.values) {
+		context.fillStyle = "#6e7781";
+		const [least, greatest] = row.scale.domain();
+		context.fillText(`${plain(least)} to ${plain(greatest)}`, 24, middle + 15);
+	}
+	context.restore();
+}
+
 function draw() {
 	const top = $("scroll").scrollTop, [from, to] = x.domain();
 	context.clearRect(0, 0, width, height);
 	context.textBaseline = "middle";
+	context.fillStyle = "#f6f8fa";
+	context.fillRect(0, 0, margin, height);
+	context.fillStyle = "#eaeef2";
+	for (const tick of x.ticks(tickCount()))
+		context.fillRect(Math.round(x(tick)), 0, 1, height);
 	for (const row of rows) {
 		const y = row.y - top;
 		if (y + row.height < 0 || y > height)
 			continue;
 		if (row.isProcess) {
-			context.fillStyle = "#eef1f5";
-			context.fillRect(0, y, width, row.height);
+			context.fillStyle = "#e4eaf1";
+			context.fillRect(0, y, width, row.height - 2);
 		} else {
-			context.save();
-			context.beginPath();
-			context.rect(margin, y, width - margin, row.height);
-			context.clip();
-			context.font = "11px system-ui, sans-serif";
-			if (row.values)
-				drawCurve(row, y, from, to);
-			else
-				drawInstants(row, y, from, to);
-			row.lanes.forEach((lane, i) => drawLane(lane, y + row.instantHeight + i * laneHeight, from, to));
-			context.restore();
+			drawRow(row, y, from, to);
 		}
-		context.font = (row.isProcess ? "bold " : "") + "12px system-ui, sans-serif";
-		context.fillStyle = "#222";
-		context.save();
-		context.beginPath();
-		context.rect(0, y, row.isProcess ? width : margin - 6, row.height);
-		context.clip();
-		context.fillText(row.label, row.isProcess ? 6 : 16, y + rowHeight / 2);
-		context.restore();
+		drawLabel(row, y);
 	}
 	drawAxis();
 }
 
 // Times. The axis shows them from the beginning of the recording.
+
+const plain = value => String(+Number(value).toPrecision(6));
 
 function span(ns, digits = 4) {
 	const size = Math.abs(ns);
@@ -387,10 +412,12 @@ function clock(ns) {
 		: seconds + "." + rest;
 }
 
+const tickCount = () => Math.max(2, width / 130);
+
 function drawAxis() {
 	const [from, to] = x.domain();
 	const precise = Math.max(4, Math.ceil(Math.log10(Math.max(Math.abs(to), 1) / (to - from))) + 3);
-	d3.select("#axis").attr("width", width).call(d3.axisTop(x).ticks(Math.max(2, width / 130))
+	d3.select("#axis").attr("width", width).call(d3.axisTop(x).ticks(tickCount())
 		.tickFormat(ns => span(ns, Math.min(precise, 15)))).selectAll(".domain").remove();
 	d3.select("#axis").selectAll("g").attr("transform", function () {
 		return this.getAttribute("transform").replace(/,0\)/, ",22)");
@@ -516,7 +543,7 @@ canvas.addEventListener("click", event => {
 
 // Distributions of what is shown and passes the filter.
 
-function histogram(title, values, format) {
+function histogram(title, values, format, fill) {
 	const figure = document.createElement("figure");
 	const sorted = Float64Array.from(values).filter(Number.isFinite).sort();
 	const caption = document.createElement("figcaption");
@@ -534,7 +561,7 @@ function histogram(title, values, format) {
 	const bins = d3.histogram().domain(across.domain()).thresholds(across.ticks(40))(sorted);
 	const up = d3.scaleLinear().domain([0, d3.max(bins, bin => bin.length)]).range([h - 20, 4]);
 	const svg = d3.select(figure).append("svg").attr("width", w).attr("height", h);
-	svg.selectAll("rect").data(bins).enter().append("rect").attr("fill", "#4e79a7")
+	svg.selectAll("rect").data(bins).enter().append("rect").attr("fill", fill)
 		.attr("x", bin => across(bin.x0)).attr("width", bin => Math.max(1, across(bin.x1) - across(bin.x0) - 1))
 		.attr("y", bin => up(bin.length)).attr("height", bin => h - 20 - up(bin.length))
 		.append("title").text(bin => `${text(bin.x0)} to ${text(bin.x1)}: ${bin.length}`);
@@ -544,7 +571,6 @@ function histogram(title, values, format) {
 
 function drawHistograms() {
 	const chosen = $("what").value, number = Number(chosen.slice(1)), [from, to] = x.domain();
-	const plain = value => String(+Number(value).toPrecision(6));
 	const figures = [];
 	if (chosen[0] === "e") {
 		const event = head.events[number];
@@ -552,15 +578,16 @@ function drawHistograms() {
 		for (const field of event.fields)
 			if (field.isNumber)
 				figures.push(histogram(field.name, Array.from(rows, row => value(row, field))
-					.filter(found => found !== null).map(Number), plain));
-		figures.push(histogram("time between", Array.from(rows, (row, i) => i ? time[row] - time[rows[i - 1]] : NaN), span));
+					.filter(found => found !== null).map(Number), plain, colour(number)));
+		figures.push(histogram("time between", Array.from(rows, (row, i) => i ? time[row] - time[rows[i - 1]] : NaN), span,
+			colour(number)));
 	} else if (chosen[0] === "s") {
 		const found = [];
 		for (let i = 0; i < slices.begin.length; i++)
 			if (slices.name[i] === number && slices.end[i] !== none && slices.from[i] <= to &&
 				slices.to[i] >= from && (passes[slices.begin[i]] || passes[slices.end[i]]))
 				found.push(slices.to[i] - slices.from[i]);
-		figures.push(histogram("duration", found, span));
+		figures.push(histogram("duration", found, span, nameColour(head.strings[number] || "")));
 	}
 	$("histograms").replaceChildren(...figures);
 }
@@ -572,7 +599,7 @@ function makeLegend() {
 		const button = document.createElement("button"), box = document.createElement("i");
 		button.type = "button";
 		box.style.background = colour(i);
-		button.append(box, `${event.name} ${event.count}`);
+		button.append(box, `${event.name} ${event.count.toLocaleString("en")}`);
 		button.addEventListener("click", () => {
 			event.shown = !event.shown;
 			button.classList.toggle("off", !event.shown);
