@@ -67,8 +67,8 @@ struct named_columns {
     /// Appends them as members of an object, and empties them.
     void move_to(packed_block& block) {
         for (std::size_t i = 0; i < Count; i++) {
-            fmt::format_to(std::back_inserter(block.head), "{}\"{}\":",
-                           block.head.ends_with('{') ? "" : ",", names[i]);
+            fmt::format_to(std::back_inserter(block.head),
+                           "{}\"{}\":", block.head.ends_with('{') ? "" : ",", names[i]);
             block.add(values[i]);
             values[i].clear();
         }
@@ -322,8 +322,8 @@ void html_exporter::write_block() {
         for (std::size_t i = 0; i < event.fields.size(); i++) {
             field_column& field = event.fields[i];
             block.head += i == 0 ? "{\"column\":" : ",{\"column\":";
-            block.add(field.values,
-                      is_number(event.type->fields[i]) ? event.type->fields[i].kind : kind::natural);
+            block.add(field.values, is_number(event.type->fields[i]) ? event.type->fields[i].kind
+                                                                     : kind::natural);
             fmt::format_to(std::back_inserter(block.head), ",\"absent\":[{}]}}",
                            fmt::join(field.absent, ","));
             field = {};

@@ -64,7 +64,6 @@ struct event_type {
     /// of `order.1`.
     std::string_view registered_name() const noexcept;
 
-
     int id;
     std::string system;
     std::string name;

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
-
+#include <unistd.h>
 #include <utility>
 
 namespace tool::recording {
@@ -29,6 +29,19 @@ constexpr std::string_view unknown_task = "<...>";
 
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
+
+/// The compression that a file of version 7 names in its head, as trace-cmd.dat.v7(5) describes it.
+/// Empty for other files.
+std::string compression_of(int file) {
+    constexpr std::string_view version("\x17\x08\x44tracing7\0", 12);
+    constexpr std::size_t name = version.size() + 6; // behind byte order, size of long, of a page
+    std::array<char, 64> head{};
+    const ssize_t size = pread(file, head.data(), head.size() - 1, 0);
+    if (size < static_cast<ssize_t>(name) ||
+        std::string_view(head.data(), version.size()) != version)
+        return {};
+    return head.data() + name;
+}
 
 /// libtraceevent stops at the first name of a field that is no identifier.
 bool is_complete(const tep_event& event) {
@@ -60,7 +73,16 @@ file::file(const std::string& path, const selection& selection)
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         throw text::file_failure(errno, "read", path);
+    const std::string compression = compression_of(descriptor);
     tracecmd_input* const input = tracecmd_open_fd(descriptor, TRACECMD_FL_LOAD_NO_PLUGINS);
+    if (!input && !compression.empty() && compression != "none" &&
+        !tracecmd_compress_is_supported(compression.c_str(), nullptr))
+        throw text::failure(
+            fmt::format("{} is compressed with {}, which this libtracecmd cannot read", path,
+                        compression),
+            fmt::format("where trace-cmd can read it: trace-cmd convert --file-version 7 "
+                        "--compression none -i {} -o FILE",
+                        path));
     if (!input)
         throw text::failure(fmt::format("{} is no recording, or damaged or cut off", path),
                             no_recording_remedy);

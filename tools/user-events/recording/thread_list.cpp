@@ -36,8 +36,8 @@ std::string to_text(const thread_list& list) {
 thread_list to_thread_list(std::string_view statistics) {
     thread_list result;
     const auto at = statistics.find(heading);
-    std::string_view rest = statistics.substr(at == statistics.npos ? statistics.size()
-                                                                    : at + heading.size());
+    std::string_view rest =
+        statistics.substr(at == statistics.npos ? statistics.size() : at + heading.size());
     while (!rest.empty()) {
         std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));

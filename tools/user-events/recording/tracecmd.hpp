@@ -12,7 +12,8 @@ int tracefs_hist_command(tracefs_instance* instance, tracefs_hist* hist, int com
 extern "C" {
 #include <trace-cmd.h>
 
-// libtracecmd exports it, but has no public header for it. The text is the handle's; null if the
-// file has none.
+// libtracecmd exports these, but has no public header for them. The text is the handle's; null if
+// the file has none.
 const char* tracecmd_get_cpustats(tracecmd_input* handle);
+bool tracecmd_compress_is_supported(const char* name, const char* version);
 }
