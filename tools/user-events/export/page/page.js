@@ -492,23 +492,37 @@ function find(px, py) {
 	return i < lane.length && slices.from[lane[i]] <= x.invert(px + 2) ? {slice: lane[i], others: 0} : null;
 }
 
-function recordLines(row) {
+// The fields that a slice or a curve shows anyway.
+const drawn = new Set(["track_event_type", "slice_name", "track_name"]);
+
+function fieldLines(row, prefix = "", without = new Set()) {
+	return head.events[eventOf[row]].fields.filter(field => !without.has(field.name)).map(field => {
+		const found = value(row, field);
+		return [prefix + field.name, found === null ? "(cut off)" : String(found)];
+	});
+}
+
+function headLines(row) {
 	const event = head.events[eventOf[row]], task = head.tasks[taskOf[row]];
 	return [["event", event.system + ":" + event.name], ["time", clock(time[row])],
-		["thread", `${task.name} ${task.pid}`], ["process", String(task.process)], ["CPU", String(cpuOf[row])],
-		...event.fields.map(field => {
-			const found = value(row, field);
-			return [field.name, found === null ? "(cut off)" : String(found)];
-		})];
+		["thread", `${task.name} ${task.pid}`], ["process", String(task.process)], ["CPU", String(cpuOf[row])]];
+}
+
+function sliceLines(slice) {
+	const begin = slices.begin[slice], end = slices.end[slice], hasEnd = end !== none;
+	const lines = [["slice", head.strings[slices.name[slice]] || ""],
+		["duration", span(slices.to[slice] - slices.from[slice], 6) + (hasEnd ? "" : " (no end)")],
+		...headLines(begin), ...fieldLines(begin, "", drawn)];
+	if (hasEnd && eventOf[end] !== eventOf[begin])
+		lines.push(["end: event", head.events[eventOf[end]].system + ":" + head.events[eventOf[end]].name]);
+	if (hasEnd && taskOf[end] !== taskOf[begin])
+		lines.push(...headLines(end).slice(2, 4).map(([name, text]) => ["end: " + name, text]));
+	return hasEnd ? [...lines, ...fieldLines(end, "end: ", drawn)] : lines;
 }
 
 function describe(item) {
-	const lines = item.slice === undefined ? recordLines(item.record) : [
-		["slice", head.strings[slices.name[item.slice]] || ""],
-		["duration", span(slices.to[item.slice] - slices.from[item.slice], 6) +
-			(slices.end[item.slice] === none ? " (no end)" : "")],
-		...recordLines(slices.begin[item.slice]),
-		...(slices.end[item.slice] === none ? [] : recordLines(slices.end[item.slice]).map(([a, b]) => ["end: " + a, b]))];
+	const lines = item.slice === undefined ? [...headLines(item.record), ...fieldLines(item.record)]
+		: sliceLines(item.slice);
 	if (item.others)
 		lines.push(["here", `${item.others} more`]);
 	const table = document.createElement("table");
