@@ -130,6 +130,12 @@ bench-copy: ## measure ways to copy a payload, on the processor of this machine
 	@$(MAKE) -C bench BUILD=../build/bench ../build/bench/copying
 	@build/bench/copying
 
+.PHONY: bench-tool
+bench-tool: tool modules-6.12 ## compare the command line tool with trace-cmd
+	@$(packages) vm bench tests recordings
+	@$(MAKE) -C bench BUILD=../build/bench ../build/bench/writers
+	@bench/tool
+
 .PHONY: vm
 vm: ## boot KERNEL= with the module and the tests, and run RUN="command" there
 	@[ "$$RUN" ] || { echo 'usage: make vm [KERNEL=...] RUN="command"' >&2; exit 1; }

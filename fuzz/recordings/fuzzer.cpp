@@ -8,16 +8,20 @@
 #include "text/errors.hpp"
 
 #include <array>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -49,8 +53,8 @@ constexpr declared_field field_types[] = {
 
 constexpr const char* field_names[] = {"track_event_type", "slice_name", "track_name",
                                        "counter_value",    "scope_tgid", "pid",
-                                       "clone_flags",      "id"};
-constexpr const char* event_names[] = {"work", "task_newtask", "io_begin", "io_end"};
+                                       "clone_flags",      "id",         "a-b.\xc3\xa9",  "p[q"};
+constexpr const char* event_names[] = {"work", "task_newtask", "io_begin", "io_end", "io_end.1f"};
 
 template <typename Number>
 void append(std::string& to, Number number) {
@@ -152,7 +156,14 @@ std::string make_file(input& from) {
     append(file, std::uint32_t{0});
     append_with_size(file, "1 one\n2 two\n");
     append(file, std::uint32_t{1});
-    file.append("options  \0\0\0flyrecord\0", 22);
+    // Statistics with the list of threads that `record` writes.
+    std::string statistics("\nthread process name:\n");
+    statistics += from.take(from.byte() % 64);
+    statistics += '\0';
+    file.append("options  \0\2\0", 12);
+    append(file, static_cast<std::uint32_t>(statistics.size()));
+    file += statistics;
+    file.append("\0\0flyrecord\0", 12);
     append(file, static_cast<std::uint64_t>(page_size * 2));
     append(file, static_cast<std::uint64_t>(page_size));
     file.resize(page_size * 2, '\0');
@@ -165,6 +176,21 @@ void export_to(const std::string& path, std::unique_ptr<tool::exporting::exporte
     tool::recording::file file(path, {});
     file.read([&](const auto& record) { exporter->add(record); });
     exporter->finish();
+}
+
+/// libtracecmd of trace-cmd 3.1 leaves a mapping for each CPU when it closes a file, and the kernel
+/// limits their number. The tool opens one file.
+void unmap_files() {
+    std::ifstream maps("/proc/self/maps");
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        if (line.find("/memfd:recording") != line.npos &&
+            std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2)
+            found.emplace_back(begin, end);
+    }
+    for (const auto& [begin, end] : found)
+        munmap(reinterpret_cast<void*>(begin), end - begin);
 }
 
 } // namespace
@@ -190,5 +216,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     tool::recording::file(path, {"*", "id > 5 || slice_name == \"x\""}).read([](const auto&) {});
     export_to(path, tool::exporting::make_perfetto);
     export_to(path, tool::exporting::make_html);
+    unmap_files();
     return 0;
 }

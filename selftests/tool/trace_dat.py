@@ -43,7 +43,7 @@ class Event:
         self.number, self.name, self.system, self.fields = number, name, system, []
         lines, shown, values, offset = [], [], [], 8
         for text in filter(None, (part.strip() for part in fields.split(";"))):
-            size_given = re.fullmatch(r"(struct \w+) (\S+) (\d+)", text)
+            size_given = re.fullmatch(r"(struct \S+) (\S+) (\d+)", text)
             array = re.fullmatch(r"(.*) (\S+)\[(\d+)\]", text)
             location = re.fullmatch(r"(__(?:data|rel)_loc) (.*\[\]) (\S+)", text)
             if size_given:
@@ -76,7 +76,8 @@ class Event:
         self.size = offset
         arguments = "".join(", " + value for value in values)
         self.format = (f"name: {name}\nID: {number}\nformat:\n{COMMON}{''.join(lines)}\n"
-                       f"print fmt: \"{' '.join(shown)}\"{arguments}\n").encode()
+                       f"print fmt: \"{' '.join(shown)}\"{arguments}\n"
+                       ).encode(errors="surrogateescape")
 
     def pack(self, pid, values):
         """The record's bytes. Text and bytes are given as bytes."""
@@ -150,7 +151,7 @@ class Recording:
     def __init__(self, cpus=2, date=None):
         self.cpus, self.date = cpus, date
         self.events, self.tasks, self.buffers = [], {}, [Buffer("", cpus)]
-        self.options = []
+        self.options, self.threads = [], []
 
     def event(self, name, fields="", system="user_events"):
         self.events.append(Event(1000 + len(self.events), name, fields, system))
@@ -162,6 +163,10 @@ class Recording:
 
     def task(self, pid, name):
         self.tasks[pid] = name
+
+    def thread(self, pid, process, name):
+        """An entry of the list that `user-events record` writes."""
+        self.threads.append(f"{pid} {process} {name}\n")
 
     def record(self, cpu, time, pid, event, *values, buffer=None):
         (buffer or self.buffers[0]).add(cpu, time, event.pack(pid, values))
@@ -192,6 +197,9 @@ class Recording:
         options = list(self.options)
         if self.date is not None:
             options.append((1, b"%#x\0" % self.date))
+        if self.threads:
+            options.append((2, b"CPU: 0\nentries: 0\n\0"))
+            options.append((2, ("\nthread process name:\n" + "".join(self.threads)).encode() + b"\0"))
         for option, data in options:
             out += struct.pack("<HI", option, len(data)) + data
         places = []

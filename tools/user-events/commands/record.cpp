@@ -8,6 +8,7 @@
 #include "tracing/live_reader.hpp"
 #include "tracing/rules.hpp"
 #include "tracing/signals.hpp"
+#include "tracing/threads.hpp"
 #include "tracing/trace_dat.hpp"
 
 #include <algorithm>
@@ -131,24 +132,31 @@ std::vector<std::string> formats_of(const tracing::instance& in) {
     return result;
 }
 
+/// Records that were taken and that are still in the buffers.
 std::uint64_t recorded(const tracing::instance& in) {
     std::uint64_t result = 0;
     for (const auto& cpu : tracing::directories(in.path("per_cpu"))) {
         const std::string stats = in.try_read("per_cpu/" + cpu + "/stats").value_or("");
-        if (const auto at = stats.find("read events: "); at != stats.npos)
-            result += std::strtoull(stats.c_str() + at + 13, nullptr, 10);
+        for (const std::string_view name : {"entries: ", "read events: "})
+            if (const auto at = stats.find(name); at != stats.npos)
+                result += std::strtoull(stats.c_str() + at + name.size(), nullptr, 10);
     }
     return result;
 }
 
+/// Goes back to the beginning of the terminal's line, and clears the line.
+const char* same_line() {
+    static const bool is_terminal = isatty(STDERR_FILENO);
+    return is_terminal ? "\r\x1b[K" : "";
+}
+
 void show_progress(const tracing::cpu_files& files, const tracing::instance& in) {
     static auto next = clock::now();
-    static const bool is_terminal = isatty(STDERR_FILENO);
-    if (!is_terminal || clock::now() < next)
+    if (!*same_line() || clock::now() < next)
         return;
     next = clock::now() + std::chrono::milliseconds(500);
-    fmt::print(stderr, "\r{} records, {}, {} lost ", recorded(in), text::from_bytes(files.size()),
-               tracing::lost_records(in));
+    fmt::print(stderr, "{}{} records, {}, {} lost", same_line(), recorded(in),
+               text::from_bytes(files.size()), tracing::lost_records(in));
 }
 
 void finish(const tracing::trace_dat& file, const tracing::instance& in,
@@ -159,8 +167,7 @@ void finish(const tracing::trace_dat& file, const tracing::instance& in,
     files.remove();
     unlink(note_of(file.path).c_str());
     const auto lost = tracing::lost_records(in);
-    fmt::print(stderr, "{}{}: {} records, {} lost\n", isatty(STDERR_FILENO) ? "\r" : "", file.path,
-               recorded(in), lost);
+    fmt::print(stderr, "{}{}: {} records, {} lost\n", same_line(), file.path, recorded(in), lost);
     if (lost)
         text::warn("--buffer makes the buffers larger; --filter and --pid have fewer records");
 }
@@ -173,6 +180,7 @@ void record_events(const options& given, Started started) {
     tracing::stop_signals signals;
     const auto in = tracing::instance::temporary("mono");
     in.write("buffer_size_kb", std::to_string(std::max<std::uint64_t>(given.buffer >> 10, 4)));
+    tracing::remember_processes(in);
     if (!given.pids.empty())
         tracing::record_only(in, given.pids);
     tracing::cpu_files files(in, given.output, false);

@@ -109,9 +109,7 @@ private:
     void name_thread(const recording::record& record) {
         if (threads_.insert({record.process(), record.pid}).second)
             add_name("thread_name", record.process(), record.pid, record.task);
-        // The first thread has the name of the process.
-        if (record.pid == record.process() || !processes_.count(record.process()))
-            processes_[record.process()] = record.task;
+        processes_.try_emplace(record.process(), record.process_name);
     }
 
     /// Appends the fields that the picture does not show, and the end of the event.

@@ -35,8 +35,10 @@ const convention& track_table::convention_of(const recording::event_type& event)
 
 track track_table::of(const recording::record& record, const convention& fields) {
     std::string name(fields.track_name ? read(*fields.track_name, record.data).text() : "");
-    const std::uint64_t scope = fields.scope ? read(*fields.scope, record.data).natural
-                                             : static_cast<std::uint64_t>(record.pid);
+    // Threads have slices of their own, but count the same thing.
+    const int own = fields.is_counter() ? record.process() : record.pid;
+    const std::uint64_t scope =
+        fields.scope ? read(*fields.scope, record.data).natural : static_cast<std::uint64_t>(own);
     const key key{record.event->id, name, scope, fields.is_slice()};
     const auto found = tracks_.find(key);
     if (found != tracks_.end())
@@ -46,7 +48,7 @@ track track_table::of(const recording::record& record, const convention& fields)
         .number = next(),
         .name = name.empty() ? record.event->name : name,
         .process = is_of_process ? static_cast<int>(scope) : record.process(),
-        .thread = fields.scope ? 0 : record.pid,
+        .thread = fields.scope || fields.is_counter() ? 0 : record.pid,
         .is_own = !fields.scope && name.empty() && fields.is_slice() &&
                   threads_with_slices_.try_emplace(record.pid).second,
         .is_new = false,

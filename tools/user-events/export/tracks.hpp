@@ -43,7 +43,8 @@ struct track {
     bool is_new;
 };
 
-/// Finds the tracks. Those of the convention are one for each event, name and scope.
+/// Finds the tracks. Those of the convention are one for each event, name and scope. Without a
+/// scope, slices are of the thread and counters of the process.
 class track_table {
 public:
     /// Returns the conventional fields of an event.
@@ -79,8 +80,11 @@ public:
     /// What a record is.
     match find(const recording::record& record) const {
         for (std::size_t i = 0; i < pairs_.size(); i++) {
-            const bool begins = record.event->name == pairs_[i].begin;
-            if (!begins && record.event->name != pairs_[i].end)
+            const auto is = [&](const std::string& name) {
+                return record.event->name == name || record.event->registered_name() == name;
+            };
+            const bool begins = is(pairs_[i].begin);
+            if (!begins && !is(pairs_[i].end))
                 continue;
             if (const recording::field* const key = record.event->find(pairs_[i].key)) {
                 match result{begins ? role::begin : role::end, i, {}};

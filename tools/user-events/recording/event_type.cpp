@@ -113,6 +113,11 @@ event_type::event_type(const tep_event& event)
             fields.push_back(field_of(*from, is_big_endian));
 }
 
+std::string_view event_type::registered_name() const noexcept {
+    const std::string_view whole = name;
+    return system == "user_events_multi" ? whole.substr(0, whole.rfind('.')) : whole;
+}
+
 const field* event_type::find(std::string_view field_name) const noexcept {
     for (const field& field : fields)
         if (field.name == field_name)

@@ -60,6 +60,10 @@ struct value {
 struct event_type {
     explicit event_type(const tep_event& event);
 
+    /// The name without the number of the format, which those of multi-format events have: `order`
+    /// of `order.1`.
+    std::string_view registered_name() const noexcept;
+
     int id;
     std::string system;
     std::string name;

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
-
+#include <unistd.h>
 #include <utility>
 
 namespace tool::recording {
@@ -24,8 +24,24 @@ constexpr char no_recording_remedy[] =
 constexpr char filter_remedy[] =
     "filters are such as 'size > 100 && name == \"x\"': trace-cmd-report(1) describes them";
 
+/// What libtraceevent returns for a thread whose name it does not know.
+constexpr std::string_view unknown_task = "<...>";
+
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
+
+/// The compression that a file of version 7 names in its head, as trace-cmd.dat.v7(5) describes it.
+/// Empty for other files.
+std::string compression_of(int file) {
+    constexpr std::string_view version("\x17\x08\x44tracing7\0", 12);
+    constexpr std::size_t name = version.size() + 6; // behind byte order, size of long, of a page
+    std::array<char, 64> head{};
+    const ssize_t size = pread(file, head.data(), head.size() - 1, 0);
+    if (size < static_cast<ssize_t>(name) ||
+        std::string_view(head.data(), version.size()) != version)
+        return {};
+    return head.data() + name;
+}
 
 /// libtraceevent stops at the first name of a field that is no identifier.
 bool is_complete(const tep_event& event) {
@@ -40,9 +56,13 @@ bytes data_of(const tep_record& from) {
 } // namespace
 
 bool matches(const std::string& pattern, const event_type& event) {
-    const bool has_system = pattern.find(':') != pattern.npos;
-    const std::string name = has_system ? event.system + ':' + event.name : event.name;
-    return pattern.empty() || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    const auto fits = [&](std::string_view name) {
+        const std::string whole = pattern.find(':') == pattern.npos
+                                      ? std::string(name)
+                                      : fmt::format("{}:{}", event.system, name);
+        return fnmatch(pattern.c_str(), whole.c_str(), 0) == 0;
+    };
+    return pattern.empty() || fits(event.name) || fits(event.registered_name());
 }
 
 file::file(const std::string& path, const selection& selection)
@@ -53,7 +73,16 @@ file::file(const std::string& path, const selection& selection)
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         throw text::file_failure(errno, "read", path);
+    const std::string compression = compression_of(descriptor);
     tracecmd_input* const input = tracecmd_open_fd(descriptor, TRACECMD_FL_LOAD_NO_PLUGINS);
+    if (!input && !compression.empty() && compression != "none" &&
+        !tracecmd_compress_is_supported(compression.c_str(), nullptr))
+        throw text::failure(
+            fmt::format("{} is compressed with {}, which this libtracecmd cannot read", path,
+                        compression),
+            fmt::format("where trace-cmd can read it: trace-cmd convert --file-version 7 "
+                        "--compression none -i {} -o FILE",
+                        path));
     if (!input)
         throw text::failure(fmt::format("{} is no recording, or damaged or cut off", path),
                             no_recording_remedy);
@@ -67,6 +96,8 @@ file::file(const std::string& path, const selection& selection)
         instances_.emplace_back(instance);
         tracecmd_set_private(instance, const_cast<char*>(tracecmd_buffer_instance_name(input, i)));
     }
+    if (const char* const statistics = tracecmd_get_cpustats(input))
+        threads_ = to_thread_list(statistics);
     if (!selection.filter.empty())
         add_filter(selection.filter);
 }
@@ -143,6 +174,7 @@ void file::take(tracecmd_input* handle, tep_record& from) {
     if (!event.is_selected || (filter_ && !passes_filter(*event.type, from)))
         return;
     const task& task = task_of(pid);
+    const file::task& process = task.tgid ? task_of(task.tgid) : task;
     function_({
         .time = from.ts,
         .cpu = from.cpu,
@@ -152,6 +184,7 @@ void file::take(tracecmd_input* handle, tep_record& from) {
         .instance = static_cast<const char*>(tracecmd_get_private(handle)),
         .event = event.type.get(),
         .data = data,
+        .process_name = process.name == unknown_task ? task.name : process.name,
     });
 }
 
@@ -167,9 +200,16 @@ file::known_event& file::event_of(int id) {
 
 file::task& file::task_of(int pid) {
     const auto [at, is_new] = tasks_.try_emplace(pid);
-    if (is_new)
-        at->second.name = tep_data_comm_from_pid(tep_, pid);
-    return at->second;
+    task& task = at->second;
+    if (is_new) {
+        task.name = tep_data_comm_from_pid(tep_, pid);
+        if (const auto listed = threads_.find(pid); listed != threads_.end()) {
+            task.tgid = listed->second.process;
+            if (task.name == unknown_task && !listed->second.name.empty())
+                task.name = listed->second.name;
+        }
+    }
+    return task;
 }
 
 bool file::passes_filter(const event_type& type, tep_record& from) const {

@@ -4,6 +4,7 @@
 
 #include "recording/mapped_pages.hpp"
 #include "recording/record.hpp"
+#include "recording/thread_list.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -28,7 +29,8 @@ struct selection {
 };
 
 /// Whether a pattern of the shell (`order_*`, `sched:*`) is that of this event. A pattern without a
-/// colon concerns the event's name only.
+/// colon concerns the event's name only. A multi-format event is found by its registered name,
+/// `order`, and by that of one format, `order.1`.
 bool matches(const std::string& pattern, const event_type& event);
 
 /// A recording. Reads it with libtracecmd, which trusts its files: call isolate() before.
@@ -90,6 +92,7 @@ private:
     tep_handle* tep_ = nullptr;
     std::unique_ptr<tep_event_filter, closer> filter_;
     std::unordered_map<int, known_event> events_;
+    thread_list threads_;
     std::unordered_map<int, task> tasks_;
     std::function<void(const record&)> function_;
     mapped_pages pages_;

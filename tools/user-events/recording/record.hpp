@@ -20,8 +20,10 @@ struct record {
     std::string_view instance; // empty for the top-level one
     const event_type* event;
     bytes data;
+    /// The name of the thread if that of the process is not known.
+    std::string_view process_name = {};
 
-    /// The process, as far as it is known.
+    /// The process; if that is not known, the thread.
     int process() const noexcept { return tgid ? tgid : pid; }
 };
 

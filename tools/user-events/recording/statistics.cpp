@@ -125,8 +125,8 @@ void statistics::add(const record& record) {
         if (const value value = read(record.event->fields[i], record.data); value.is_number())
             event.fields[i].numbers.add(value.number());
     process& process = event.processes[record.process()];
-    if (process.count++ == 0 || record.pid == record.process())
-        process.name = record.task;
+    if (process.count++ == 0)
+        process.name = record.process_name;
 }
 
 void print(const statistics& statistics) {

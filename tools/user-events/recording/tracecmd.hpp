@@ -11,4 +11,9 @@ int tracefs_hist_command(tracefs_instance* instance, tracefs_hist* hist, int com
 
 extern "C" {
 #include <trace-cmd.h>
+
+// libtracecmd exports these, but has no public header for them. The text is the handle's; null if
+// the file has none.
+const char* tracecmd_get_cpustats(tracecmd_input* handle);
+bool tracecmd_compress_is_supported(const char* name, const char* version);
 }

@@ -3,6 +3,7 @@
 
 #include "text/errors.hpp"
 #include "tracing/libtracefs.hpp"
+#include "tracing/threads.hpp"
 
 #include <cerrno>
 #include <ctime>
@@ -184,6 +185,7 @@ void write_trace_dat(const trace_dat& what, const instance& from, const cpu_file
         add_text(to.get(), option::cpu_statistics,
                  fmt::format("CPU: {}\n{}", i,
                              from.try_read(fmt::format("per_cpu/cpu{}/stats", i)).value_or("")));
+    add_text(to.get(), option::cpu_statistics, recording::to_text(find_threads()));
     std::vector<char*> paths;
     for (const auto& path : files.paths())
         paths.push_back(const_cast<char*>(path.c_str()));

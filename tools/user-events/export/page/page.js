@@ -1,40 +1,109 @@
 "use strict";
-// The page that `user-events export --format html` makes. The data is in two elements: "head", JSON
-// that describes it, and "data", the columns, compressed and in Base64. All text of the recording
-// reaches the document as text, never as HTML.
+// The page that `user-events export --format html` makes. The data is in the element "head", JSON, and
+// in elements of the class "block": the columns of some 65,000 records, compressed and in Base64. All
+// text of the recording reaches the document as text, never as HTML.
 (async () => {
-const head = JSON.parse(document.getElementById("head").textContent);
-const packed = Uint8Array.from(atob(document.getElementById("data").textContent), c => c.charCodeAt(0));
-const data = await new Response(new Blob([packed]).stream()
-	.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
-document.getElementById("data").remove();
-const arrays = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array,
-	s64: BigInt64Array, u64: BigUint64Array};
-const column = c => new arrays[c.type](data, c.offset, c.length);
 const $ = id => document.getElementById(id);
 const none = 0xffffffff;
+const head = JSON.parse($("head").textContent);
+const arrays = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array,
+	s64: BigInt64Array, u64: BigUint64Array};
+const widths = Object.keys(arrays);
 
-const time = column(head.time), eventOf = column(head.event), taskOf = column(head.task);
-const cpuOf = column(head.cpu), inSlice = column(head.in_slice);
+// A block begins with the length of the JSON that describes it.
+async function unpack(element) {
+	const packed = Uint8Array.from(atob(element.textContent), c => c.charCodeAt(0));
+	element.remove();
+	const data = await new Response(new Blob([packed]).stream()
+		.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
+	const size = new DataView(data).getUint32(0, true);
+	const block = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size)));
+	const start = Math.ceil((4 + size) / 8) * 8;
+	block.column = c => new arrays[c.type](data, start + c.offset, c.length);
+	return block;
+}
+const blocks = [];
+for (const element of document.querySelectorAll("script.block"))
+	blocks.push(await unpack(element));
+
+// Joins the columns of all blocks. Each block has chosen its type.
+function join(columnOf) {
+	const parts = blocks.map(block => [block, columnOf(block)]).filter(([, c]) => c);
+	const type = widths[Math.max(0, ...parts.map(([, c]) => widths.indexOf(c.type)))];
+	const result = new arrays[type](parts.reduce((sum, [, c]) => sum + c.length, 0));
+	let at = 0;
+	for (const [block, c] of parts) {
+		const values = block.column(c);
+		if (type === c.type || !type.endsWith("64") || type === "f64")
+			result.set(values, at);
+		else
+			values.forEach((value, i) => { result[at + i] = BigInt(value); });
+		at += c.length;
+	}
+	return result;
+}
+
+// Texts have a number in each block; here they get one for all.
+head.strings = [];
+const stringNumbers = new Map();
+for (const block of blocks)
+	block.numbers = block.strings.map(text => {
+		if (!stringNumbers.has(text)) {
+			stringNumbers.set(text, head.strings.length);
+			head.strings.push(text);
+		}
+		return stringNumbers.get(text);
+	});
+function joinStrings(columnOf) {
+	const result = new Uint32Array(blocks.reduce((sum, block) => sum + (columnOf(block)?.length || 0), 0));
+	let at = 0;
+	for (const block of blocks)
+		if (columnOf(block))
+			for (const number of block.column(columnOf(block)))
+				result[at++] = block.numbers[number];
+	return result;
+}
+
+// The time since the record before, a BigInt if one is longer than 4 s.
+const time = Float64Array.from(join(block => block.time), Number);
+for (let row = 1; row < time.length; row++)
+	time[row] += time[row - 1];
+const eventOf = join(block => block.event), taskOf = join(block => block.task);
+const cpuOf = join(block => block.cpu);
 const total = time.length;
-const slices = {begin: column(head.slices.begin), end: column(head.slices.end),
-	track: column(head.slices.track), depth: column(head.slices.depth), name: column(head.slices.name)};
 const lastTime = total ? time[total - 1] : 0;
+const slices = {begin: join(block => block.slices.begin), end: join(block => block.slices.end),
+	track: join(block => block.slices.track), depth: join(block => block.slices.depth),
+	name: joinStrings(block => block.slices.name)};
 slices.from = Float64Array.from(slices.begin, row => time[row]);
 slices.to = Float64Array.from(slices.end, row => row === none ? lastTime : time[row]);
+const counters = {row: join(block => block.counters.row), track: join(block => block.counters.track)};
+
+// Records that are drawn as a slice or as the value of a counter.
+const inTrack = new Uint8Array(total);
+for (const rows of [slices.begin, slices.end, counters.row])
+	for (const row of rows)
+		if (row !== none)
+			inTrack[row] = 1;
 
 // The place of each record in the columns of its event.
 const place = new Uint32Array(total);
-for (const event of head.events) {
+head.events.forEach((event, i) => {
 	event.rows = new Uint32Array(event.count);
 	event.used = 0;
 	event.shown = true;
-	for (const field of event.fields) {
-		field.values = column(field.column);
-		field.missing = new Set(field.absent);
-		field.isNumber = field.kind === "number";
-	}
-}
+	event.fields.forEach((field, j) => {
+		const part = block => block.events[i]?.[j];
+		field.values = (field.isNumber ? join : joinStrings)(block => part(block)?.column);
+		field.missing = new Set();
+		let at = 0;
+		for (const block of blocks) {
+			for (const absent of part(block)?.absent || [])
+				field.missing.add(at + absent);
+			at += part(block)?.column.length || 0;
+		}
+	});
+});
 for (let row = 0; row < total; row++) {
 	const event = head.events[eventOf[row]];
 	place[row] = event.used;
@@ -122,12 +191,15 @@ function applyFilter() {
 }
 
 function showCount() {
-	$("count").textContent = `${passing} of ${total} records`;
+	const digits = number => number.toLocaleString("en");
+	$("count").textContent = `${digits(passing)} of ${digits(total)} records`;
 }
 
 // Rows: for each process its threads, with the slices of their own, and its other tracks.
 
-const rowHeight = 16, laneHeight = 14;
+const processHeight = 24, rowHeight = 20, laneHeight = 18, curveHeight = 44;
+const rowGap = 6;
+const counterField = row => head.events[eventOf[row]].fields.find(field => field.name === "counter_value");
 let rows = [];
 
 function makeRows() {
@@ -137,13 +209,13 @@ function makeRows() {
 			processes.set(process, new Map());
 		const own = processes.get(process);
 		if (!own.has(key))
-			own.set(key, {label, order, instants: [], lanes: []});
+			own.set(key, {label, order, instants: [], lanes: [], points: []});
 		return own.get(key);
 	};
 	const threadRow = task => rowOf(task.process, "t" + task.pid, `${task.name} ${task.pid}`, task.pid);
 	const threads = head.tasks.map(threadRow);
 	for (let row = 0; row < total; row++)
-		if (passes[row] && !inSlice[row])
+		if (passes[row] && !inTrack[row])
 			threads[taskOf[row]].instants.push(row);
 	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threads[i]]));
 	const trackRows = head.tracks.map((track, i) => track.own && threadOf.get(track.thread) ||
@@ -155,34 +227,50 @@ function makeRows() {
 		const lanes = trackRows[slices.track[i]].lanes;
 		(lanes[slices.depth[i]] = lanes[slices.depth[i]] || []).push(i);
 	}
+	for (let i = 0; i < counters.row.length; i++)
+		if (passes[counters.row[i]])
+			trackRows[counters.track[i]].points.push(counters.row[i]);
 	rows = [];
 	let y = 0;
 	for (const [process, own] of [...processes].sort((a, b) => a[0] - b[0])) {
-		rows.push({y, height: rowHeight, label: head.processes[process] + " " + process, isProcess: true});
-		y += rowHeight + 2;
+		rows.push({y, height: processHeight, label: head.processes[process] + " " + process, isProcess: true});
+		y += processHeight;
 		for (const row of [...own.values()].sort((a, b) => a.order - b.order)) {
 			row.lanes = Array.from(row.lanes, lane => lane || []);
-			if (!row.instants.length && !row.lanes.length)
+			if (!row.instants.length && !row.lanes.length && !row.points.length)
 				continue;
 			row.y = y;
-			row.instantHeight = row.instants.length || !row.lanes.length ? rowHeight : 0;
+			row.instantHeight = row.instants.length ? rowHeight : 0;
 			row.height = row.instantHeight + row.lanes.length * laneHeight;
-			row.times = Float64Array.from(row.instants, i => time[i]);
+			if (row.points.length)
+				makeCurve(row);
+			else
+				row.times = Float64Array.from(row.instants, i => time[i]);
 			for (const lane of row.lanes) {
 				// In the order of their beginnings; they were added at their ends.
 				lane.sort((a, b) => slices.from[a] - slices.from[b]);
 				lane.to = Float64Array.from(lane, i => slices.to[i]);
 			}
 			rows.push(row);
-			y += row.height + 3;
+			y += row.height + rowGap;
 		}
 	}
 	$("space").style.height = Math.max(y, $("scroll").clientHeight) + "px";
 }
 
+// A counter keeps a value until its next record.
+function makeCurve(row) {
+	row.height = curveHeight;
+	row.times = Float64Array.from(row.points, i => time[i]);
+	row.values = Float64Array.from(row.points, i => Number(value(i, counterField(i)) || 0));
+	row.scale = d3.scaleLinear().domain([Math.min(0, d3.min(row.values)), Math.max(0, d3.max(row.values)) || 1])
+		.range([curveHeight - 2, 4]);
+}
+
 // Drawing: for each pixel at most one rectangle of a row, however many records are there.
 
-const margin = 150;
+const margin = 190;
+const font = "12px system-ui, sans-serif";
 const canvas = $("canvas"), context = canvas.getContext("2d");
 const whole = d3.scaleLinear().domain([0, lastTime || 1]);
 let x = whole.copy(), width = 0, height = 0;
@@ -194,8 +282,8 @@ function drawInstants(row, y, from, to) {
 		const next = Math.max(i + 1, d3.bisectLeft(times, x.invert(pixel + 1), i));
 		context.globalAlpha = next - i === 1 ? .8 : 1;
 		context.fillStyle = colour(eventOf[row.instants[i]]);
-		const tall = next - i === 1 ? 4 : next - i < 10 ? 2 : 0;
-		context.fillRect(pixel, y + tall, next - i === 1 ? 2 : 1, row.instantHeight - tall);
+		const short = next - i === 1 ? 6 : next - i < 10 ? 3 : 0;
+		context.fillRect(pixel, y + short, next - i === 1 ? 2 : 1, row.instantHeight - 4 - short);
 		i = next;
 	}
 	context.globalAlpha = 1;
@@ -207,52 +295,107 @@ function drawLane(lane, y, from, to) {
 		const wide = Math.max(Math.min(x(slices.to[slice]), width + 1) - left, 1);
 		const name = head.strings[slices.name[slice]] || "";
 		context.fillStyle = nameColour(name);
-		context.fillRect(left, y, wide, laneHeight - 1);
+		// A gap tells neighbours apart.
+		context.fillRect(left, y, wide > 3 ? wide - 1 : wide, laneHeight - 2);
 		if (wide > 24) {
-			context.fillStyle = "#222";
-			const fits = Math.floor((wide - 4) / 6.5);
-			context.fillText(name.length > fits ? name.slice(0, fits - 1) + "…" : name, left + 2,
-				y + laneHeight / 2);
+			context.fillStyle = "#24292f";
+			const fits = Math.floor((wide - 8) / 6.5);
+			context.fillText(name.length > fits ? name.slice(0, fits - 1) + "…" : name, left + 4,
+				y + laneHeight / 2 - 1);
 		}
 		i = wide > 1 ? i + 1
 			: Math.max(i + 1, d3.bisectLeft(lane.to, x.invert(Math.floor(left) + 1), i));
 	}
 }
 
+// For each pixel the first, least, greatest and last value.
+function drawCurve(row, y, from, to) {
+	const {times, values, scale} = row, path = new Path2D(), ground = y + scale(0);
+	let i = Math.max(d3.bisectRight(times, from) - 1, 0);
+	const left = Math.max(Math.floor(x(times[i])), margin - 1);
+	path.moveTo(left, y + scale(values[i]));
+	while (i < times.length && times[i] <= to) {
+		const pixel = Math.max(Math.floor(x(times[i])), left);
+		const next = Math.max(i + 1, d3.bisectLeft(times, x.invert(pixel + 1), i));
+		path.lineTo(pixel, y + scale(values[Math.max(i - 1, 0)]));
+		if (next - i > 1) {
+			const [least, greatest] = d3.extent(values.subarray(i, next));
+			path.lineTo(pixel, y + scale(least));
+			path.lineTo(pixel, y + scale(greatest));
+		}
+		path.lineTo(pixel, y + scale(values[next - 1]));
+		i = next;
+	}
+	const right = Math.min(i < times.length ? width : x(lastTime), width) + 1;
+	path.lineTo(right, y + scale(values[i - 1]));
+	const area = new Path2D(path);
+	area.lineTo(right, ground);
+	area.lineTo(left, ground);
+	context.strokeStyle = context.fillStyle = colour(eventOf[row.points[0]]);
+	context.globalAlpha = .2;
+	context.fill(area);
+	context.globalAlpha = 1;
+	context.stroke(path);
+}
+
+function drawRow(row, y, from, to) {
+	context.save();
+	context.beginPath();
+	context.rect(margin, y, width - margin, row.height);
+	context.clip();
+	context.font = font;
+	if (row.values)
+		drawCurve(row, y, from, to);
+	else
+		drawInstants(row, y + 2, from, to);
+	row.lanes.forEach((lane, i) => drawLane(lane, y + row.instantHeight + i * laneHeight, from, to));
+	context.restore();
+}
+
+function drawLabel(row, y) {
+	context.save();
+	context.beginPath();
+	context.rect(0, y, row.isProcess ? width : margin - 8, row.height);
+	context.clip();
+	context.font = row.isProcess ? "600 " + font : font;
+	context.fillStyle = "#24292f";
+	const middle = y + (row.isProcess ? processHeight : rowHeight) / 2;
+	context.fillText(row.label, row.isProcess ? 12 : 24, middle);
+	if (row.values) {
+		context.fillStyle = "#6e7781";
+		const [least, greatest] = row.scale.domain();
+		context.fillText(`${plain(least)} to ${plain(greatest)}`, 24, middle + 15);
+	}
+	context.restore();
+}
+
 function draw() {
 	const top = $("scroll").scrollTop, [from, to] = x.domain();
 	context.clearRect(0, 0, width, height);
 	context.textBaseline = "middle";
+	context.fillStyle = "#f6f8fa";
+	context.fillRect(0, 0, margin, height);
+	context.fillStyle = "#eaeef2";
+	for (const tick of x.ticks(tickCount()))
+		context.fillRect(Math.round(x(tick)), 0, 1, height);
 	for (const row of rows) {
 		const y = row.y - top;
 		if (y + row.height < 0 || y > height)
 			continue;
 		if (row.isProcess) {
-			context.fillStyle = "#eef1f5";
-			context.fillRect(0, y, width, row.height);
+			context.fillStyle = "#e4eaf1";
+			context.fillRect(0, y, width, row.height - 2);
 		} else {
-			context.save();
-			context.beginPath();
-			context.rect(margin, y, width - margin, row.height);
-			context.clip();
-			context.font = "11px system-ui, sans-serif";
-			drawInstants(row, y, from, to);
-			row.lanes.forEach((lane, i) => drawLane(lane, y + row.instantHeight + i * laneHeight, from, to));
-			context.restore();
+			drawRow(row, y, from, to);
 		}
-		context.font = (row.isProcess ? "bold " : "") + "12px system-ui, sans-serif";
-		context.fillStyle = "#222";
-		context.save();
-		context.beginPath();
-		context.rect(0, y, row.isProcess ? width : margin - 6, row.height);
-		context.clip();
-		context.fillText(row.label, row.isProcess ? 6 : 16, y + rowHeight / 2);
-		context.restore();
+		drawLabel(row, y);
 	}
 	drawAxis();
 }
 
 // Times. The axis shows them from the beginning of the recording.
+
+const plain = value => String(+Number(value).toPrecision(6));
 
 function span(ns, digits = 4) {
 	const size = Math.abs(ns);
@@ -269,10 +412,12 @@ function clock(ns) {
 		: seconds + "." + rest;
 }
 
+const tickCount = () => Math.max(2, width / 130);
+
 function drawAxis() {
 	const [from, to] = x.domain();
 	const precise = Math.max(4, Math.ceil(Math.log10(Math.max(Math.abs(to), 1) / (to - from))) + 3);
-	d3.select("#axis").attr("width", width).call(d3.axisTop(x).ticks(Math.max(2, width / 130))
+	d3.select("#axis").attr("width", width).call(d3.axisTop(x).ticks(tickCount())
 		.tickFormat(ns => span(ns, Math.min(precise, 15)))).selectAll(".domain").remove();
 	d3.select("#axis").selectAll("g").attr("transform", function () {
 		return this.getAttribute("transform").replace(/,0\)/, ",22)");
@@ -326,6 +471,10 @@ function find(px, py) {
 	if (!row || px < margin)
 		return null;
 	const at = x.invert(px);
+	if (row.values) {
+		const i = d3.bisectRight(row.times, at) - 1;
+		return i < 0 ? null : {record: row.points[i], others: 0};
+	}
 	if (y < row.y + row.instantHeight) {
 		const from = d3.bisectLeft(row.times, x.invert(px - 4)), to = d3.bisectRight(row.times, x.invert(px + 4));
 		if (from >= to)
@@ -343,23 +492,37 @@ function find(px, py) {
 	return i < lane.length && slices.from[lane[i]] <= x.invert(px + 2) ? {slice: lane[i], others: 0} : null;
 }
 
-function recordLines(row) {
+// The fields that a slice or a curve shows anyway.
+const drawn = new Set(["track_event_type", "slice_name", "track_name"]);
+
+function fieldLines(row, prefix = "", without = new Set()) {
+	return head.events[eventOf[row]].fields.filter(field => !without.has(field.name)).map(field => {
+		const found = value(row, field);
+		return [prefix + field.name, found === null ? "(cut off)" : String(found)];
+	});
+}
+
+function headLines(row) {
 	const event = head.events[eventOf[row]], task = head.tasks[taskOf[row]];
 	return [["event", event.system + ":" + event.name], ["time", clock(time[row])],
-		["thread", `${task.name} ${task.pid}`], ["process", String(task.process)], ["CPU", String(cpuOf[row])],
-		...event.fields.map(field => {
-			const found = value(row, field);
-			return [field.name, found === null ? "(cut off)" : String(found)];
-		})];
+		["thread", `${task.name} ${task.pid}`], ["process", String(task.process)], ["CPU", String(cpuOf[row])]];
+}
+
+function sliceLines(slice) {
+	const begin = slices.begin[slice], end = slices.end[slice], hasEnd = end !== none;
+	const lines = [["slice", head.strings[slices.name[slice]] || ""],
+		["duration", span(slices.to[slice] - slices.from[slice], 6) + (hasEnd ? "" : " (no end)")],
+		...headLines(begin), ...fieldLines(begin, "", drawn)];
+	if (hasEnd && eventOf[end] !== eventOf[begin])
+		lines.push(["end: event", head.events[eventOf[end]].system + ":" + head.events[eventOf[end]].name]);
+	if (hasEnd && taskOf[end] !== taskOf[begin])
+		lines.push(...headLines(end).slice(2, 4).map(([name, text]) => ["end: " + name, text]));
+	return hasEnd ? [...lines, ...fieldLines(end, "end: ", drawn)] : lines;
 }
 
 function describe(item) {
-	const lines = item.slice === undefined ? recordLines(item.record) : [
-		["slice", head.strings[slices.name[item.slice]] || ""],
-		["duration", span(slices.to[item.slice] - slices.from[item.slice], 6) +
-			(slices.end[item.slice] === none ? " (no end)" : "")],
-		...recordLines(slices.begin[item.slice]),
-		...(slices.end[item.slice] === none ? [] : recordLines(slices.end[item.slice]).map(([a, b]) => ["end: " + a, b]))];
+	const lines = item.slice === undefined ? [...headLines(item.record), ...fieldLines(item.record)]
+		: sliceLines(item.slice);
 	if (item.others)
 		lines.push(["here", `${item.others} more`]);
 	const table = document.createElement("table");
@@ -394,7 +557,7 @@ canvas.addEventListener("click", event => {
 
 // Distributions of what is shown and passes the filter.
 
-function histogram(title, values, format) {
+function histogram(title, values, format, fill) {
 	const figure = document.createElement("figure");
 	const sorted = Float64Array.from(values).filter(Number.isFinite).sort();
 	const caption = document.createElement("figcaption");
@@ -412,7 +575,7 @@ function histogram(title, values, format) {
 	const bins = d3.histogram().domain(across.domain()).thresholds(across.ticks(40))(sorted);
 	const up = d3.scaleLinear().domain([0, d3.max(bins, bin => bin.length)]).range([h - 20, 4]);
 	const svg = d3.select(figure).append("svg").attr("width", w).attr("height", h);
-	svg.selectAll("rect").data(bins).enter().append("rect").attr("fill", "#4e79a7")
+	svg.selectAll("rect").data(bins).enter().append("rect").attr("fill", fill)
 		.attr("x", bin => across(bin.x0)).attr("width", bin => Math.max(1, across(bin.x1) - across(bin.x0) - 1))
 		.attr("y", bin => up(bin.length)).attr("height", bin => h - 20 - up(bin.length))
 		.append("title").text(bin => `${text(bin.x0)} to ${text(bin.x1)}: ${bin.length}`);
@@ -422,7 +585,6 @@ function histogram(title, values, format) {
 
 function drawHistograms() {
 	const chosen = $("what").value, number = Number(chosen.slice(1)), [from, to] = x.domain();
-	const plain = value => String(+Number(value).toPrecision(6));
 	const figures = [];
 	if (chosen[0] === "e") {
 		const event = head.events[number];
@@ -430,15 +592,16 @@ function drawHistograms() {
 		for (const field of event.fields)
 			if (field.isNumber)
 				figures.push(histogram(field.name, Array.from(rows, row => value(row, field))
-					.filter(found => found !== null).map(Number), plain));
-		figures.push(histogram("time between", Array.from(rows, (row, i) => i ? time[row] - time[rows[i - 1]] : NaN), span));
+					.filter(found => found !== null).map(Number), plain, colour(number)));
+		figures.push(histogram("time between", Array.from(rows, (row, i) => i ? time[row] - time[rows[i - 1]] : NaN), span,
+			colour(number)));
 	} else if (chosen[0] === "s") {
 		const found = [];
 		for (let i = 0; i < slices.begin.length; i++)
 			if (slices.name[i] === number && slices.end[i] !== none && slices.from[i] <= to &&
 				slices.to[i] >= from && (passes[slices.begin[i]] || passes[slices.end[i]]))
 				found.push(slices.to[i] - slices.from[i]);
-		figures.push(histogram("duration", found, span));
+		figures.push(histogram("duration", found, span, nameColour(head.strings[number] || "")));
 	}
 	$("histograms").replaceChildren(...figures);
 }
@@ -450,7 +613,7 @@ function makeLegend() {
 		const button = document.createElement("button"), box = document.createElement("i");
 		button.type = "button";
 		box.style.background = colour(i);
-		button.append(box, `${event.name} ${event.count}`);
+		button.append(box, `${event.name} ${event.count.toLocaleString("en")}`);
 		button.addEventListener("click", () => {
 			event.shown = !event.shown;
 			button.classList.toggle("off", !event.shown);

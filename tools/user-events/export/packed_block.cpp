@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "export/packed_block.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+#include <limits>
+#include <new>
+#include <zlib.h>
+
+namespace tool::exporting {
+
+namespace {
+
+void append_base64(std::string& to, std::string_view from) {
+    static constexpr char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    to.reserve(to.size() + from.size() / 3 * 4 + 4);
+    for (std::size_t i = 0; i < from.size(); i += 3) {
+        const std::size_t size = std::min<std::size_t>(3, from.size() - i);
+        unsigned bits = 0;
+        for (std::size_t j = 0; j < 3; j++)
+            bits = bits << 8 | (j < size ? static_cast<unsigned char>(from[i + j]) : 0U);
+        for (std::size_t j = 0; j < 4; j++)
+            to += j <= size ? digits[bits >> (18 - 6 * j) & 63] : '=';
+    }
+}
+
+std::string compressed(std::string_view data) {
+    uLongf size = compressBound(data.size());
+    std::string result(size, '\0');
+    if (compress2(reinterpret_cast<Bytef*>(result.data()), &size,
+                  reinterpret_cast<const Bytef*>(data.data()), data.size(), 6) != Z_OK)
+        throw std::bad_alloc();
+    result.resize(size);
+    return result;
+}
+
+/// Typed arrays of JavaScript begin at multiples of the size of their elements.
+void align(std::string& data) {
+    data.resize((data.size() + 7) & ~std::size_t{7});
+}
+
+} // namespace
+
+template <typename Element>
+void packed_block::add_as(const char* type, const std::vector<std::uint64_t>& values) {
+    align(columns_);
+    fmt::format_to(std::back_inserter(head), R"({{"type":"{}","offset":{},"length":{}}})", type,
+                   columns_.size(), values.size());
+    for (const std::uint64_t value : values) {
+        const auto element = static_cast<Element>(value);
+        columns_.append(reinterpret_cast<const char*>(&element), sizeof(element));
+    }
+}
+
+void packed_block::add(const std::vector<std::uint64_t>& values, recording::kind kind) {
+    const auto most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+    if (kind == recording::kind::real)
+        add_as<std::uint64_t>("f64", values);
+    else if (kind == recording::kind::integer && most > std::numeric_limits<std::int64_t>::max())
+        add_as<std::uint64_t>("s64", values);
+    else if (most <= 0xff)
+        add_as<std::uint8_t>("u8", values);
+    else if (most <= 0xffff)
+        add_as<std::uint16_t>("u16", values);
+    else if (most <= 0xffffffff)
+        add_as<std::uint32_t>("u32", values);
+    else
+        add_as<std::uint64_t>("u64", values);
+}
+
+void packed_block::append_to(std::string& to) const {
+    const auto size = static_cast<std::uint32_t>(head.size());
+    std::string data(reinterpret_cast<const char*>(&size), sizeof(size));
+    data += head;
+    align(data);
+    data += columns_;
+    append_base64(to, compressed(data));
+}
+
+} // namespace tool::exporting

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recording/thread_list.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace tool::recording {
+
+namespace {
+
+constexpr std::string_view heading = "\nthread process name:\n";
+
+/// Takes a number and the space behind it.
+bool take_number(std::string_view& line, int& number) {
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+    if (error != std::errc() || end == line.data() + line.size() || *end != ' ')
+        return false;
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()) + 1);
+    return true;
+}
+
+} // namespace
+
+std::string to_text(const thread_list& list) {
+    std::string result(heading);
+    for (const auto& [thread, entry] : list) {
+        std::string name = entry.name;
+        std::replace(name.begin(), name.end(), '\n', ' ');
+        fmt::format_to(std::back_inserter(result), "{} {} {}\n", thread, entry.process, name);
+    }
+    return result;
+}
+
+thread_list to_thread_list(std::string_view statistics) {
+    thread_list result;
+    const auto at = statistics.find(heading);
+    std::string_view rest =
+        statistics.substr(at == statistics.npos ? statistics.size() : at + heading.size());
+    while (!rest.empty()) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        int thread = 0, process = 0;
+        if (!take_number(line, thread) || !take_number(line, process))
+            break;
+        result[thread] = {process, std::string(line)};
+    }
+    return result;
+}
+
+} // namespace tool::recording

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracing/threads.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace tool::tracing {
+
+namespace {
+
+std::string first_line(const std::string& path) {
+    std::string result;
+    std::getline(std::ifstream(path), result);
+    return result;
+}
+
+} // namespace
+
+void remember_processes(const instance& in) {
+    // Without it, only the threads that exist at the end are known.
+    (void)in.try_write("options/record-tgid", "1");
+}
+
+recording::thread_list find_threads() {
+    recording::thread_list result;
+    const instance top = instance::top();
+    std::istringstream lines(top.try_read("saved_tgids").value_or(std::string()));
+    for (int thread = 0, process = 0; lines >> thread >> process;)
+        result[thread].process = process;
+    for (const auto& process : directories("/proc")) {
+        const int number = std::atoi(process.c_str());
+        if (number <= 0)
+            continue;
+        for (const auto& thread : directories("/proc/" + process + "/task"))
+            result[std::atoi(thread.c_str())] = {
+                number, first_line("/proc/" + process + "/task/" + thread + "/comm")};
+    }
+    return result;
+}
+
+} // namespace tool::tracing

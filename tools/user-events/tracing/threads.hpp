@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What is known of threads when a recording ends, of those that have ended too.
+#pragma once
+
+#include "recording/thread_list.hpp"
+#include "tracing/tracefs.hpp"
+
+namespace tool::tracing {
+
+/// Has the kernel remember the processes of threads that make records in this instance.
+void remember_processes(const instance& in);
+
+/// The threads whose processes the kernel remembers, and all that exist.
+recording::thread_list find_threads();
+
+} // namespace tool::tracing
