@@ -142,6 +142,11 @@ tool: ## build the command line tool, build/tools/user-events
 	@$(packages) tool
 	@$(MAKE) -C tools/user-events BUILD=../../build/tools
 
+.PHONY: test-tool
+test-tool: ## run the tests of the tool with in-tree user_events (first run builds a kernel)
+	@$(packages) kernel
+	+@selftests/run tool
+
 .PHONY: test-recordings
 test-recordings: tool ## test the tool without a guest: recordings, and its installation
 	@$(packages) recordings docs
