@@ -162,10 +162,15 @@ tool: ## build the command line tool, build/tools/user-events
 	@$(packages) tool
 	@$(MAKE) -C tools/user-events BUILD=../../build/tools
 
+.PHONY: test-tool
+test-tool: ## run the tests of the tool with in-tree user_events (first run builds a kernel)
+	@$(packages) kernel
+	+@selftests/run tool
+
 .PHONY: test-recordings
-test-recordings: tool ## test what the tool does with recordings, without a guest
-	@$(packages) recordings
-	@prove selftests/tool/recordings_test selftests/tool/page_test
+test-recordings: tool ## test the tool without a guest: recordings, and its installation
+	@$(packages) recordings docs
+	@prove selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
 
 .PHONY: fuzz-recordings
 fuzz-recordings: ## fuzz what the tool does with recordings for FUZZ_SECONDS=60
@@ -173,29 +178,54 @@ fuzz-recordings: ## fuzz what the tool does with recordings for FUZZ_SECONDS=60
 	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/recordings/fuzzer
 	@fuzz/recordings/run $(FUZZ_SECONDS)
 
+# What is installed, below DESTDIR.
+headers := $(includedir)/user_events
+program := $(PREFIX)/bin/user-events
+man_pages := user-events.1 user_events.7 user_events-admin.8
+man_page = $(datadir)/man/man$(subst .,,$(suffix $1))/$1
+completion := $(datadir)/bash-completion/completions/user-events
+pkgconfig := $(datadir)/pkgconfig/user_events.pc
+cmake := $(datadir)/cmake/user_events
+
 .PHONY: install
-install: ## install the library's headers to PREFIX=/usr/local, below DESTDIR=
-	install -d "$(DESTDIR)$(includedir)/user_events" "$(DESTDIR)$(datadir)/pkgconfig" \
-		"$(DESTDIR)$(datadir)/cmake/user_events"
+install: install-library install-tool ## install library and tool to PREFIX=/usr/local, below DESTDIR=
+
+.PHONY: install-library
+install-library: ## install only the library's headers
+	install -d "$(DESTDIR)$(headers)" "$(DESTDIR)$(dir $(pkgconfig))" "$(DESTDIR)$(cmake)"
 	install -m 644 include/user_events/*.h include/user_events/*.hpp \
-		include/uapi/linux/user_events_ext.h "$(DESTDIR)$(includedir)/user_events"
+		include/uapi/linux/user_events_ext.h "$(DESTDIR)$(headers)"
 	sed 's|@VERSION@|$(version)|; s|@INCLUDE@|$(includedir)|' \
-		include/user_events.pc.in >"$(DESTDIR)$(datadir)/pkgconfig/user_events.pc"
-	install -m 644 include/user_events-config.cmake "$(DESTDIR)$(datadir)/cmake/user_events"
+		include/user_events.pc.in >"$(DESTDIR)$(pkgconfig)"
+	install -m 644 include/user_events-config.cmake "$(DESTDIR)$(cmake)"
 	sed 's|@VERSION@|$(version)|' include/user_events-config-version.cmake.in \
-		>"$(DESTDIR)$(datadir)/cmake/user_events/user_events-config-version.cmake"
-	chmod 644 "$(DESTDIR)$(datadir)/pkgconfig/user_events.pc" \
-		"$(DESTDIR)$(datadir)/cmake/user_events/user_events-config-version.cmake"
+		>"$(DESTDIR)$(cmake)/user_events-config-version.cmake"
+	chmod 644 "$(DESTDIR)$(pkgconfig)" \
+		"$(DESTDIR)$(cmake)/user_events-config-version.cmake"
+
+.PHONY: install-tool
+install-tool: tool docs-man ## install only the tool, the man pages and the completion
+	install -D build/tools/user-events "$(DESTDIR)$(program)"
+	$(foreach page,$(man_pages),install -D -m 644 build/docs/man/$(page) \
+		"$(DESTDIR)$(call man_page,$(page))" &&) true
+	install -D -m 644 tools/user-events/completion.bash "$(DESTDIR)$(completion)"
+
+.PHONY: uninstall
+uninstall: ## remove what install has installed
+	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)"
+	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(pkgconfig)" \
+		$(foreach page,$(man_pages),"$(DESTDIR)$(call man_page,$(page))")
 
 .PHONY: check
 check: ## check for compiler warnings, style and common mistakes (about 4 minutes)
 	+@tools/check/run $(KERNELS)
 
 .PHONY: docs
-docs: ## render Documentation/ to build/docs: HTML pages and man pages
+docs: docs-html docs-man ## render Documentation/ to build/docs: HTML pages and man pages
+
+docs-%:
 	@$(packages) docs
-	@for builder in html man; do sphinx-build -q -E -W --keep-going -b $$builder \
-		-d build/docs/doctrees Documentation build/docs/$$builder || exit; done
+	@sphinx-build -q -E -W --keep-going -b $* -d build/docs/doctrees Documentation build/docs/$*
 
 .PHONY: clean
 clean: ## remove build products; the cached kernels in ~/.cache/user_events stay
@@ -206,4 +236,4 @@ clean: ## remove build products; the cached kernels in ~/.cache/user_events stay
 
 .PHONY: help
 help: ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 20
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24

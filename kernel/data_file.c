@@ -436,6 +436,22 @@ static ssize_t ue_device_read_iter(struct kiocb *kiocb, struct iov_iter *to)
 	return size;
 }
 
+/*
+ * Shows the events that the file may write, in /proc/PID/fdinfo. Only tasks that may
+ * trace the program can read it. Names have no white space. The caller keeps the file
+ * open, so that the table, and the events in it, stay.
+ */
+static void ue_data_show_fdinfo(struct seq_file *seq, struct file *file)
+{
+	struct ue_event *event;
+
+	for (u32 index = 0; !seq_has_overflowed(seq) &&
+	     ue_index_event(file->private_data, index, &event); index++)
+		seq_printf(seq, "user_event-%u:\t%s/%s%s\n", index,
+			   event->class.system, ue_event_name(event),
+			   ue_event_enabled(event) ? " enabled" : "");
+}
+
 static const struct file_operations ue_data_operations = {
 	.owner		= THIS_MODULE,
 	.open		= ue_data_open,
@@ -446,6 +462,7 @@ static const struct file_operations ue_data_operations = {
 #endif
 	.write		= ue_data_write,
 	.write_iter	= ue_data_write_iter,
+	.show_fdinfo	= ue_data_show_fdinfo,
 };
 
 const struct file_operations ue_data_device_operations = {
@@ -459,6 +476,7 @@ const struct file_operations ue_data_device_operations = {
 	.read_iter	= ue_device_read_iter,
 	.write		= ue_data_write,
 	.write_iter	= ue_data_write_iter,
+	.show_fdinfo	= ue_data_show_fdinfo,
 };
 
 static bool ue_is_data_file(const struct file *file)

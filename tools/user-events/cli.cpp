@@ -2,7 +2,9 @@
 #include "cli.hpp"
 
 #include "commands/commands.hpp"
+#include "completion.hpp"
 #include "text/errors.hpp"
+#include "text/output.hpp"
 #include "text/quantity.hpp"
 
 #include <CLI/CLI.hpp>
@@ -15,9 +17,11 @@ namespace tool {
 
 namespace {
 
+using words = std::vector<std::string>;
+
 /// The commands that run a program, and where its name and arguments go.
-std::map<std::string, std::vector<std::string>*>& programs() {
-    static std::map<std::string, std::vector<std::string>*> result;
+std::map<std::string, words*>& programs() {
+    static std::map<std::string, words*> result;
     return result;
 }
 
@@ -42,6 +46,97 @@ void add(CLI::App& app, const command& row) {
     CLI::App* const added = app.add_subcommand(row.name, row.summary);
     arguments declared(*added);
     added->callback(row.declare(declared));
+}
+
+CLI::App* subcommand_of(CLI::App& app, const std::string& name) {
+    for (CLI::App* const row : app.get_subcommands([](CLI::App*) { return true; }))
+        if (row->get_name() == name)
+            return row;
+    return nullptr;
+}
+
+/// Where a command line has got to.
+struct progress {
+    CLI::App* command;
+    /// The option whose value comes next.
+    const CLI::Option* option = nullptr;
+    words before;
+    bool in_program = false;
+
+    void pass(const std::string& word) {
+        if (option) {
+            option = nullptr;
+        } else if (word == "--") {
+            in_program = programs().count(command->get_name()) != 0;
+        } else if (word.starts_with('-')) {
+            option = command->get_option_no_throw(word);
+            if (option && option->get_items_expected_min() == 0)
+                option = nullptr;
+        } else if (CLI::App* const next = subcommand_of(*command, word)) {
+            command = next;
+        } else {
+            before.push_back(word);
+        }
+    }
+};
+
+words names_of_options(const CLI::App& command) {
+    words result;
+    for (const CLI::Option* const option : command.get_options())
+        for (const auto& name : option->get_lnames())
+            result.push_back("--" + name);
+    return result;
+}
+
+words names_of_subcommands(CLI::App& command) {
+    words result;
+    for (const CLI::App* const row : command.get_subcommands([](CLI::App*) { return true; }))
+        result.push_back(row->get_name());
+    return result;
+}
+
+/// The argument without a name that comes next; null if there is none.
+const CLI::Option* positional_of(const CLI::App& command, std::size_t number) {
+    const auto all =
+        command.get_options([](const CLI::Option* option) { return option->get_positional(); });
+    if (number < all.size())
+        return all[number];
+    return all.empty() || all.back()->get_items_expected_max() < 2 ? nullptr : all.back();
+}
+
+words candidates_at(const progress& at, const std::string& word) {
+    if (at.in_program)
+        return candidates({"PROGRAM", "", {}}, word);
+    if (at.option)
+        return candidates({at.option->get_type_name(), at.option->get_description(), at.before},
+                          word);
+    if (const auto equals = word.find('='); word.starts_with("--") && equals != word.npos) {
+        const auto* const option = at.command->get_option_no_throw(word.substr(0, equals));
+        if (!option)
+            return {};
+        words values = candidates({option->get_type_name(), option->get_description(), at.before},
+                                  word.substr(equals + 1));
+        for (auto& value : values)
+            if (!value.starts_with(':'))
+                value.insert(0, word, 0, equals + 1);
+        return values;
+    }
+    if (word.starts_with('-'))
+        return fitting(names_of_options(*at.command), word);
+    if (words names = names_of_subcommands(*at.command); !names.empty())
+        return fitting(std::move(names), word);
+    const auto* const next = positional_of(*at.command, at.before.size());
+    return next ? candidates({next->get_name(), next->get_description(), at.before}, word)
+                : words{};
+}
+
+/// Prints what may be in the place of the last word.
+void complete(CLI::App& app, const words& line) {
+    progress at{&app, nullptr, {}};
+    for (std::size_t i = 0; i + 1 < line.size(); i++)
+        at.pass(line[i]);
+    for (const auto& candidate : candidates_at(at, line.empty() ? "" : line.back()))
+        text::print(candidate + "\n");
 }
 
 } // namespace
@@ -109,7 +204,11 @@ int run_command_line(int argc, char** argv) {
     app.require_subcommand(1);
     for (const command& row : commands)
         add(app, row);
-    std::vector<std::string> given(argv + 1, argv + argc);
+    words given(argv + 1, argv + argc);
+    if (!given.empty() && given.front() == "--complete") {
+        complete(app, {given.begin() + 1, given.end()});
+        return 0;
+    }
     const auto dashes = std::find(given.begin(), given.end(), "--");
     if (dashes != given.end() && programs().count(given.front())) {
         programs()[given.front()]->assign(dashes + 1, given.end());

@@ -74,7 +74,7 @@ void disable_from_now_on(const tracing::pattern& wanted, const options& given) {
 void declare(arguments& with, options& given) {
     with.required_positionals("PATTERN", given.patterns,
                               "names of events, with *, ? and [a-z], or SYSTEM:NAME");
-    with.option("-i,--instance", "NAME", given.instance, "in this ftrace instance");
+    with.option("-i,--instance", "INSTANCE", given.instance, "in this ftrace instance");
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "text/json.hpp"
 #include "text/table.hpp"
 #include "tracing/events.hpp"
+#include "tracing/programs.hpp"
 
 #include <fmt/format.h>
 #include <memory>
@@ -61,31 +62,56 @@ std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
     return result;
 }
 
-void print_table(const std::vector<row>& events, const std::vector<tracing::process>& processes) {
+std::string short_name(const tracing::event_name& name) {
+    return name.system == "user_events" ? name.event : name.system + ":" + name.event;
+}
+
+/// The names of those of the program's events that match.
+std::vector<std::string> events_of(const tracing::program& program,
+                                   const std::vector<tracing::pattern>& patterns) {
+    std::vector<std::string> result;
+    for (const auto& event : program.events)
+        if (tracing::matches_any(patterns, event.name))
+            result.push_back(short_name(event.name));
+    return result;
+}
+
+/// The programs that have events which match, as far as the kernel tells.
+std::vector<tracing::program> programs(const std::vector<tracing::pattern>& patterns) {
+    auto result = tracing::programs_with_events();
+    std::erase_if(result, [&](const tracing::program& program) {
+        return !program.events.empty() && events_of(program, patterns).empty();
+    });
+    return result;
+}
+
+void print_table(const std::vector<row>& events, const std::vector<tracing::program>& programs,
+                 const std::vector<tracing::pattern>& patterns) {
     using text::style;
     text::table table({"EVENT", "RECORDED BY", "LOST", "FIELDS"});
     for (const row& event : events)
-        table.add({{event.name.system == "user_events" ? event.name.event
-                                                       : event.name.system + ":" + event.name.event,
-                    style::bold},
+        table.add({{short_name(event.name), style::bold},
                    {event.recorders.empty() ? "-" : text::joined(event.recorders), style::green},
                    {std::to_string(event.lost), event.lost ? style::red : style::dim, true},
                    {text::joined(event.fields, "; ")}});
     table.print();
     if (!text::is_terminal())
         return;
-    if (processes.empty()) {
-        text::print("\nNo process has the events' file open.\n");
+    if (programs.empty()) {
+        text::print("\nNo program has the events' file open.\n");
         return;
     }
     text::print("\n");
-    text::table programs({"PROCESS", "PROGRAM WITH EVENTS"});
-    for (const auto& process : processes)
-        programs.add({{std::to_string(process.id), style::plain, true}, {process.name}});
-    programs.print();
+    text::table users({"PROCESS", "PROGRAM", "HAS REGISTERED"});
+    for (const auto& program : programs)
+        users.add({{std::to_string(program.id), style::plain, true},
+                   {program.name},
+                   {program.events.empty() ? "-" : text::joined(events_of(program, patterns))}});
+    users.print();
 }
 
-void print_json(const std::vector<row>& events, const std::vector<tracing::process>& processes) {
+void print_json(const std::vector<row>& events, const std::vector<tracing::program>& programs,
+                const std::vector<tracing::pattern>& patterns) {
     nlohmann::ordered_json result{{"events", nlohmann::ordered_json::array()},
                                   {"processes", nlohmann::ordered_json::array()}};
     for (const row& event : events)
@@ -94,8 +120,10 @@ void print_json(const std::vector<row>& events, const std::vector<tracing::proce
                                     {"fields", event.fields},
                                     {"recorders", event.recorders},
                                     {"lost", event.lost}});
-    for (const auto& process : processes)
-        result["processes"].push_back({{"pid", process.id}, {"name", process.name}});
+    for (const auto& program : programs)
+        result["processes"].push_back({{"pid", program.id},
+                                       {"name", program.name},
+                                       {"events", events_of(program, patterns)}});
     text::print_json(result);
 }
 
@@ -106,17 +134,17 @@ action list(arguments& with) {
     with.positionals("PATTERN", given->patterns, "only events whose name matches, or SYSTEM:NAME");
     with.flag("--json", given->json, "print JSON");
     return [given] {
-        const auto events = rows(tracing::to_patterns(given->patterns));
-        const auto processes = tracing::processes_with_events();
-        if (events.empty() && !given->patterns.empty())
+        const auto patterns = tracing::to_patterns(given->patterns);
+        const auto events = rows(patterns);
+        if (events.empty() && !patterns.empty())
             throw text::failure(
                 fmt::format("no event matches {}", text::joined(given->patterns)),
                 "`user-events list` lists those that exist; `user-events enable --future` and "
                 "`user-events watch` wait for others");
         if (given->json)
-            print_json(events, processes);
+            print_json(events, programs(patterns), patterns);
         else
-            print_table(events, processes);
+            print_table(events, programs(patterns), patterns);
     };
 }
 

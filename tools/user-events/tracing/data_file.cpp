@@ -48,12 +48,8 @@ data_file::data_file() : file_(user_events_find_and_open()) {
 }
 
 data_file::~data_file() {
-    if (added_) {
-        user_unreg from{};
-        from.size = sizeof(from);
-        from.disable_addr = reinterpret_cast<std::uintptr_t>(&word_);
-        ioctl(file_, DIAG_IOCSUNREG, &from);
-    }
+    if (added_)
+        unregister();
     close(file_);
 }
 
@@ -70,6 +66,14 @@ std::uint32_t data_file::add(const std::string& command, bool persistent) {
             registration_remedy(errno));
     added_ = true;
     return to.write_index;
+}
+
+bool data_file::unregister() noexcept {
+    user_unreg from{};
+    from.size = sizeof(from);
+    from.disable_addr = reinterpret_cast<std::uintptr_t>(&word_);
+    added_ = false;
+    return ioctl(file_, DIAG_IOCSUNREG, &from) == 0;
 }
 
 int data_file::try_delete(const std::string& name) noexcept {

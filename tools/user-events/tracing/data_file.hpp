@@ -26,6 +26,9 @@ public:
     /// Makes a record, unless the event is disabled.
     void write(std::uint32_t index, std::span<const std::byte> payload);
 
+    /// Returns whether the kernel knew the registration of the last add().
+    bool unregister() noexcept;
+
     /// Deletes all events of a registered name. Returns 0 or an errno.
     int try_delete(const std::string& name) noexcept;
 

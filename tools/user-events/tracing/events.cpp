@@ -5,18 +5,13 @@
 #include "tracing/libtracefs.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <fstream>
 #include <sstream>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tool::tracing {
@@ -240,40 +235,6 @@ std::map<std::string, usage> status() {
         entry.ftrace = rest.find("ftrace") != rest.npos;
         entry.perf = rest.find("perf") != rest.npos;
     }
-    return result;
-}
-
-std::vector<process> processes_with_events() {
-    namespace fs = std::filesystem;
-    struct stat data {
-    }, device{};
-    const bool has_data = stat((mount_point() + "/user_events_data").c_str(), &data) == 0;
-    const bool has_device = stat("/dev/user_events/default", &device) == 0;
-    std::vector<process> result;
-    std::error_code error;
-    for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
-         entry.increment(error)) {
-        const std::string id = entry->path().filename();
-        if (!std::isdigit(static_cast<unsigned char>(id[0])))
-            continue;
-        std::error_code hidden;
-        for (fs::directory_iterator file(entry->path() / "fd", hidden), last;
-             !hidden && file != last; file.increment(hidden)) {
-            struct stat found {};
-            if (stat(file->path().c_str(), &found) != 0)
-                continue;
-            if ((has_data && found.st_dev == data.st_dev && found.st_ino == data.st_ino) ||
-                (has_device && S_ISCHR(found.st_mode) && found.st_rdev == device.st_rdev)) {
-                std::ifstream comm(entry->path() / "comm");
-                process with{std::atoi(id.c_str()), ""};
-                std::getline(comm, with.name);
-                result.push_back(std::move(with));
-                break;
-            }
-        }
-    }
-    std::sort(result.begin(), result.end(),
-              [](const process& a, const process& b) { return a.id < b.id; });
     return result;
 }
 

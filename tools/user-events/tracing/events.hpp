@@ -107,13 +107,4 @@ struct usage {
 /// user_events_status; if that cannot be read, what the device tells. By the name of the event.
 std::map<std::string, usage> status();
 
-/// A process that has the data file or the device open.
-struct process {
-    int id;
-    std::string name;
-};
-
-/// As far as this user may look at other processes.
-std::vector<process> processes_with_events();
-
 } // namespace tool::tracing

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The checks of `doctor`; the table in commands/doctor.cpp says in which order they run. They throw
+// text::failure if they cannot find out.
+#pragma once
+
+#include "diagnosis/finding.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tool::diagnosis {
+
+// kernel.cpp: whether this kernel can have user_events.
+finding kernel_version();
+finding kernel_options();
+finding sysctls();
+
+// module.cpp: whether it has them, or how it gets them.
+finding module();
+finding headers();
+finding dkms();
+finding secure_boot();
+finding lockdown();
+
+// access.cpp: what this user may do.
+finding tracefs();
+finding data_file();
+finding device();
+finding registering();
+finding marks();
+finding perf();
+
+// recording.cpp: what is recorded, and whether recording works.
+finding number_of_events();
+finding lost_records();
+finding buffers();
+finding left_instances();
+finding round_trip();
+
+// tools.cpp: the versions of other programs.
+finding trace_cmd();
+finding perf_program();
+finding bpftrace();
+
+// program.cpp: a program and its events. Throws if there is no such process.
+struct named_finding {
+    std::string about;
+    finding what;
+};
+std::vector<named_finding> examine_program(int id);
+
+} // namespace tool::diagnosis

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What a check of `doctor` has found.
+#pragma once
+
+#include <string>
+#include <utility>
+
+namespace tool::diagnosis {
+
+enum class verdict { good, note, bad };
+
+struct finding {
+    diagnosis::verdict verdict;
+    std::string found;
+    /// The command that helps; empty if nothing is wrong.
+    std::string remedy;
+};
+
+inline finding good(std::string found) {
+    return {verdict::good, std::move(found), {}};
+}
+
+/// Something that is missing, but that not everybody needs.
+inline finding note(std::string found, std::string remedy) {
+    return {verdict::note, std::move(found), std::move(remedy)};
+}
+
+inline finding bad(std::string found, std::string remedy) {
+    return {verdict::bad, std::move(found), std::move(remedy)};
+}
+
+} // namespace tool::diagnosis

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What several checks want to know about this system.
+#pragma once
+
+#include <string>
+
+namespace tool::diagnosis {
+
+/// The kernel's release, as `uname -r` prints it.
+std::string release();
+
+/// The first line of a file; empty if it cannot be read.
+std::string first_line(const std::string& path);
+
+/// Where the kernel's events of user programs come from.
+enum class origin { built_in, loaded, installed, absent };
+origin origin_of_events();
+
+/// Whether the kernel has them.
+inline bool has_events() {
+    return origin_of_events() <= origin::loaded;
+}
+
+/// What a command prints on standard output; empty if there is no such command.
+std::string output_of(const std::string& command);
+
+} // namespace tool::diagnosis

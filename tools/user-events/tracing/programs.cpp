@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tracing/programs.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <sys/stat.h>
+
+namespace tool::tracing {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_file(const std::string& path, const struct stat& what) {
+    struct stat found {};
+    if (stat(path.c_str(), &found) != 0)
+        return false;
+    return S_ISCHR(found.st_mode) ? S_ISCHR(what.st_mode) && found.st_rdev == what.st_rdev
+                                  : found.st_dev == what.st_dev && found.st_ino == what.st_ino;
+}
+
+/// Whether an open file is the data file or the device.
+bool is_events_file(const struct stat& open) {
+    return is_file("/dev/user_events/default", open) ||
+           is_file(mount_point() + "/user_events_data", open);
+}
+
+/// Lines of fdinfo: "user_event-0:	user_events/order_placed enabled".
+void add_events(std::vector<program::event>& to, const std::string& fdinfo) {
+    std::ifstream file(fdinfo);
+    for (std::string line; std::getline(file, line);) {
+        const auto tab = line.find('\t'), slash = line.find('/');
+        if (!line.starts_with("user_event-") || tab == line.npos || slash == line.npos)
+            continue;
+        const auto end = line.find(' ', slash);
+        program::event found{
+            {line.substr(tab + 1, slash - tab - 1), line.substr(slash + 1, end - slash - 1)},
+            end != line.npos};
+        if (std::none_of(to.begin(), to.end(),
+                         [&](const program::event& other) { return other.name == found.name; }))
+            to.push_back(std::move(found));
+    }
+}
+
+} // namespace
+
+std::optional<program> program_with_events(int id) {
+    const std::string process = fmt::format("/proc/{}", id);
+    std::optional<program> result;
+    std::error_code hidden;
+    for (fs::directory_iterator file(process + "/fd", hidden), end; !hidden && file != end;
+         file.increment(hidden)) {
+        struct stat open {};
+        if (stat(file->path().c_str(), &open) != 0 || !is_events_file(open))
+            continue;
+        if (!result)
+            result = program{id, "", {}};
+        add_events(result->events, process + "/fdinfo/" + file->path().filename().string());
+    }
+    if (result) {
+        std::ifstream name(process + "/comm");
+        std::getline(name, result->name);
+    }
+    return result;
+}
+
+std::vector<program> programs_with_events() {
+    std::vector<program> result;
+    std::error_code error;
+    for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
+         entry.increment(error))
+        if (const std::string id = entry->path().filename();
+            std::isdigit(static_cast<unsigned char>(id[0])))
+            if (auto found = program_with_events(std::atoi(id.c_str())))
+                result.push_back(std::move(*found));
+    std::sort(result.begin(), result.end(),
+              [](const program& a, const program& b) { return a.id < b.id; });
+    return result;
+}
+
+} // namespace tool::tracing

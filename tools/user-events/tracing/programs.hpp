@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The programs that have events, as far as /proc tells this user.
+#pragma once
+
+#include "tracing/events.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tool::tracing {
+
+/// A process that has the data file or the device open.
+struct program {
+    struct event {
+        event_name name;
+        bool enabled;
+    };
+
+    int id;
+    std::string name;
+    /// What it has registered through the file, each once. The kernel's own user_events does not
+    /// tell.
+    std::vector<event> events;
+};
+
+/// Nothing if the process does not have the file open, or this user may not know.
+std::optional<program> program_with_events(int id);
+
+/// In the order of their numbers.
+std::vector<program> programs_with_events();
+
+} // namespace tool::tracing
