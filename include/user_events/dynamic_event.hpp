@@ -266,7 +266,7 @@ inline std::error_code dynamic_event::write(std::span<const dynamic_value> value
     const auto& types = state_->types;
     if (values.size() != state_->count)
         return detail::error_of(EINVAL);
-    std::byte record[detail::index_size + 8 * max_fields];
+    std::byte record[detail::index_size + 8 * max_fields + detail::most_copied];
     std::byte* const payload = record + detail::index_size;
     detail::bytes data[max_fields];
     detail::location_of_field locations[max_fields];
@@ -298,8 +298,7 @@ inline std::error_code dynamic_event::write(std::span<const dynamic_value> value
     if (!*this)
         return {};
     const int error =
-        used == 0 ? state_->registered.write(record, detail::index_size + place)
-                  : detail::write_long(state_->registered, record, place, locations, data, used);
+        detail::write_located(state_->registered, record, place, locations, data, used);
     // Disabled after the test.
     return error == EBADF && !*this ? std::error_code() : detail::error_of(error);
 }

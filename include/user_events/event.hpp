@@ -266,35 +266,25 @@ private:
             return (from);
     }
 
-    /// Out of line, so that the code around an event stays small.
+    /// Out of line, so that the code around an event stays small. Without a call, so that no
+    /// registers need to be saved, if the lengths of the texts are known.
     [[gnu::noinline]] void record(typename Fields::argument... arguments) const noexcept {
-        constexpr std::size_t count = list::located, most = list::size + count * (most_inline + 1);
-        std::byte buffer[index_size + most];
-        std::byte* const payload = buffer + index_size;
+        if (!(is_measured(arguments) && ...)) [[unlikely]]
+            return measure_and_record(arguments...);
+        constexpr std::size_t count = list::located;
+        std::byte buffer[index_size + list::size + (count ? most_copied : 0)];
         bytes data[count + 1];
         [[maybe_unused]] bytes* next_data = data;
         [[maybe_unused]] std::size_t place = 0;
-        (add_field<Fields>(payload, place, next_data, arguments), ...);
-
-        bool is_short = most <= max_payload;
-        for (std::size_t i = 0; i < count; i++)
-            is_short = is_short && data[i].size <= most_inline;
-        if (!is_short) [[unlikely]] {
-            // A copy, so that the compiler keeps the other one in registers.
-            bytes in_memory[count + 1];
-            std::copy_n(data, count, in_memory);
-            write_long(registration_, buffer, list::size, locations.data(), in_memory, count);
-            return;
-        }
-        std::size_t end = list::size;
-        for (std::size_t i = 0; i < count; i++) {
-            locations[i].store(payload, end, data[i].size);
-            copy_inline(payload + end, data[i].data, data[i].size);
-            end += data[i].size;
-            if (locations[i].is_text)
-                payload[end++] = std::byte{0};
-        }
-        registration_.write(buffer, index_size + end);
+        (add_field<Fields>(buffer + index_size, place, next_data, arguments), ...);
+        if constexpr (count > 0)
+            write_located(registration_, buffer, list::size, locations.data(), data, count);
+        else
+            registration_.write(buffer, sizeof(buffer));
+    }
+    [[gnu::noinline]] void
+    measure_and_record(typename Fields::argument... arguments) const noexcept {
+        record(measured(arguments)...);
     }
 
     template <typename Field, typename Argument>

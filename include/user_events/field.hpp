@@ -3,6 +3,7 @@
 #pragma once
 
 #include "command.hpp"
+#include "copy.hpp"
 #include "literal.hpp"
 #include "text.hpp"
 
@@ -195,9 +196,8 @@ struct recorded<char[Size]> {
         const std::string_view whole = value.view();
         const std::size_t length =
             whole.size() < Size ? whole.size() : utf8_prefix(whole.data(), Size - 1);
-        if (length > 0)
-            std::memcpy(to, whole.data(), length);
-        std::memset(static_cast<char*>(to) + length, 0, Size - length);
+        std::memset(to, 0, Size);
+        copy(to, whole.data(), length);
         return length < whole.size();
     }
 };

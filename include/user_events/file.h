@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ extern char* secure_getenv(const char* name);
  * @epoch: the epoch in which the descriptor was found to be this file
  * @device, @inode, @mark: what identifies the file. The mark is kept in the open file by F_SETSIG,
  *	which has no other effect on it. It tells apart two descriptors of the same file, for
- *example those of two shared libraries.
+ *	example those of two shared libraries.
  *
  * All members are accessed atomically.
  */
@@ -69,13 +70,15 @@ USER_EVENTS_INLINE int user_events_open_path(const char* path) {
     return descriptor < 0 ? -errno : descriptor;
 }
 
-/* Replaces \040 and the like, which mountinfo has for white space in a path. */
+/* Replaces \040 and the like, which mountinfo has for white space and backslashes in a path. */
 USER_EVENTS_INLINE void user_events_unescape(char* text) {
     char* to = text;
 
     for (const char* from = text; *from; from++, to++) {
-        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
-            *to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
+        unsigned number;
+
+        if (*from == '\\' && sscanf(from + 1, "%3o", &number) == 1) {
+            *to = (char)number;
             from += 3;
         } else {
             *to = *from;
@@ -84,26 +87,46 @@ USER_EVENTS_INLINE void user_events_unescape(char* text) {
     *to = '\0';
 }
 
+/*
+ * Returns where a tracefs is mounted, from a line of mountinfo, which is changed. NULL if the line
+ * is one of another file system, or of a part of a tracefs.
+ */
+USER_EVENTS_INLINE char* user_events_place_of_tracefs(char* line) {
+    /* ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [TAG]... - TYPE SOURCE OPTIONS */
+    const int is_tracefs = strstr(line, " - tracefs ") != NULL;
+    char *rest = NULL, *words[5];
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        words[i] = strtok_r(i == 0 ? line : NULL, " ", &rest);
+        if (!words[i])
+            return NULL;
+    }
+    if (!is_tracefs || strcmp(words[3], "/") != 0)
+        return NULL;
+    user_events_unescape(words[4]);
+    return words[4];
+}
+
 /* Opens user_events_data in the first tracefs of /proc/self/mountinfo that has it. */
 USER_EVENTS_INLINE int user_events_open_mounted(void) {
     FILE* const mounts = fopen("/proc/self/mountinfo", "re");
-    char *line = NULL, path[4096];
+    char* line = NULL;
     size_t capacity = 0;
     int result = -ENOENT;
 
     if (!mounts)
         return -errno;
-    /* A line: ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [TAG]... - TYPE SOURCE OPTIONS */
-    while (result == -ENOENT && getline(&line, &capacity, mounts) > 0) {
-        const char* const type = strstr(line, " - ");
-        char place[3072];
+    while (result < 0 && getline(&line, &capacity, mounts) > 0) {
+        const char* const place = user_events_place_of_tracefs(line);
+        char path[PATH_MAX];
+        int descriptor;
 
-        if (!type || strncmp(type, " - tracefs ", 11) != 0 ||
-            sscanf(line, "%*s %*s %*s / %3071s", place) != 1)
+        if (!place)
             continue;
-        user_events_unescape(place);
         snprintf(path, sizeof(path), "%s/user_events_data", place);
-        result = user_events_open_path(path);
+        descriptor = user_events_open_path(path);
+        if (descriptor >= 0 || result == -ENOENT)
+            result = descriptor;
     }
     free(line);
     fclose(mounts);

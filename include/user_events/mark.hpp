@@ -43,7 +43,8 @@ inline constexpr unsigned long mark_request = _IO('*', 0x40);
 ///     mark(code_is_complete, std::as_bytes(std::span(code)));
 ///
 /// There is no enable bit: each mark is a system call, and its arguments are evaluated, whether
-/// marks are recorded or not. Where that costs too much, use an event<>.
+/// marks are recorded or not. Where that costs too much, use an event<>. Without the device, marks
+/// make no system calls.
 ///
 /// Marks may be made from any thread, from signal handlers, and in the child after fork(); not
 /// before the constructor or after the destructor. They keep errno. They return no error if a
@@ -93,10 +94,20 @@ public:
         });
     }
 
-    /// Returns why the device could not be opened at the last attempt. The next attempt is part of
-    /// the next mark, some milliseconds later at the earliest; retry() is not needed.
+    /// Returns why the device could not be opened, by the constructor, by retry(), or by a mark
+    /// after the program had closed the descriptor. Then only retry() tries again.
     std::error_code error() const noexcept {
         return error_of(error_.load(std::memory_order_relaxed));
+    }
+
+    /// Opens the device if it is not open, for example because the kernel module was loaded later.
+    /// Returns the same as error(). Not to be called from a signal handler.
+    std::error_code retry() const noexcept {
+        const detail::errno_keeper keeper;
+        const std::lock_guard lock(mutex_);
+        if (error_.load(std::memory_order_relaxed) != 0)
+            open();
+        return error();
     }
 
 private:
@@ -107,6 +118,8 @@ private:
     /// Calls a function with the descriptor. It returns minus an errno on failure.
     template <typename Call>
     std::error_code with_file(Call call) const noexcept {
+        if (const std::error_code reason = error()) [[unlikely]]
+            return reason;
         if (is_checked() || is_open()) [[likely]] {
             const long result = call(__atomic_load_n(&file_.descriptor, __ATOMIC_RELAXED));
             if (result != -EBADF) [[likely]]
@@ -135,10 +148,7 @@ private:
         const std::lock_guard lock(mutex_, std::adopt_lock);
         if (user_events_file_check(&file_))
             return true;
-        // If it cannot be opened, the next attempt is in the next epoch.
-        if (error() && is_checked())
-            return false;
-        return open();
+        return !error() && open();
     }
     bool is_checked() const noexcept {
         return __atomic_load_n(&file_.epoch, __ATOMIC_ACQUIRE) == user_events_epoch();
@@ -149,8 +159,6 @@ private:
         const int error = user_events_file_use(
             &file_, user_events_is_off() ? -ECANCELED : user_events_open_path(path_));
         error_.store(error, std::memory_order_relaxed);
-        if (error)
-            __atomic_store_n(&file_.epoch, user_events_epoch(), __ATOMIC_RELEASE);
         return error == 0;
     }
 

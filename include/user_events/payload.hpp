@@ -3,11 +3,12 @@
 #pragma once
 
 #include "command.hpp"
+#include "copy.hpp"
 #include "field.hpp"
 #include "registration.hpp"
 #include "text.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,11 +16,8 @@
 
 namespace user_events::detail {
 
-/// The longest data that an event copies itself.
-inline constexpr std::size_t most_inline = 64;
-
-/// A longer payload is written by writev(), without copying its data. That costs the kernel more
-/// than copying less.
+/// What locations refer to is copied if it has at most this size; otherwise writev() takes it from
+/// where it is. That costs the kernel more than copying less.
 inline constexpr std::size_t most_copied = 1024;
 
 /// The most fields with locations.
@@ -28,36 +26,6 @@ inline constexpr std::size_t max_located = 100;
 /// What comes before the payload of a record, in bytes: in what a program writes, the index; in
 /// the buffer, the common fields of tracing.
 inline constexpr std::size_t index_size = 4, common_size = 8;
-
-/// Copies at most most_inline bytes, in overlapping blocks of one size. A call of memcpy() would
-/// cost twice as much, and all events would have to save registers for it.
-[[gnu::always_inline]] inline void copy_inline(std::byte* to, const void* data,
-                                               std::size_t size) noexcept {
-    const auto* const from = static_cast<const std::byte*>(data);
-    const auto copy_block = [=]<std::size_t Size>(std::array<std::byte, Size> block,
-                                                  std::size_t at) {
-        std::memcpy(&block, from + at, Size);
-        std::memcpy(to + at, &block, Size);
-    };
-    const auto copy_ends = [=](auto block) {
-        copy_block(block, 0);
-        copy_block(block, size - sizeof(block));
-    };
-    if (size >= 16) {
-        copy_ends(std::array<std::byte, 16>());
-        if (size > 32) {
-            copy_block(std::array<std::byte, 16>(), 16);
-            copy_block(std::array<std::byte, 16>(), size - 32);
-        }
-    } else if (size >= 8) {
-        copy_ends(std::array<std::byte, 8>());
-    } else if (size >= 4) {
-        copy_ends(std::array<std::byte, 4>());
-    } else if (size > 0) {
-        copy_ends(std::array<std::byte, 1>());
-        copy_block(std::array<std::byte, 1>(), size / 2);
-    }
-}
 
 /// How the data of a field are referred to, known from its type.
 struct location_of_field {
@@ -80,7 +48,7 @@ struct location_of_field {
 };
 
 /// Writes a record with much data by writev(). Cuts data so that the payload has at most
-/// max_payload bytes. For the arguments see write_long().
+/// max_payload bytes. For the arguments see write_located().
 [[gnu::noinline]] inline int write_parts(const registration& event, std::byte* record,
                                          std::size_t fixed, const location_of_field* locations,
                                          bytes* data, std::size_t count) noexcept {
@@ -109,29 +77,33 @@ struct location_of_field {
     return event.write(parts, used);
 }
 
-/// Writes a record with longer data than copy_inline() copies. `record` has the fixed fields after
-/// the index, of `fixed` bytes.
-[[gnu::noinline]] inline int write_long(const registration& event, std::byte* record,
-                                        std::size_t fixed, const location_of_field* locations,
-                                        bytes* data, std::size_t count) noexcept {
-    std::size_t end = fixed;
+/// Completes a record with the data that its locations refer to, and writes it. `record` has the
+/// fixed fields after the index, of `fixed` bytes, and after them room for most_copied more.
+/// Returns what registration::write() does.
+template <std::size_t Most>
+[[gnu::always_inline]] inline int
+write_located(const registration& event, std::byte* record, std::size_t fixed,
+              const location_of_field* locations, const bytes (&data)[Most],
+              std::size_t count) noexcept {
+    std::size_t located = 0;
     for (std::size_t i = 0; i < count; i++)
-        end += locations[i].whole(data[i].size);
-    if (end > most_copied)
-        return write_parts(event, record, fixed, locations, data, count);
-    std::byte whole[index_size + most_copied];
-    std::byte* const payload = whole + index_size;
-    std::memcpy(payload, record + index_size, fixed);
-    end = fixed;
+        located += locations[i].whole(data[i].size);
+    if (located > most_copied || fixed + located > max_payload) [[unlikely]] {
+        // A copy, so that the compiler keeps the other one in registers.
+        bytes in_memory[Most];
+        std::copy_n(data, count, in_memory);
+        return write_parts(event, record, fixed, locations, in_memory, count);
+    }
+    std::byte* const payload = record + index_size;
+    std::size_t end = fixed;
     for (std::size_t i = 0; i < count; i++) {
         locations[i].store(payload, end, data[i].size);
-        if (data[i].size > 0)
-            std::memcpy(payload + end, data[i].data, data[i].size);
+        copy(payload + end, data[i].data, data[i].size);
         end += data[i].size;
         if (locations[i].is_text)
             payload[end++] = std::byte{0};
     }
-    return event.write(whole, index_size + end);
+    return event.write(record, index_size + end);
 }
 
 } // namespace user_events::detail

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,12 +30,15 @@ public:
 
     /// The bytes of the text; may be null if there are none.
     std::string_view view() const noexcept {
-        if (size_ < is_object) [[likely]]
+        if (is_measured()) [[likely]]
             return {data_, size_};
         if (size_ == is_object)
             return *reinterpret_cast<const std::string*>(data_);
         return data_ ? std::string_view(data_) : std::string_view();
     }
+
+    /// Whether view() need not read the string.
+    bool is_measured() const noexcept { return size_ < is_object; }
 
 private:
     /// Sizes that say what data_ points to: a text up to a NUL, or a std::string.
@@ -52,6 +56,30 @@ private:
 };
 
 namespace detail {
+
+/// Whether the length of an argument of an event is known.
+inline bool is_measured(const text& argument) noexcept {
+    return argument.is_measured();
+}
+inline bool is_measured(const std::optional<text>& argument) noexcept {
+    return !argument || argument->is_measured();
+}
+template <typename T>
+constexpr bool is_measured(const T&) noexcept {
+    return true;
+}
+
+/// The same argument, with its length.
+inline text measured(const text& argument) noexcept {
+    return argument.view();
+}
+inline std::optional<text> measured(const std::optional<text>& argument) noexcept {
+    return argument ? std::optional(measured(*argument)) : std::nullopt;
+}
+template <typename T>
+const T& measured(const T& argument) noexcept {
+    return argument;
+}
 
 /// Returns the length of the longest part of a text of more than `most` bytes that has at most that
 /// many, and does not end within a character of UTF-8.

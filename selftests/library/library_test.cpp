@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <limits>
+#include <sys/mount.h>
 #include <thread>
 #include <unistd.h>
 
@@ -72,6 +73,21 @@ template <typename T, typename Value>
 void check_text(const Value& value, const std::string& expected) {
     const Record record = recorded<ue::event<"library_field", f<T>>>(value);
     CHECK(record.text("a") == expected);
+}
+
+/// Returns what is recorded of an event as four threads run a function.
+template <typename Function>
+auto records_of_threads(const Event& event, const Function& function) {
+    Instance instance;
+    expect(instance.enable(event), "enable");
+    std::vector<std::thread> threads(4);
+    for (std::thread& thread : threads)
+        thread = std::thread(function);
+    for (std::thread& thread : threads)
+        thread.join();
+    auto records = instance.records();
+    instance.disable(event);
+    return records;
 }
 
 } // namespace
@@ -272,49 +288,45 @@ TEST_CASE("The file is found in tracefs, wherever it is mounted") {
               const ue::event<"library_found", f<int>> event;
               return event.error() ? 1 : 0;
           }) == 0);
+    CHECK(in_child([] {
+              unsetenv("USER_EVENTS_FILE");
+              const char* const place = "/tmp/trace fs\\";
+              if (unshare(CLONE_NEWNS) != 0 ||
+                  mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+                  (mkdir(place, 0700) != 0 && errno != EEXIST) ||
+                  mount("tracefs", place, "tracefs", 0, nullptr) != 0)
+                  return 1;
+              // Hides the usual places.
+              if (mount("tmpfs", "/sys", "tmpfs", 0, nullptr) != 0)
+                  return 2;
+              const ue::event<"library_elsewhere", f<int>> event;
+              return event.error() ? 3 : 0;
+          }) == 0);
 }
 
 TEST_CASE("Threads that write one event record all of it", "[race]") {
     static const ue::event<"library_threads", f<int>> event;
-    Instance instance;
-    const Event name("library_threads");
-    expect(instance.enable(name), "enable");
-    std::vector<std::thread> threads(4);
-    for (std::thread& each : threads)
-        each = std::thread([] {
-            for (int j = 0; j < 50; j++)
-                event(j);
-        });
-    for (std::thread& thread : threads)
-        thread.join();
-    const auto records = instance.records();
-    instance.disable(name);
+    const auto records = records_of_threads(Event("library_threads"), [] {
+        for (int i = 0; i < 50; i++)
+            event(i);
+    });
     CHECK(records.size() == 200);
     CHECK(event.lost() == 0);
 }
 
 TEST_CASE("Threads that write through files of their own record all of it", "[race]") {
     static const ue::event<"library_own_files", f<int>> event;
-    Instance instance;
-    const Event name("library_own_files");
-    expect(instance.enable(name), "enable");
-    std::vector<std::thread> threads(4);
     std::atomic<int> with_own = 0;
-    for (std::thread& each : threads)
-        each = std::thread([&] {
-            const ue::thread_file own;
-            // Only the module has this, not the user_events of Linux.
-            if (!own.error())
-                with_own++;
-            else if (own.error() != std::errc::inappropriate_io_control_operation)
-                with_own = -100;
-            for (int j = 0; j < 50; j++)
-                event(j);
-        });
-    for (std::thread& thread : threads)
-        thread.join();
-    const auto records = instance.records();
-    instance.disable(name);
+    const auto records = records_of_threads(Event("library_own_files"), [&] {
+        const ue::thread_file own;
+        // Only the module has this, not the user_events of Linux.
+        if (!own.error())
+            with_own++;
+        else if (own.error() != std::errc::inappropriate_io_control_operation)
+            with_own = -100;
+        for (int i = 0; i < 50; i++)
+            event(i);
+    });
     CHECK(with_own == (module::is_loaded() ? 4 : 0));
     CHECK(records.size() == 200);
     CHECK(event.lost() == 0);

@@ -8,9 +8,16 @@
 #include <user_events/user_events.h>
 #include <user_events/user_events.hpp>
 
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <spdlog/logger.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -27,6 +34,20 @@ Payload record_of(std::uint32_t index = 0) {
 
 constexpr std::uint8_t number_of(ue::level level) {
     return static_cast<std::uint8_t>(level);
+}
+
+/// From now on, all system calls but the one that ends the process kill it.
+void allow_only_exit() {
+    sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const sock_fprog program = {std::size(code), code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(1);
 }
 
 } // namespace
@@ -195,6 +216,45 @@ TEST_CASE("A mark without the device fails, and keeps errno") {
     CHECK(mark(1, {}) == std::errc::no_such_file_or_directory);
     CHECK(mark.error() == std::errc::no_such_file_or_directory);
     CHECK(errno == EXDEV);
+}
+
+TEST_CASE("Marks without the device make no system calls") {
+    const auto status_of_child = [](const char* path) {
+        const pid_t child = fork();
+        if (child == 0) {
+            const ue::marker mark(path);
+            allow_only_exit();
+            // For longer than an epoch of the library.
+            const std::uint32_t start = user_events_epoch();
+            while (user_events_epoch() - start < 3) {
+                mark("text");
+                mark(1, {});
+            }
+            syscall(SYS_exit_group, 0);
+        }
+        int status = -1;
+        waitpid(child, &status, 0);
+        return status;
+    };
+    CHECK(status_of_child("/none") == 0);
+    // The first mark is killed.
+    CHECK(WTERMSIG(status_of_child("/dev/null")) == SIGSYS);
+}
+
+TEST_CASE("retry() opens the device of marks that appeared later") {
+    const std::string path = "/tmp/user_mark_" + std::to_string(getpid());
+    const ue::marker mark(path.c_str());
+    CHECK(mark.retry() == std::errc::no_such_file_or_directory);
+    FakeFile file;
+    REQUIRE(rename(file.path().c_str(), path.c_str()) == 0);
+    CHECK(mark("x") == std::errc::no_such_file_or_directory);
+    errno = EXDEV;
+    CHECK(!mark.retry());
+    CHECK(!mark.retry());
+    CHECK(errno == EXDEV);
+    CHECK(!mark("y"));
+    CHECK(file.take() == Payload().add('y').bytes());
+    unlink(path.c_str());
 }
 
 TEST_CASE("A mark opens the device again that a daemon has closed") {

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Where the library looks for user_events_data, in a mount namespace with other files.
+#include "catch.hpp"
+
+#include <user_events/file.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sched.h>
+#include <string>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+void require(bool is_done, const char* what) {
+    if (!is_done)
+        throw std::system_error(errno, std::generic_category(), what);
+}
+
+/// Returns what a function does in a child process.
+std::string in_child(const std::function<std::string()>& function) {
+    int ends[2];
+    require(pipe(ends) == 0, "pipe");
+    const pid_t child = fork();
+    if (child == 0) {
+        std::string result;
+        try {
+            result = function();
+        } catch (const std::exception& error) {
+            result = error.what();
+        }
+        const bool is_written =
+            write(ends[1], result.data(), result.size()) == static_cast<ssize_t>(result.size());
+        _exit(is_written ? 0 : 1);
+    }
+    close(ends[1]);
+    std::string result(4096, '\0');
+    const ssize_t size = read(ends[0], result.data(), result.size());
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    result.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return status == 0 ? result : "the child failed";
+}
+
+/// Gives the calling process a view of the file system in which it can mount.
+void unshare_mounts() {
+    const uid_t user = getuid();
+    const gid_t group = getgid();
+    require(unshare(CLONE_NEWNS | (user == 0 ? 0 : CLONE_NEWUSER)) == 0, "unshare");
+    if (user != 0) {
+        std::ofstream("/proc/self/setgroups") << "deny";
+        std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
+        std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
+    }
+    require(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "mount /");
+}
+
+/// The files that the library may find.
+struct Places {
+    /// Below /dev, /sys or /mnt, which are otherwise empty.
+    std::vector<std::string> files;
+    /// They exist too, but cannot be opened for writing.
+    std::vector<std::string> directories;
+    std::string mountinfo;
+    /// USER_EVENTS_FILE
+    std::string variable;
+};
+
+/// Returns which file the library opens, or why it opens none.
+std::string found(const Places& places) {
+    return in_child([&] {
+        unshare_mounts();
+        for (const char* path : {"/dev", "/sys", "/mnt"})
+            require(mount("tmpfs", path, "tmpfs", 0, nullptr) == 0, path);
+        for (const std::string& file : places.files) {
+            std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+            std::ofstream(file) << "";
+        }
+        for (const std::string& directory : places.directories)
+            std::filesystem::create_directories(directory);
+        std::ofstream("/mnt/mountinfo") << places.mountinfo;
+        require(mount("/mnt/mountinfo", "/proc/self/mountinfo", nullptr, MS_BIND, nullptr) == 0,
+                "mount /proc/self/mountinfo");
+        unsetenv("USER_EVENTS");
+        setenv("USER_EVENTS_FILE", places.variable.c_str(), 1);
+        // Paths without a slash at the beginning must not be opened.
+        std::filesystem::current_path("/");
+        const int descriptor = user_events_find_and_open();
+        return descriptor < 0
+                   ? std::string(strerrorname_np(-descriptor))
+                   : std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor))
+                         .string();
+    });
+}
+
+constexpr const char* device = "/dev/user_events/default";
+constexpr const char* tracefs = "/sys/kernel/tracing/user_events_data";
+constexpr const char* debugfs = "/sys/kernel/debug/tracing/user_events_data";
+const std::string elsewhere = "/mnt/tracing/user_events_data";
+
+/// A line of mountinfo.
+std::string mounted(const std::string& place, const std::string& type = "tracefs",
+                    const std::string& root = "/") {
+    return "31 24 0:12 " + root + " " + place + " rw,relatime shared:14 - " + type + " source rw\n";
+}
+
+} // namespace
+
+TEST_CASE("The file in the environment is opened, and no other one") {
+    const std::string file = "/mnt/a b/file";
+    CHECK(found({{file, device, tracefs}, {}, "", file}) == file);
+    CHECK(found({{device, tracefs}, {}, "", file}) == "ENOENT");
+}
+
+TEST_CASE("An empty variable in the environment is none") {
+    CHECK(found({{tracefs}, {}, "", ""}) == tracefs);
+}
+
+TEST_CASE("The device comes before tracefs, and its usual places before mountinfo") {
+    const std::string mountinfo = mounted("/mnt/tracing");
+    CHECK(found({{device, tracefs, debugfs, elsewhere}, {}, mountinfo, ""}) == device);
+    CHECK(found({{tracefs, debugfs, elsewhere}, {}, mountinfo, ""}) == tracefs);
+    CHECK(found({{debugfs, elsewhere}, {}, mountinfo, ""}) == debugfs);
+    CHECK(found({{elsewhere}, {}, mountinfo, ""}) == elsewhere);
+    CHECK(found({{elsewhere}, {}, "", ""}) == "ENOENT");
+}
+
+TEST_CASE("A file that cannot be opened is passed over, and reported if there is no other") {
+    const std::string mountinfo = mounted("/mnt/tracing") + mounted("/mnt/other");
+    CHECK(found({{tracefs}, {device}, "", ""}) == tracefs);
+    CHECK(found({{elsewhere}, {device, tracefs, debugfs}, mountinfo, ""}) == elsewhere);
+    CHECK(found({{}, {device}, "", ""}) == "EISDIR");
+    CHECK(found({{}, {elsewhere}, mountinfo, ""}) == "EISDIR");
+    CHECK(found({{"/mnt/other/user_events_data"}, {elsewhere}, mountinfo, ""}) ==
+          "/mnt/other/user_events_data");
+}
+
+TEST_CASE("A mount point in mountinfo may have white space and other characters") {
+    const auto at = [](const std::string& place, const std::string& escaped) {
+        const std::string file = place + "/user_events_data";
+        CAPTURE(escaped);
+        CHECK(found({{file}, {}, mounted(escaped), ""}) == file);
+    };
+    at("/mnt/with space", "/mnt/with\\040space");
+    at("/mnt/ two  spaces ", "/mnt/\\040two\\040\\040spaces\\040");
+    at("/mnt/tab\tand\nnewline", "/mnt/tab\\011and\\012newline");
+    at("/mnt/back\\slash\\040", "/mnt/back\\134slash\\134040");
+    at("/mnt/digit 1", "/mnt/digit\\0401");
+    at("/mnt/a - tracefs -", "/mnt/a\\040-\\040tracefs\\040-");
+    at("/mnt/" + std::string(200, 'x') + "/" + std::string(200, 'y'),
+       "/mnt/" + std::string(200, 'x') + "/" + std::string(200, 'y'));
+    at("/mnt/größe", "/mnt/größe");
+}
+
+TEST_CASE("Only a whole tracefs in mountinfo is searched") {
+    const std::string instance = "/mnt/instance/user_events_data";
+    CHECK(found({{elsewhere}, {}, mounted("/mnt/tracing", "tmpfs"), ""}) == "ENOENT");
+    CHECK(found({{elsewhere}, {}, mounted("/mnt/tracing", "nottracefs"), ""}) == "ENOENT");
+    CHECK(found({{instance}, {}, mounted("/mnt/instance", "tracefs", "/instances/a"), ""}) ==
+          "ENOENT");
+    // Not the root without its slash, as a relative path.
+    CHECK(found({{"/mnt/user_events_data"}, {}, mounted("/mnt/b", "tracefs", "/mnt"), ""}) ==
+          "ENOENT");
+    CHECK(found({{elsewhere},
+                 {},
+                 mounted("/proc", "proc") + mounted("/mnt/gone") + mounted("/mnt/tracing"),
+                 ""}) == elsewhere);
+    // Mounted without optional fields, and lines that are none.
+    CHECK(found({{elsewhere}, {}, "31 24 0:12 / /mnt/tracing rw - tracefs none rw\n", ""}) ==
+          elsewhere);
+    CHECK(found({{elsewhere}, {}, "\n31\n - tracefs \n" + mounted("/mnt/tracing"), ""}) ==
+          elsewhere);
+}
