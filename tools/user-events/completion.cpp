@@ -151,7 +151,7 @@ std::vector<std::string> candidates(const place& of, const std::string& word) {
             if (kind.kind == of.kind)
                 return fitting(kind.candidates(of, word), word);
     } catch (const text::failure&) {
-        // Nobody has asked for a message.
+        // A message would disturb the command line.
     }
     return {};
 }
