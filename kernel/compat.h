@@ -180,20 +180,20 @@ static inline size_t ue_ring_buffer_max_record(struct trace_buffer *buffer)
 #define ue_unbound_wq	system_dfl_wq
 #endif
 
-/*
- * A walk of what tracing frees after tracepoint_synchronize_unregister(), as if
- * it were a probe of a tracepoint. Before 7.0 that function waits for code that
- * runs with preemption disabled. Since 7.0 it waits only for the readers of
- * tracepoint_srcu, and a probe also has preemption disabled, on which perf and
- * the contents of a record rely.
+/**
+ * struct ue_probe - a walk of what tracing frees after
+ * tracepoint_synchronize_unregister(), as if it were a probe of a tracepoint
+ * @reader: since 7.0, the walk as a reader of tracepoint_srcu
+ *
+ * Before 7.0 that function waits for code that runs with preemption disabled.
+ * Since 7.0 it waits only for the readers of tracepoint_srcu. A probe has
+ * preemption disabled as well, on which perf and the contents of a record rely.
  */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
-struct ue_probe { };
-#else
 struct ue_probe {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 	struct srcu_ctr __percpu *reader;
-};
 #endif
+};
 
 /**
  * ue_probe_begin() - begin a walk of what tracing may free

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What is known of threads when a recording ends. Some of them have ended.
+// The processes and names of threads, when a recording ends. Some threads have ended.
 #pragma once
 
 #include "recording/thread_list.hpp"
