@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What is known of threads when a recording ends, of those that have ended too.
+// The processes and names of threads when a recording ends, also of threads that no longer exist.
 #pragma once
 
 #include "recording/thread_list.hpp"
