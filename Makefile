@@ -132,7 +132,7 @@ bench-copy: ## measure ways to copy a payload, on the processor of this machine
 
 .PHONY: bench-tool
 bench-tool: tool modules-6.12 ## compare the command line tool with trace-cmd
-	@$(packages) vm bench tests recordings
+	@$(packages) vm bench tests recordings time
 	@$(MAKE) -C bench BUILD=../build/bench ../build/bench/writers
 	@bench/tool
 

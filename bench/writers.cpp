@@ -3,15 +3,15 @@
 //
 //	writers RATE SECONDS
 //
-// Writes RATE times SECONDS records. If it cannot write as many a second, it takes longer. It prints
-// how many it has written in how many milliseconds.
+// Writes RATE times SECONDS records. If it cannot write as many a second, it takes longer. It
+// prints how many it has written in how many milliseconds.
 #include <user_events/event.hpp>
 #include <user_events/thread_file.hpp>
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <sched.h>
 #include <thread>
 
@@ -53,8 +53,6 @@ int main(int argc, char* argv[]) {
         write_records(0, burst, bursts);
     }
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
-    std::printf("%llu records in %lld ms\n",
-                static_cast<unsigned long long>(threads * burst * bursts),
-                static_cast<long long>(took.count()));
+    std::cout << threads * burst * bursts << " records in " << took.count() << " ms\n";
     return tool_load.error() ? 1 : 0;
 }

@@ -51,9 +51,10 @@ constexpr declared_field field_types[] = {
     {"unsigned int {}", 3}, // no size of a number
 };
 
-constexpr const char* field_names[] = {"track_event_type", "slice_name", "track_name",
-                                       "counter_value",    "scope_tgid", "pid",
-                                       "clone_flags",      "id",         "a-b.\xc3\xa9",  "p[q"};
+constexpr const char* field_names[] = {
+    "track_event_type", "slice_name", "track_name",  "counter_value",
+    "scope_tgid",       "pid",        "clone_flags", "id",
+    "a-b.\xc3\xa9",     "p[q"};
 constexpr const char* event_names[] = {"work", "task_newtask", "io_begin", "io_end", "io_end.1f"};
 
 template <typename Number>

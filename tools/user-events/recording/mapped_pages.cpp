@@ -13,7 +13,7 @@ namespace tool::recording {
 namespace {
 
 /// How much may be read before the pages are given back.
-constexpr std::uintptr_t enough = 4 << 20;
+constexpr std::uintptr_t enough = 1 << 20;
 
 /// Returns where the mapping of a file begins that has this address and cannot be written to; 0 if
 /// it is other memory, as for compressed files.

@@ -23,6 +23,12 @@ bool is_word(std::string_view text) {
     return std::none_of(text.begin(), text.end(), is_no_word);
 }
 
+/// Whether it is a size in brackets: a number or a constant. That of an in-tree user event may be
+/// any number, also a negative one.
+bool is_size(std::string_view text) {
+    return is_word(text.substr(text.starts_with('-')));
+}
+
 /// The names of an event. Empty are those that the library finds itself.
 struct odd_names {
     struct field {
@@ -71,7 +77,7 @@ odd_names::field append_declaration(std::string& to, std::string_view declaratio
     to += ' ';
     std::string_view size;
     if (const auto bracket = name.rfind('['); bracket != name.npos && name.back() == ']')
-        if (is_word(name.substr(bracket + 1, name.size() - bracket - 2))) {
+        if (is_size(name.substr(bracket + 1, name.size() - bracket - 2))) {
             size = name.substr(bracket);
             name = name.substr(0, bracket);
         }

@@ -2,6 +2,7 @@
 #include "tracing/threads.hpp"
 
 #include <cstdlib>
+#include <fmt/format.h>
 #include <fstream>
 #include <sstream>
 
@@ -32,9 +33,10 @@ recording::thread_list find_threads() {
         const int number = std::atoi(process.c_str());
         if (number <= 0)
             continue;
-        for (const auto& thread : directories("/proc/" + process + "/task"))
+        const std::string tasks = fmt::format("/proc/{}/task", process);
+        for (const auto& thread : directories(tasks))
             result[std::atoi(thread.c_str())] = {
-                number, first_line("/proc/" + process + "/task/" + thread + "/comm")};
+                number, first_line(fmt::format("{}/{}/comm", tasks, thread))};
     }
     return result;
 }
