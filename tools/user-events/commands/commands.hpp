@@ -26,7 +26,7 @@ action write_event(arguments& with);
 /// In the order of --help.
 inline constexpr command commands[] = {
     {"list", "list events, their fields, and who records them", list},
-    {"status", "the same", list},
+    {"status", "another name of list", list},
     {"doctor", "find out why something does not work", doctor},
     {"watch", "show records as they are made", watch},
     {"record", "record into a file that trace-cmd and KernelShark read, too", record},
@@ -38,10 +38,10 @@ inline constexpr command commands[] = {
     {"register", "create events that stay without a program", register_event},
     {"delete", "delete events", delete_events},
     {"enable", "have ftrace record events", enable},
-    {"disable", "end that", disable},
+    {"disable", "have ftrace no longer record events", disable},
     {"rules", "what is recorded as soon as it exists", rules},
     {"write", "make a record of an event", write_event},
-    {"mark", "put a text among the records", mark},
+    {"mark", "put a text among the records of all events", mark},
 };
 
 } // namespace tool

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <clocale>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
@@ -40,6 +41,8 @@ struct row {
     std::string program;
     std::uint64_t records;
     std::uint64_t bytes;
+    /// By the recorders of the event, whatever program has made them.
+    std::uint64_t lost;
 };
 
 enum class order { records, bytes, name };
@@ -60,18 +63,24 @@ public:
         });
     }
 
-    /// Ends the interval.
+    /// Ends the interval. There is a row for each event and program that has had a record so far.
     std::vector<row> rows(order by, const std::string& part) {
         std::vector<row> result;
-        for (const auto& [key, counted] : counts_) {
+        // Only the records of user events are counted there.
+        std::map<std::string, tracing::usage> used;
+        if (tracing::instance::top().has("user_events_status"))
+            used = tracing::status();
+        for (auto& [key, counted] : counts_) {
             const tep_event* const event = types_.find(key.first);
             tracing::event_name name{event ? event->system : "?",
                                      event ? event->name : std::to_string(key.first)};
+            const std::uint64_t lost = used[name.event].lost;
             if (name.event.find(part) != name.event.npos ||
                 key.second.find(part) != std::string::npos)
-                result.push_back({std::move(name), key.second, counted.records, counted.bytes});
+                result.push_back({std::move(name), key.second, counted.records, counted.bytes,
+                                  lost - std::min(lost, counted.lost)});
+            counted = {0, 0, lost};
         }
-        counts_.clear();
         std::stable_sort(result.begin(), result.end(), [by](const row& a, const row& b) {
             switch (by) {
             case order::records:
@@ -91,6 +100,8 @@ private:
     struct counts {
         std::uint64_t records = 0;
         std::uint64_t bytes = 0;
+        /// At the end of the last interval.
+        std::uint64_t lost = 0;
     };
 
     tracing::live_reader reader_;
@@ -99,8 +110,9 @@ private:
     std::map<std::pair<int, std::string>, counts> counts_;
 };
 
+/// Rounded up, so that what has records does not look as if it had none.
 std::string rate(std::uint64_t number, double seconds) {
-    return fmt::format("{:.0f}", static_cast<double>(number) / seconds);
+    return fmt::format("{:.0f}", std::ceil(static_cast<double>(number) / seconds));
 }
 
 std::string byte_rate(std::uint64_t bytes, double seconds) {
@@ -108,15 +120,30 @@ std::string byte_rate(std::uint64_t bytes, double seconds) {
 }
 
 void print(const std::vector<row>& rows, double seconds, std::uint64_t lost) {
-    text::table table({"RECORDS/S", "BYTES/S", "EVENT", "PROGRAM"});
+    text::table table({"RECORDS/S", "BYTES/S", "LOST/S", "EVENT", "PROGRAM"});
     for (const row& row : rows)
-        table.add({{rate(row.records, seconds), text::style::bold, true},
-                   {byte_rate(row.bytes, seconds), text::style::plain, true},
-                   {row.event.event},
-                   {row.program}});
+        if (row.records || row.lost)
+            table.add({{rate(row.records, seconds), text::style::bold, true},
+                       {byte_rate(row.bytes, seconds), text::style::plain, true},
+                       {rate(row.lost, seconds), text::style::plain, true},
+                       {row.event.event},
+                       {row.program}});
     table.print();
     text::print(fmt::format("lost: {}\n", lost));
     text::flush();
+}
+
+/// Escaped, and cut or filled with spaces to a number of columns.
+std::string in_columns(const std::string& text, int columns) {
+    const std::string shown = text::escaped(text);
+    const auto width = static_cast<std::size_t>(std::max(columns, 1));
+    if (shown.size() <= width)
+        return fmt::format("{:<{}}", shown, width);
+    // Not within a character.
+    std::size_t end = width - 1;
+    while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xc0U) == 0x80)
+        end--;
+    return shown.substr(0, end) + "~";
 }
 
 /// The terminal, in the mode of ncurses.
@@ -142,22 +169,25 @@ public:
     }
 
     void draw(const std::vector<row>& rows, double seconds, std::uint64_t lost) {
+        static constexpr int rates = 36, program = 16;
+        const int event = COLS - rates - program;
         erase();
-        selected_ = std::clamp(selected_, 0, std::max(static_cast<int>(rows.size()) - 1, 0));
         line(0, A_NORMAL,
-             fmt::format("{} lost   q quit  s sort by {}  / filter{}  e enable  d disable", lost,
+             fmt::format("{} lost  q quit  s sort by {}  / filter{}  e enable  d disable", lost,
                          by == order::records ? "bytes"
                          : by == order::bytes ? "name"
                                               : "records",
                          part.empty() ? "" : " (" + part + ")"));
         line(1, A_BOLD,
-             fmt::format("{:>10} {:>10}  {:<30} {}", "RECORDS/S", "BYTES/S", "EVENT", "PROGRAM"));
+             fmt::format("{:>10} {:>10} {:>10}  {} {}", "RECORDS/S", "BYTES/S", "LOST/S",
+                         in_columns("EVENT", event), "PROGRAM"));
+        const int selected = index_of_selected(rows);
         for (int i = 0; i < static_cast<int>(rows.size()) && i + 3 < LINES; i++) {
             const row& row = rows[static_cast<std::size_t>(i)];
-            line(i + 2, i == selected_ ? A_REVERSE : A_NORMAL,
-                 fmt::format("{:>10} {:>10}  {:<30} {}", rate(row.records, seconds),
-                             byte_rate(row.bytes, seconds), text::escaped(row.event.event),
-                             text::escaped(row.program)));
+            line(i + 2, i == selected ? A_REVERSE : A_NORMAL,
+                 fmt::format("{:>10} {:>10} {:>10}  {} {}", rate(row.records, seconds),
+                             byte_rate(row.bytes, seconds), rate(row.lost, seconds),
+                             in_columns(row.event.event, event), text::escaped(row.program)));
         }
         line(LINES - 1, A_NORMAL, message_);
         refresh();
@@ -175,11 +205,8 @@ public:
                                           : order::records;
             else if (key == '/')
                 part = question("show events and programs with: ");
-            else if (key == KEY_DOWN || key == KEY_UP)
-                selected_ += key == KEY_DOWN ? 1 : -1;
-            else if ((key == 'e' || key == 'd') && selected_ >= 0 &&
-                     static_cast<std::size_t>(selected_) < rows.size())
-                enable(rows[static_cast<std::size_t>(selected_)].event, key == 'e');
+            else if (!rows.empty())
+                handle_key_of_row(key, rows);
         }
         return true;
     }
@@ -189,6 +216,27 @@ public:
     std::string part;
 
 private:
+    /// The rows change their order, the selected one stays selected. Without it, the first is.
+    int index_of_selected(const std::vector<row>& rows) const {
+        const auto found = std::find_if(rows.begin(), rows.end(), [this](const row& row) {
+            return row.event == selected_event_ && row.program == selected_program_;
+        });
+        return found == rows.end() ? 0 : static_cast<int>(found - rows.begin());
+    }
+
+    void handle_key_of_row(int key, const std::vector<row>& rows) {
+        const int last = static_cast<int>(rows.size()) - 1;
+        const int step = key == KEY_DOWN ? 1 : key == KEY_UP ? -1 : 0;
+        const row& row =
+            rows[static_cast<std::size_t>(std::clamp(index_of_selected(rows) + step, 0, last))];
+        if (step) {
+            selected_event_ = row.event;
+            selected_program_ = row.program;
+        }
+        if (key == 'e' || key == 'd')
+            enable(row.event, key == 'e');
+    }
+
     void line(int y, int attributes, const std::string& text) {
         attrset(attributes);
         mvaddnstr(y, 0, text.c_str(), std::max(COLS - 1, 0));
@@ -216,7 +264,8 @@ private:
     }
 
     SCREEN* terminal_;
-    int selected_ = 0;
+    tracing::event_name selected_event_;
+    std::string selected_program_;
     std::string message_;
 };
 

@@ -96,7 +96,7 @@ finding sysctls() {
     std::string found;
     for (const char* const name : {"ftrace_enabled", "user_events_max", "user_events_max_per_user"})
         if (const auto value = first_line(std::string("/proc/sys/kernel/") + name); !value.empty())
-            found += fmt::format("{}kernel.{} is {}", found.empty() ? "" : ", ", name, value);
+            found += fmt::format("{}{} is {}", found.empty() ? "kernel." : ", ", name, value);
     return good(found.empty() ? "none for events" : found);
 }
 
