@@ -44,8 +44,9 @@ wait_for() { until eval "$1" >/dev/null 2>&1; do sleep 0.1; done; }
 # Waits until the tool has an instance and everything is in place there. Sets $instance.
 # The tool sets the clock after it has set tracing_on to 0.
 wait_for_instance() { wait_for 'instance=$(ls -d $T/instances/user-events.*) && grep "\[mono\]" $instance/trace_clock && grep 1 $instance/tracing_on'; }
+export LC_CTYPE=C.UTF-8
 # A terminal of 80 columns and 24 lines, on which a command runs. It ends with the command.
-terminal() { tmux -f /dev/null -u new-session -d -x 80 -y 24 -s t "$1"; }
+terminal() { tmux kill-server 2>/dev/null; TERM=screen tmux -f /dev/null new-session -d -x 80 -y 24 -s t "export TERM=screen; $1"; }
 screen() { tmux capture-pane -p -t t; }
 keys() { tmux send-keys -t t "$@"; }
 cd /tmp

@@ -36,7 +36,7 @@ words kernel_events(const place&, const std::string& word) {
     return word.find(':') == word.npos ? systems() : events_of_system(word);
 }
 
-/// The kernel has very many: they are offered to those who ask for them.
+/// The kernel has very many: they are offered once a word is begun.
 words events(const place&, const std::string& word) {
     if (word.find(':') != word.npos)
         return events_of_system(word);
@@ -151,7 +151,7 @@ std::vector<std::string> candidates(const place& of, const std::string& word) {
             if (kind.kind == of.kind)
                 return fitting(kind.candidates(of, word), word);
     } catch (const text::failure&) {
-        // A message would disturb the command line.
+        // A shell shows no message at this point.
     }
     return {};
 }

@@ -21,8 +21,8 @@ struct options {
 };
 
 [[noreturn]] void no_event(const tracing::pattern& wanted) {
-    throw text::failure(fmt::format("no event matches {}", wanted.text()),
-                        "`user-events list` lists the events; --future is for those to come");
+    tracing::throw_no_event(wanted,
+                            "`user-events list` lists the events; --future is for those to come");
 }
 
 void enable_now(const tracing::instance& instance, const tracing::pattern& wanted,

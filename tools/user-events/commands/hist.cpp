@@ -76,6 +76,9 @@ void print(const tracing::event_name& name, const std::vector<bucket>& buckets) 
 void show_histogram(const options& given) {
     tracing::stop_signals signals;
     const auto names = tracing::events(tracing::pattern(given.event));
+    if (names.empty())
+        tracing::throw_no_event(tracing::pattern(given.event),
+                                "`user-events list` lists the events");
     if (names.size() != 1)
         throw text::failure(fmt::format("{} events match {}", names.size(), given.event),
                             "a histogram is of one event: `user-events list` lists them");

@@ -48,8 +48,7 @@ action delete_events(arguments& with) {
                             : text::remedy_for(error, top.path("dynamic_events")));
             }
             if (deleted == 0)
-                throw text::failure(fmt::format("no event matches {}", wanted.text()),
-                                    "`user-events list` lists the events");
+                tracing::throw_no_event(wanted, "`user-events list` lists the events");
         }
     };
 }

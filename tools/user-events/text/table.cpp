@@ -20,23 +20,26 @@ std::size_t width(std::string_view text) {
     }));
 }
 
-/// Breaks a text that is too long for the terminal at its spaces. The lines after the first begin
-/// in the same column.
+/// Breaks a list that is too long for the terminal behind its commas and semicolons. The lines
+/// after the first begin in the same column.
 std::string wrapped(const std::string& text, std::size_t column) {
     const auto all = static_cast<std::size_t>(columns());
-    std::string result, line;
+    std::string result;
+    std::size_t used = column;
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size() - 1) + 1;
-        const std::string_view word(text.data() + at, end - at);
-        if (!line.empty() && column + width(line) + width(word) > all + word.ends_with(' ')) {
-            (result += line) += '\n';
-            result.append(column, ' ');
-            line.clear();
+        const std::size_t end = std::min(text.find_first_of(",;", at), text.size() - 1) + 1;
+        const std::string_view item(text.data() + at, end - at);
+        if (at > 0 && used + width(item) > all) {
+            (result += '\n').append(column, ' ');
+            used = column;
+            result += item.substr(item.starts_with(' '));
+        } else {
+            result += item;
         }
-        line += word;
+        used += width(item);
         at = end;
     }
-    return result + line;
+    return result;
 }
 
 void print_aligned(const std::vector<cell>& row, const std::vector<std::size_t>& widths) {

@@ -43,6 +43,9 @@ std::string registration_remedy(int error) {
 data_file::data_file() : file_(user_events_find_and_open()) {
     if (file_ == -ECANCELED)
         throw text::failure("USER_EVENTS=off is in the environment", "unset USER_EVENTS");
+    if (file_ == -EACCES)
+        throw text::failure("this user may not open user_events_data or the device",
+                            text::remedy_for(EACCES, "/dev/user_events/default"));
     if (file_ < 0)
         throw text::file_failure(-file_, "open", "user_events_data");
 }

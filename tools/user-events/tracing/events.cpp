@@ -89,6 +89,22 @@ std::vector<event_name> events(const pattern& wanted) {
     return result;
 }
 
+bool has_user_events() {
+    return instance::top().has("user_events_data");
+}
+
+std::string remedy_without_user_events() {
+    return text::remedy_for(ENOENT, "user_events_data");
+}
+
+void throw_no_event(const pattern& wanted, std::string remedy) {
+    if (wanted.is_for_user_events() && !has_user_events())
+        throw text::failure(
+            fmt::format("no event matches {}: the kernel has no user events", wanted.text()),
+            remedy_without_user_events());
+    throw text::failure(fmt::format("no event matches {}", wanted.text()), std::move(remedy));
+}
+
 void formats::release::operator()(tep_handle* handle) const noexcept {
     tep_free(handle);
 }

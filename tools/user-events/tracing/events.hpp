@@ -56,6 +56,14 @@ std::vector<event_name> user_events(const std::vector<pattern>& patterns);
 /// All events that exist and match the pattern; of the kernel too if it names their system.
 std::vector<event_name> events(const pattern& wanted);
 
+/// Whether the kernel has user events: the module is loaded, or they are built in.
+bool has_user_events();
+/// What to do if it has not.
+std::string remedy_without_user_events();
+
+/// Throws text::failure because no event matches. The remedy is for a kernel that has user events.
+[[noreturn]] void throw_no_event(const pattern& wanted, std::string remedy);
+
 /// The formats of events, read when they are needed.
 class formats {
 public:

@@ -25,11 +25,10 @@ following::following(const instance& in, const std::vector<pattern>& patterns,
                     text::warn(fmt::format("the filter \"{}\" does not fit: {}", filter, reason));
             }
             const auto names = events(wanted);
-            if (names.empty() && !wanted.is_for_user_events())
-                throw text::failure(fmt::format("no event matches {}", wanted.text()),
-                                    fmt::format("the kernel's events are in {}/events; some come "
-                                                "with a module",
-                                                mount_point()));
+            if (names.empty() && !(wanted.is_for_user_events() && has_user_events()))
+                throw_no_event(wanted, fmt::format("the kernel's events are in {}/events; some "
+                                                   "come with a module",
+                                                   mount_point()));
             for (const auto& name : names)
                 if (!has_rules_ ||
                     (name.system != "user_events" && name.system != "user_events_multi"))

@@ -2,6 +2,7 @@
 #include "tracing/rules.hpp"
 
 #include "text/errors.hpp"
+#include "tracing/events.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <cerrno>
@@ -30,7 +31,9 @@ void change(const std::string& change, std::string_view doing) {
         break;
     case ENOENT:
         remedy = has_rules() ? "`user-events rules list` lists the rules"
-                             : "only the kernel module has rules, not the kernel's own user_events";
+                 : has_user_events()
+                     ? "only the kernel module has rules, not the kernel's own user_events"
+                     : remedy_without_user_events();
         break;
     case EEXIST:
         remedy = "nothing is left to do: the same rule exists";
