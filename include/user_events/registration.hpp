@@ -14,6 +14,7 @@
 #include <mutex>
 #include <pthread.h>
 #include <system_error>
+#include <type_traits>
 
 namespace user_events {
 
@@ -134,8 +135,12 @@ private:
     [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count) const noexcept;
     [[gnu::visibility("hidden")]] bool replace_file() const noexcept;
     [[gnu::visibility("hidden")]] bool is_enabled() const noexcept;
-    const void* address() const noexcept {
-        return declared_->word ? declared_->word : static_cast<const void*>(&word_);
+    void* address() const noexcept { return declared_->word ? declared_->word : &word_; }
+    /// Calls a function with a pointer to the word of the enable bit, of its size.
+    template <typename Function>
+    auto with_word(Function function) const noexcept {
+        return declared_->size == 8 ? function(static_cast<std::uint64_t*>(address()))
+                                    : function(static_cast<std::uint32_t*>(address()));
     }
 
     // With the library's mutex held.
@@ -256,19 +261,18 @@ inline void registration::unregister_now() const noexcept {
         ioctl(library_->file.descriptor, USER_EVENTS_UNREG, &argument);
     is_registered_ = false;
     error_.store(EAGAIN, std::memory_order_relaxed);
-    // An event that is used after its destructor, by another static destructor, is disabled.
-    if (!declared_->word)
-        word_.store(0, std::memory_order_relaxed);
+    // The kernel has cleared the bit, if there was a file. An event that is used after its
+    // destructor, by another static destructor, must be disabled in any case.
+    with_word([this](auto* word) {
+        using Word = std::remove_pointer_t<decltype(word)>;
+        __atomic_fetch_and(word, static_cast<Word>(~(Word{1} << declared_->bit)), __ATOMIC_RELAXED);
+    });
 }
 
 inline bool registration::is_enabled() const noexcept {
-    if (declared_->size == 8)
-        return __atomic_load_n(static_cast<const std::uint64_t*>(address()), __ATOMIC_RELAXED) >>
-                   declared_->bit &
-               1;
-    return __atomic_load_n(static_cast<const std::uint32_t*>(address()), __ATOMIC_RELAXED) >>
-               declared_->bit &
-           1;
+    return with_word([this](const auto* word) {
+        return (__atomic_load_n(word, __ATOMIC_RELAXED) >> declared_->bit & 1) != 0;
+    });
 }
 
 /// Opens the file again if it was lost, and registers the event with it. Returns whether the event

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What comes before each snippet of must_not_compile.
-#pragma once
-
 #include <user_events/user_events.hpp>
 
 #include <array>

@@ -306,6 +306,20 @@ TEST_CASE("Events can share a word, with a bit each") {
     CHECK(file.take() == Payload().add<std::uint32_t>(2).bytes());
 }
 
+TEST_CASE("The bits of an event are clear after its destructor, also if the file is gone") {
+    static std::uint64_t word;
+    word = std::uint64_t{1} << 39;
+    {
+        FakeFile file;
+        ue::event<"owner", ue::word<word>, ue::bit<40>> event;
+        file.enable("owner");
+        CHECK(event);
+        unlink(file.path().c_str());
+        closefrom(USER_EVENTS_DESCRIPTOR_MIN);
+    }
+    CHECK(word == std::uint64_t{1} << 39);
+}
+
 TEST_CASE("Without a file, events are never enabled, and error() says why") {
     setenv("USER_EVENTS_FILE", "/nowhere", 1);
     Order event;
