@@ -306,7 +306,7 @@ TEST_CASE("Events can share a word, with a bit each") {
     CHECK(file.take() == Payload().add<std::uint32_t>(2).bytes());
 }
 
-TEST_CASE("The bits of an event are clear after its destructor, also if the file is gone") {
+TEST_CASE("The bits of an event are clear after its destructor, also without the file") {
     static std::uint64_t word;
     word = std::uint64_t{1} << 39;
     {
