@@ -236,8 +236,7 @@ void record_in_background(const options& given) {
 
 /// Finishes a file whose process was killed, and removes what it has left.
 void recover(const options& given) {
-    std::string name;
-    std::getline(std::ifstream(note_of(given.output)), name);
+    const std::string name = tracing::first_line(note_of(given.output));
     if (!name.starts_with(tracing::temporary_prefix))
         throw text::failure(fmt::format("there is no interrupted recording {}", given.output),
                             "name its file with -o");

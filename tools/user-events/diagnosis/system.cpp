@@ -31,13 +31,6 @@ std::string release() {
     return system.release;
 }
 
-std::string first_line(const std::string& path) {
-    std::string line;
-    std::ifstream file(path);
-    std::getline(file, line);
-    return line;
-}
-
 origin origin_of_events() {
     if (std::filesystem::exists("/sys/module/user_events"))
         return origin::loaded;

@@ -2,6 +2,8 @@
 // What several checks want to know about this system.
 #pragma once
 
+#include "tracing/tracefs.hpp"
+
 #include <string>
 
 namespace tool::diagnosis {
@@ -9,8 +11,7 @@ namespace tool::diagnosis {
 /// The kernel's release, as `uname -r` prints it.
 std::string release();
 
-/// The first line of a file; empty if it cannot be read.
-std::string first_line(const std::string& path);
+using tracing::first_line;
 
 /// Where the kernel's events of user programs come from.
 enum class origin { built_in, loaded, installed, absent };

@@ -113,9 +113,8 @@ event_type::event_type(const tep_event& event)
             fields.push_back(field_of(*from, is_big_endian));
 }
 
-std::string_view event_type::registered_name() const noexcept {
-    const std::string_view whole = name;
-    return system == "user_events_multi" ? whole.substr(0, whole.rfind('.')) : whole;
+std::string_view registered_name(std::string_view system, std::string_view event) noexcept {
+    return system == "user_events_multi" ? event.substr(0, event.rfind('.')) : event;
 }
 
 const field* event_type::find(std::string_view field_name) const noexcept {

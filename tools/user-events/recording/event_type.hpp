@@ -56,13 +56,17 @@ struct value {
     double number() const noexcept;
 };
 
+/// The name of an event without the number of the format, which those of multi-format events have:
+/// `order` of `order.1`.
+std::string_view registered_name(std::string_view system, std::string_view event) noexcept;
+
 /// An event as its format describes it.
 struct event_type {
     explicit event_type(const tep_event& event);
 
-    /// The name without the number of the format, which those of multi-format events have: `order`
-    /// of `order.1`.
-    std::string_view registered_name() const noexcept;
+    std::string_view registered_name() const noexcept {
+        return recording::registered_name(system, name);
+    }
 
     int id;
     std::string system;

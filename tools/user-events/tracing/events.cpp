@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tracing/events.hpp"
 
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "tracing/libtracefs.hpp"
 
@@ -8,7 +9,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <sstream>
@@ -22,13 +22,6 @@ constexpr const char* user_systems[] = {"user_events", "user_events_multi", "use
 
 bool glob(const std::string& wanted, const std::string& name) {
     return fnmatch(wanted.c_str(), name.c_str(), 0) == 0;
-}
-
-/// The registered name of a format of a multi-format event: without its number.
-std::string registered_name(const event_name& name) {
-    const auto dot = name.event.rfind('.');
-    return name.system == "user_events_multi" && dot != name.event.npos ? name.event.substr(0, dot)
-                                                                        : name.event;
 }
 
 } // namespace
@@ -49,7 +42,8 @@ pattern::pattern(std::string text) : text_(std::move(text)), system_("*"), event
 
 bool pattern::matches(const event_name& name) const {
     return glob(system_, name.system) &&
-           (glob(event_, name.event) || glob(event_, registered_name(name)));
+           (glob(event_, name.event) ||
+            glob(event_, std::string(recording::registered_name(name.system, name.event))));
 }
 
 bool pattern::is_for_user_events() const {
@@ -122,7 +116,7 @@ formats::formats() : tep_(tep_alloc()) {
 }
 
 bool formats::load(const event_name& name) {
-    auto text = top_.try_read(name.directory() + "/format");
+    const auto text = top_.try_read(name.directory() + "/format");
     if (!text)
         return false;
     const auto at = text->find("\nID: ");
@@ -133,17 +127,10 @@ bool formats::load(const event_name& name) {
     ids_[name] = id;
     if (tep_find_event(tep_.get(), id))
         return true;
-    // libtraceevent takes only words as names, but those of multi-format events have a dot.
-    const std::string line = "name: " + name.event + "\n";
-    if (text->starts_with(line))
-        std::fill_n(text->begin() + 6, name.event.size(), 'x');
-    if (tep_parse_event(tep_.get(), text->data(), text->size(), name.system.c_str()) !=
-        TEP_ERRNO__SUCCESS)
-        return false;
-    tep_event* const parsed = tep_find_event(tep_.get(), id);
-    if (parsed && std::strlen(parsed->name) == name.event.size())
-        std::copy(name.event.begin(), name.event.end(), parsed->name);
-    return parsed != nullptr;
+    // Names need not be words: see recording/parse_event.cpp.
+    return tep_parse_event(tep_.get(), text->data(), text->size(), name.system.c_str()) ==
+               TEP_ERRNO__SUCCESS &&
+           tep_find_event(tep_.get(), id);
 }
 
 tep_event* formats::find(const event_name& name) {

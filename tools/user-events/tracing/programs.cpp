@@ -61,10 +61,8 @@ std::optional<program> program_with_events(int id) {
             result = program{id, "", {}};
         add_events(result->events, process + "/fdinfo/" + file->path().filename().string());
     }
-    if (result) {
-        std::ifstream name(process + "/comm");
-        std::getline(name, result->name);
-    }
+    if (result)
+        result->name = first_line(process + "/comm");
     return result;
 }
 

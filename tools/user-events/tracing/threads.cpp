@@ -3,20 +3,9 @@
 
 #include <cstdlib>
 #include <fmt/format.h>
-#include <fstream>
 #include <sstream>
 
 namespace tool::tracing {
-
-namespace {
-
-std::string first_line(const std::string& path) {
-    std::string result;
-    std::getline(std::ifstream(path), result);
-    return result;
-}
-
-} // namespace
 
 void remember_processes(const instance& in) {
     // Without it, only the threads that exist at the end are known.

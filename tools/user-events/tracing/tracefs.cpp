@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <sstream>
 #include <system_error>
 #include <unistd.h>
@@ -154,6 +155,13 @@ std::vector<std::string> directories(const std::string& path) {
     }
     std::sort(result.begin(), result.end());
     return result;
+}
+
+std::string first_line(const std::string& path) {
+    std::string line;
+    std::ifstream file(path);
+    std::getline(file, line);
+    return line;
 }
 
 void instance::remove_left(const std::string& name) {

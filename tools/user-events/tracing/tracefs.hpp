@@ -69,6 +69,9 @@ std::vector<std::string> instance_names();
 /// The names of the directories in a directory of tracefs, sorted.
 std::vector<std::string> directories(const std::string& path);
 
+/// The first line of a file; empty if it cannot be read.
+std::string first_line(const std::string& path);
+
 /// What the names of temporary() instances begin with; the number of the process follows.
 inline constexpr std::string_view temporary_prefix = "user-events.";
 
