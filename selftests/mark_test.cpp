@@ -245,7 +245,7 @@ TEST_CASE("Texts and data of every size are recorded completely, or fail with E2
         const auto records = recording.records();
         wrong += records.size() != 1 || text_of(records.at(0).bytes("data")) != text;
     }
-    for (std::size_t size = 4001; size < 4200; size++) {
+    for (std::size_t size = page_size - 95; size < page_size + 104; size++) {
         const std::string text(size, 'x');
         const Outcome outcome = file.write(text);
         const Lines texts = recording.texts();
@@ -258,7 +258,7 @@ TEST_CASE("Texts and data of every size are recorded completely, or fail with E2
     }
     CHECK(wrong == 0);
     // Less 16 bytes of the page, 8 of the ring buffer, 8 common ones, the location and the NUL.
-    CHECK(largest == 4096 - 16 - 4 - 4 - 8 - 4 - 1);
+    CHECK(largest == page_size - 16 - 4 - 4 - 8 - 4 - 1);
     // The newline takes no space.
     CHECK(file.write(std::string(largest, 'x') + "\n") == succeeds(static_cast<long>(largest) + 1));
     CHECK(file.write(std::string(largest + 1, 'x') + "\n") == fails(E2BIG));
@@ -310,6 +310,10 @@ TEST_CASE("Marks that no recorder could hold succeed while other processes obser
 }
 
 TEST_CASE("A mark that is too large for ftrace but not for perf is sampled") {
+    if (page_size > 4096) {
+        SUCCEED("ftrace records all that perf does");
+        return;
+    }
     Recording recording;
     PerfEvent perf(perf_sampling(mark_text));
     const std::string text(5000, 'x');
