@@ -18,6 +18,7 @@ action record(arguments& with);
 action register_event(arguments& with);
 action report(arguments& with);
 action rules(arguments& with);
+action serve(arguments& with);
 action snapshot(arguments& with);
 action top(arguments& with);
 action watch(arguments& with);
@@ -35,6 +36,7 @@ inline constexpr command commands[] = {
     {"top", "show which events and programs make most records", top},
     {"hist", "count records by the values of fields, in the kernel", hist},
     {"export", "convert a recording", export_records},
+    {"serve", "count records, for Prometheus", serve},
     {"register", "create events that stay without a program", register_event},
     {"delete", "delete events", delete_events},
     {"enable", "have ftrace record events", enable},

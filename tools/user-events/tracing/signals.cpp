@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -44,9 +45,9 @@ stop_signals::~stop_signals() {
     restore();
 }
 
-bool stop_signals::wait(int milliseconds) {
-    pollfd files[] = {{file_, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-    if (!stopped_ && poll(files, 2, milliseconds) > 0)
+bool stop_signals::wait(int milliseconds, int other) {
+    pollfd files[] = {{file_, POLLIN, 0}, {STDOUT_FILENO, 0, 0}, {other, POLLIN, 0}};
+    if (!stopped_ && poll(files, std::size(files), milliseconds) > 0)
         stopped_ = files[0].revents || (files[1].revents & (POLLERR | POLLHUP));
     return stopped_;
 }

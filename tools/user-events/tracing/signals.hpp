@@ -15,8 +15,9 @@ public:
     ~stop_signals();
 
     /// Waits for a signal, for up to this long. Returns whether there was one; it then does so for
-    /// good. It also does so if standard output has no reader left.
-    bool wait(int milliseconds);
+    /// good. It also does so if standard output has no reader left. `other` ends the waiting if it
+    /// becomes readable.
+    bool wait(int milliseconds, int other = -1);
 
     /// In a child process before exec(): its signals are as the parent's were.
     static void restore();

@@ -177,4 +177,17 @@ std::vector<std::string> instance_names() {
     return directories(mount_point() + "/instances");
 }
 
+std::vector<instance> all_instances() {
+    std::vector<instance> result;
+    result.push_back(instance::top());
+    for (const auto& name : instance_names()) {
+        try {
+            result.push_back(instance::existing(name));
+        } catch (const text::failure&) {
+            // It was removed just now.
+        }
+    }
+    return result;
+}
+
 } // namespace tool::tracing

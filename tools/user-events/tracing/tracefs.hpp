@@ -66,6 +66,9 @@ private:
 /// The names of all instances, without the top-level one.
 std::vector<std::string> instance_names();
 
+/// The top-level instance, and the others that exist.
+std::vector<instance> all_instances();
+
 /// The names of the directories in a directory of tracefs, sorted.
 std::vector<std::string> directories(const std::string& path);
 
