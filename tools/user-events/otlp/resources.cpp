@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -101,12 +102,15 @@ const std::string& resources::key_of(const recording::record& record) {
     std::string program = is_here_ ? executable_of(process) : "";
     if (program.empty())
         program = record.process_name.empty() ? record.task : record.process_name;
+    return keys_[process] = fmt::format("{} {}", process, program);
+}
+
+const message::Resource& resources::find(const std::string& key) {
+    if (const auto known = found_.find(key); known != found_.end())
+        return known->second;
     if (found_.size() > most)
         found_.clear();
-    std::string key = fmt::format("{} {}", process, program);
-    if (!found_.count(key))
-        found_[key] = describe(process, program);
-    return keys_[process] = std::move(key);
+    return found_[key] = describe(std::atoi(key.c_str()), key.substr(key.find(' ') + 1));
 }
 
 } // namespace tool::otlp

@@ -21,8 +21,8 @@ public:
 
     /// A text that identifies the resource of a record.
     const std::string& key_of(const recording::record& record);
-    /// The resource with this key, or with none, that of this program.
-    const message::Resource& find(const std::string& key) const { return found_.at(key); }
+    /// The resource with this key.
+    const message::Resource& find(const std::string& key);
     const message::Resource& own() const noexcept { return own_; }
 
     /// Looks at processes again: one may have started another program.
@@ -36,6 +36,7 @@ private:
     bool is_here_;
     message::Resource own_;
     std::map<int, std::string> keys_;
+    /// Those that were needed lately.
     std::map<std::string, message::Resource> found_;
 };
 

@@ -19,7 +19,9 @@ following::following(const instance& in, const std::vector<pattern>& patterns,
         for (const auto& wanted : patterns_) {
             if (has_rules_ && wanted.is_for_user_events()) {
                 const auto rule = rule_text(wanted.text(), in.name(), filter);
-                add_rule(rule);
+                // One that exists is of a killed process, whose instance this one has adopted.
+                if (!has_rule(rule))
+                    add_rule(rule);
                 rules_.push_back(rule);
                 if (const auto reason = failure_of_rule(rule); !reason.empty())
                     text::warn(fmt::format("the filter \"{}\" does not fit: {}", filter, reason));

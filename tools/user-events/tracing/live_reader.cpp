@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <fmt/format.h>
+#include <initializer_list>
+#include <string_view>
 
 extern "C" {
 #include <kbuffer.h>
@@ -94,19 +96,29 @@ std::uint64_t live_reader::lost() const {
     return lost_records(in_);
 }
 
-std::uint64_t lost_records(const instance& in) {
+namespace {
+
+/// Sums of the statistics of all CPUs. The names are as in "overrun: ".
+std::uint64_t sum_of(const instance& in, std::initializer_list<std::string_view> names) {
     std::uint64_t result = 0;
     for (const auto& cpu : directories(in.path("per_cpu"))) {
         const std::string stats = in.try_read("per_cpu/" + cpu + "/stats").value_or("");
-        for (const char* const name : {"overrun: ", "dropped events: "}) {
-            const auto at = stats.find(std::string("\n") + name);
+        for (const auto name : names)
             // Not "commit overrun".
-            if (at != stats.npos)
-                result += std::strtoull(
-                    stats.c_str() + at + 1 + std::char_traits<char>::length(name), nullptr, 10);
-        }
+            if (const auto at = stats.find("\n" + std::string(name)); at != stats.npos)
+                result += std::strtoull(stats.c_str() + at + 1 + name.size(), nullptr, 10);
     }
     return result;
+}
+
+} // namespace
+
+std::uint64_t lost_records(const instance& in) {
+    return sum_of(in, {"overrun: ", "dropped events: "});
+}
+
+std::uint64_t read_records(const instance& in) {
+    return sum_of(in, {"read events: "});
 }
 
 } // namespace tool::tracing

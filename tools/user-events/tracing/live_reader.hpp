@@ -43,4 +43,7 @@ private:
 /// How many records the instance has lost.
 std::uint64_t lost_records(const instance& in);
 
+/// How many records were taken out of the instance, by any reader.
+std::uint64_t read_records(const instance& in);
+
 } // namespace tool::tracing

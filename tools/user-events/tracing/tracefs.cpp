@@ -92,6 +92,13 @@ instance instance::temporary(const char* clock) {
     return created;
 }
 
+std::optional<instance> instance::adopted(const std::string& name) {
+    require_mount();
+    if (!name.starts_with(temporary_prefix) || !tracefs_instance_exists(name.c_str()))
+        return {};
+    return instance(tracefs_instance_alloc(nullptr, name.c_str()), name, true);
+}
+
 instance::~instance() {
     if (!handle_ || !remove_)
         return;

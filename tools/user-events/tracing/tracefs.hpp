@@ -29,6 +29,10 @@ public:
     /// the object's lifetime, so a program that waits has to end by returning: see stop_signals.
     static instance temporary(const char* clock);
 
+    /// An instance that a killed process has left and that goes on recording, as if it were
+    /// temporary() of this one. Nothing if it does not exist.
+    static std::optional<instance> adopted(const std::string& name);
+
     /// Removes an instance that a killed process has left, and its rules.
     static void remove_left(const std::string& name);
 
