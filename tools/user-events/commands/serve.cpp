@@ -3,6 +3,7 @@
 #include "metrics/counting.hpp"
 #include "metrics/exposition.hpp"
 #include "metrics/http_server.hpp"
+#include "service.hpp"
 #include "text/errors.hpp"
 #include "text/output.hpp"
 #include "tracing/signals.hpp"
@@ -21,6 +22,8 @@ namespace {
 struct options {
     std::vector<std::string> patterns;
     std::vector<std::string> histograms;
+    /// Used by cli.cpp; here it only says whether there is a file.
+    std::string config;
     std::string listen = "127.0.0.1:9927";
     metrics::limits limits;
 };
@@ -33,11 +36,17 @@ constexpr std::chrono::seconds longest_pause(10);
 void serve_metrics(const options& given) {
     const std::vector<metrics::chosen_field> fields(given.histograms.begin(),
                                                     given.histograms.end());
+    const auto patterns = tracing::to_patterns(given.patterns);
+    if (is_only_checked()) {
+        metrics::check_address(given.listen);
+        return;
+    }
     tracing::stop_signals signals;
+    if (!given.config.empty())
+        signals.reload_on_hangup();
     // The triggers count; nothing is recorded.
     const auto instance = tracing::instance::temporary("mono");
-    metrics::counting counting(instance, tracing::to_patterns(given.patterns), fields,
-                               given.limits);
+    metrics::counting counting(instance, patterns, fields, given.limits);
     instance.write("tracing_on", "1");
     auto last = std::chrono::steady_clock::now();
     metrics::http_server server(given.listen, "/metrics", [&](const std::string& accept) {
@@ -48,9 +57,12 @@ void serve_metrics(const options& given) {
     });
     text::print(fmt::format("http://{}/metrics\n", server.address()));
     text::flush();
+    report_ready();
     auto next = last;
     while (!signals.wait(server.wait_at_most(pause_ms), server.file())) {
         server.run();
+        if (has_to_restart(signals))
+            throw restart();
         const auto now = std::chrono::steady_clock::now();
         if (now < next)
             continue;
@@ -61,6 +73,7 @@ void serve_metrics(const options& given) {
             last = now;
         }
     }
+    report_stop();
 }
 
 } // namespace
@@ -77,6 +90,7 @@ action serve(arguments& with) {
                 "count at most this many events (default: 500)");
     with.option("--programs", "NUMBER", given->limits.programs,
                 "count at most this many programs for each event (default: 50)");
+    with.config(given->config);
     return [given] { serve_metrics(*given); };
 }
 

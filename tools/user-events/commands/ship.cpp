@@ -5,6 +5,7 @@
 #include "otlp/queue.hpp"
 #include "otlp/wall_clock.hpp"
 #include "recording/file.hpp"
+#include "service.hpp"
 #include "text/errors.hpp"
 #include "tracing/event_types.hpp"
 #include "tracing/following.hpp"
@@ -27,6 +28,8 @@ namespace {
 struct options {
     std::vector<std::string> patterns;
     std::string from;
+    /// Used by cli.cpp; here it only says whether there is a file.
+    std::string config;
     std::string filter;
     std::vector<std::string> pairs;
     std::vector<std::string> services;
@@ -107,6 +110,13 @@ void complete(options& given) {
                                 "the recording is kept, so no spool is needed");
 }
 
+void check(const options& given) {
+    const otlp::collector collector(given.delivery);
+    tracing::to_patterns(given.patterns);
+    otlp::to_services(given.services);
+    exporting::to_pairs(given.pairs);
+}
+
 /// The instance that a killed process has left, or a new one.
 tracing::instance make_instance(const options& given, otlp::queue& queue) {
     if (auto left = tracing::instance::adopted(queue.instance())) {
@@ -143,6 +153,13 @@ public:
         encoder_.flush();
         queue_.set_lost_in_kernel(tracing::lost_records(in_));
         encoder_.report(queue_.drops());
+    }
+
+    /// Ends, but leaves to another process what the kernel still has.
+    void hand_over() {
+        reader_.read_rest([this](const tracing::live_record& record) { add(record); });
+        encoder_.finish();
+        queue_.set_lost_in_kernel(tracing::lost_records(in_));
     }
 
     void finish() {
@@ -190,29 +207,51 @@ void warn_about_rest(otlp::queue& queue, const options& given) {
         text::warn(fmt::format("{} records were dropped: {}", count, why));
 }
 
+/// Ships until a signal comes. Returns whether the command has to begin again.
+bool ship_until_signal(const options& given, const tracing::instance& instance, shipper& shipper,
+                       tracing::stop_signals& signals) {
+    tracing::following following(instance, tracing::to_patterns(given.patterns), given.filter);
+    instance.write("tracing_on", "1");
+    report_ready();
+    while (!signals.wait(pause_ms)) {
+        following.update();
+        shipper.read();
+        if (!has_to_restart(signals))
+            continue;
+        // The new process adopts what it finds.
+        if (!given.spool.empty())
+            following.release();
+        return true;
+    }
+    report_stop();
+    return false;
+}
+
 void ship_events(const options& given) {
     tracing::stop_signals signals;
+    if (!given.config.empty())
+        signals.reload_on_hangup();
     otlp::queue queue(given.spool, given.spool_size);
     // It checks the options first.
     sender sender(queue, given.delivery);
+    bool again = false;
     {
-        const auto instance = make_instance(given, queue);
+        auto instance = make_instance(given, queue);
         shipper shipper(given, instance, queue);
-        {
-            tracing::following following(instance, tracing::to_patterns(given.patterns),
-                                         given.filter);
-            instance.write("tracing_on", "1");
-            while (!signals.wait(pause_ms)) {
-                following.update();
-                shipper.read();
-            }
+        again = ship_until_signal(given, instance, shipper, signals);
+        if (again && !given.spool.empty()) {
+            shipper.hand_over();
+            instance.leave();
+        } else {
+            instance.write("tracing_on", "0");
+            shipper.finish();
+            queue.set_instance("", 0);
         }
-        instance.write("tracing_on", "0");
-        shipper.finish();
     }
-    queue.set_instance("", 0);
     sender.finish();
     warn_about_rest(queue, given);
+    if (again)
+        throw restart();
 }
 
 void require_wall_clock(const recording::record& record, const std::string& path) {
@@ -286,9 +325,12 @@ action ship(arguments& with) {
     with.size("--spool-size", given->spool_size,
               "how much may wait for the collector (default: 256M)");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
+    with.config(given->config);
     return [given] {
         complete(*given);
-        if (given->from.empty())
+        if (is_only_checked())
+            check(*given);
+        else if (given->from.empty())
             ship_events(*given);
         else
             ship_recording(*given);

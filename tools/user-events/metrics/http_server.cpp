@@ -86,6 +86,10 @@ MHD_Result send(MHD_Connection* to, unsigned status, const response& answer) {
 
 } // namespace
 
+void check_address(const std::string& address) {
+    resolve(address);
+}
+
 /// Called by the library, which is written in C: throws nothing.
 struct request {
     static MHD_Result answer(void* server, MHD_Connection* connection, const char* path,

@@ -15,6 +15,9 @@ struct response {
     std::string text;
 };
 
+/// Throws text::usage_error unless it is an address for http_server.
+void check_address(const std::string& address);
+
 class http_server {
 public:
     /// Makes the answer to a request whose header Accept is this. What it throws becomes an answer

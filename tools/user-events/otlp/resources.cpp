@@ -21,7 +21,7 @@ namespace {
 /// More processes than this are not remembered.
 constexpr std::size_t most = 10'000;
 
-/// The executable's name; empty if this user may not know. /proc/PID/comm is that of a thread.
+/// The executable's name; if this user may not know it, that of the first thread.
 std::string executable_of(int process) {
     std::error_code error;
     std::string path =
@@ -29,7 +29,8 @@ std::string executable_of(int process) {
     static constexpr std::string_view removed = " (deleted)";
     if (path.ends_with(removed))
         path.resize(path.size() - removed.size());
-    return error ? std::string() : path.substr(path.rfind('/') + 1);
+    return error ? tracing::first_line(fmt::format("/proc/{}/comm", process))
+                 : path.substr(path.rfind('/') + 1);
 }
 
 /// The last 64 hexadecimal digits in the process's control group, as container engines name them.

@@ -47,8 +47,16 @@ stop_signals::~stop_signals() {
 
 bool stop_signals::wait(int milliseconds, int other) {
     pollfd files[] = {{file_, POLLIN, 0}, {STDOUT_FILENO, 0, 0}, {other, POLLIN, 0}};
-    if (!stopped_ && poll(files, std::size(files), milliseconds) > 0)
-        stopped_ = files[0].revents || (files[1].revents & (POLLERR | POLLHUP));
+    if (stopped_ || poll(files, std::size(files), milliseconds) <= 0)
+        return stopped_;
+    signalfd_siginfo signal{};
+    if (is_reloading_ && files[0].revents && read(file_, &signal, sizeof(signal)) > 0) {
+        wants_reload_ = signal.ssi_signo == SIGHUP;
+        stopped_ = !wants_reload_;
+    } else {
+        stopped_ = files[0].revents != 0;
+    }
+    stopped_ = stopped_ || (files[1].revents & (POLLERR | POLLHUP));
     return stopped_;
 }
 

@@ -2,6 +2,8 @@
 // Signals that end a command.
 #pragma once
 
+#include <utility>
+
 namespace tool::tracing {
 
 /// While the object exists, SIGINT, SIGTERM and SIGHUP do not end the process, but make a file
@@ -19,12 +21,19 @@ public:
     /// becomes readable.
     bool wait(int milliseconds, int other = -1);
 
+    /// From now on, SIGHUP does not stop, but makes wait() return at once, and this return true the
+    /// next time.
+    void reload_on_hangup() noexcept { is_reloading_ = true; }
+    bool wants_reload() noexcept { return std::exchange(wants_reload_, false); }
+
     /// In a child process before exec(): its signals are as the parent's were.
     static void restore();
 
 private:
     int file_;
     bool stopped_ = false;
+    bool is_reloading_ = false;
+    bool wants_reload_ = false;
 };
 
 } // namespace tool::tracing

@@ -40,6 +40,9 @@ public:
     instance& operator=(instance&&) = delete;
     ~instance();
 
+    /// Leaves an instance that would be removed, for adopted() of another process.
+    void leave() noexcept { remove_ = false; }
+
     /// The name; empty for the top-level instance.
     const std::string& name() const noexcept { return name_; }
     std::string path(std::string_view file) const;
