@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// receiver.js MODULES FILE [PORT]
+// receiver.js MODULES FILE [PORT [DIRECTORY]]
 //
 // A collector for tests. It decodes OTLP requests with OpenTelemetry's own definitions, in the
 // folder MODULES, writes those that it takes to FILE, a line of JSON each, and prints its port. A
@@ -12,12 +12,16 @@
 //	garbage		it takes requests, and answers what is no message
 //	close		it closes the connection without an answer
 //	silent		it never answers
+//
+// With a DIRECTORY, it speaks TLS with key.pem and cert.pem from there, and takes only clients with a
+// certificate that ca.pem has signed.
 "use strict";
 const fs = require("fs");
 const http = require("http");
+const https = require("https");
 const zlib = require("zlib");
 
-const [modules, path, port] = process.argv.slice(2);
+const [modules, path, port, directory] = process.argv.slice(2);
 const root = require(modules + "/@opentelemetry/otlp-transformer/build/src/generated/root.js");
 const collector = root.opentelemetry.proto.collector;
 const signals = {
@@ -62,7 +66,7 @@ function answer(request, response, body) {
     response.write("x", () => request.socket.destroy());
 }
 
-const server = http.createServer((request, response) => {
+function take(request, response) {
     const parts = request.url.split("/");
     if (parts[1] === "mode") {
         mode = parts[2];
@@ -72,5 +76,10 @@ const server = http.createServer((request, response) => {
     const chunks = [];
     request.on("data", chunk => chunks.push(chunk));
     request.on("end", () => answer(request, response, Buffer.concat(chunks)));
-});
+}
+
+const pem = name => fs.readFileSync(directory + "/" + name + ".pem");
+const server = directory
+    ? https.createServer({ key: pem("key"), cert: pem("cert"), ca: pem("ca"), requestCert: true }, take)
+    : http.createServer(take);
 server.listen(Number(port || 0), "127.0.0.1", () => console.log(server.address().port));

@@ -80,6 +80,7 @@ private:
             otlp::deliver(queue_, collector_);
         } catch (...) {
             error_ = std::current_exception();
+            queue_.stop();
         }
     }
 

@@ -41,8 +41,8 @@ struct distribution {
     std::uint64_t sum = 0;
 };
 
-/// What is known of the events with one registered name: one event, or all formats of a
-/// multi-format one.
+/// The counts of the events with one registered name: one event, or all formats of a multi-format
+/// one.
 struct event_counts {
     /// Records by the program that made them. `others` is for those that have no number of their
     /// own.
