@@ -93,7 +93,7 @@ void append_config(const CLI::App& command, const std::string& path, words& give
             }))
             continue;
         for (const auto& value : values)
-            added.push_back("--" + name + "=" + value);
+            added.push_back(fmt::format("--{}={}", name, value));
     }
     given.insert(given.end(), added.begin(), added.end());
 }

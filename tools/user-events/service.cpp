@@ -32,6 +32,7 @@ bool makes_sense() {
     auto words = own_arguments();
     words.emplace_back("--check");
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (auto& word : words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -62,8 +63,10 @@ bool has_to_restart(tracing::stop_signals& signals) {
     if (!signals.wants_reload())
         return false;
     report_reload();
-    if (makes_sense())
+    if (makes_sense()) {
+        signals.keep_blocked();
         return true;
+    }
     text::warn("the configuration makes no sense: it stays as it was");
     report_ready();
     return false;

@@ -85,6 +85,7 @@ pair to_pair(const std::string& text) {
 
 std::vector<pair> to_pairs(const std::vector<std::string>& texts) {
     std::vector<pair> result;
+    result.reserve(texts.size());
     for (const std::string& text : texts)
         result.push_back(to_pair(text));
     return result;

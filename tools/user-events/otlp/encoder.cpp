@@ -132,10 +132,10 @@ struct encoder::batches {
     }
 };
 
-encoder::encoder(encoding as, std::vector<exporting::pair> pairs, resources& resources,
+encoder::encoder(encoding as, const std::vector<exporting::pair>& pairs, resources& resources,
                  std::function<void(request)> use)
     : as_(as), resources_(resources), use_(std::move(use)),
-      matcher_(std::make_unique<matcher>(std::move(pairs))), batches_(std::make_unique<batches>()),
+      matcher_(std::make_unique<matcher>(pairs)), batches_(std::make_unique<batches>()),
       random_(std::random_device()()),
       start_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))) {}
 
@@ -200,7 +200,7 @@ const encoder::open_span* encoder::innermost(int thread) const {
     return found == slices_.end() || found->second.empty() ? nullptr : &found->second.back();
 }
 
-void encoder::begin(const recording::record& record, std::string name, open_span& to) {
+void encoder::begin(const recording::record& record, std::string_view name, open_span& to) {
     to.resource = resources_.key_of(record);
     to.event = record.event->id;
     to.thread = record.pid;
@@ -265,7 +265,7 @@ bool encoder::add_slice(const recording::record& record, const exporting::conven
     if (what == 'B') {
         open_span added;
         const auto name = read(*fields.slice_name, record.data).text();
-        begin(record, std::string(name.empty() ? record.event->name : name), added);
+        begin(record, name.empty() ? std::string_view(record.event->name) : name, added);
         begun.push_back(std::move(added));
         return true;
     }

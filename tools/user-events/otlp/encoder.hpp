@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,7 +23,7 @@ enum class encoding { protobuf, json };
 class encoder {
 public:
     /// `use` takes the finished requests.
-    encoder(encoding as, std::vector<exporting::pair> pairs, resources& resources,
+    encoder(encoding as, const std::vector<exporting::pair>& pairs, resources& resources,
             std::function<void(request)> use);
     ~encoder();
 
@@ -44,7 +45,7 @@ private:
     using matcher = exporting::pair_matcher<open_span>;
 
     void add_log(const recording::record& record, const open_span* in = nullptr);
-    void begin(const recording::record& record, std::string name, open_span& to);
+    void begin(const recording::record& record, std::string_view name, open_span& to);
     void add_span(const open_span& begun, const recording::record& end);
     void add_unfinished(const open_span& begun);
     bool add_slice(const recording::record& record, const exporting::convention& fields);

@@ -37,6 +37,10 @@ stop_signals::stop_signals() {
 }
 
 stop_signals::~stop_signals() {
+    if (keeps_blocked_) {
+        close(file_);
+        return;
+    }
     // The signal has done its work.
     signalfd_siginfo signal;
     while (read(file_, &signal, sizeof(signal)) == sizeof(signal))

@@ -26,6 +26,10 @@ public:
     void reload_on_hangup() noexcept { is_reloading_ = true; }
     bool wants_reload() noexcept { return std::exchange(wants_reload_, false); }
 
+    /// Leaves the signals blocked at the end, for the program that this process executes: those
+    /// that come in the meantime wait for it.
+    void keep_blocked() noexcept { keeps_blocked_ = true; }
+
     /// In a child process before exec(): its signals are as the parent's were.
     static void restore();
 
@@ -34,6 +38,7 @@ private:
     bool stopped_ = false;
     bool is_reloading_ = false;
     bool wants_reload_ = false;
+    bool keeps_blocked_ = false;
 };
 
 } // namespace tool::tracing
