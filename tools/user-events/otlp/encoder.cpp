@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/util/json_util.h>
 
 namespace tool::otlp {
@@ -101,8 +102,10 @@ struct encoder::open_span {
 
 /// The requests that are being made, and where the resource's records go in them.
 struct encoder::batches {
-    message::ExportLogsServiceRequest logs;
-    message::ExportTraceServiceRequest spans;
+    /// Has the memory of both requests, so that few allocations are needed.
+    google::protobuf::Arena arena;
+    message::ExportLogsServiceRequest& logs = make<message::ExportLogsServiceRequest>();
+    message::ExportTraceServiceRequest& spans = make<message::ExportTraceServiceRequest>();
     std::map<std::string, message::ScopeLogs*> logs_of;
     std::map<std::string, message::ScopeSpans*> spans_of;
     std::uint64_t log_records = 0;
@@ -110,6 +113,10 @@ struct encoder::batches {
     /// Of the records in all.
     std::uint64_t bytes = 0;
 
+    template <typename Message>
+    Message& make() {
+        return *google::protobuf::Arena::CreateMessage<Message>(&arena);
+    }
     message::LogRecord& add_log(const std::string& key, const message::Resource& resource) {
         auto*& scope = logs_of[key];
         if (!scope) {
@@ -196,6 +203,8 @@ std::string encoder::random_bytes(std::size_t size) {
 }
 
 const encoder::open_span* encoder::innermost(int thread) const {
+    if (slices_.empty())
+        return nullptr;
     const auto found = slices_.find(fmt::format("thread {}", thread));
     return found == slices_.end() || found->second.empty() ? nullptr : &found->second.back();
 }
@@ -317,25 +326,11 @@ void encoder::send(signal as, std::uint64_t records, const Message& message) {
 }
 
 void encoder::flush() {
-    flush_logs();
-    flush_spans();
-    batches_->bytes = 0;
-}
-
-void encoder::flush_logs() {
     if (batches_->logs.resource_logs_size())
         send(signal::logs, batches_->log_records, batches_->logs);
-    batches_->logs.Clear();
-    batches_->logs_of.clear();
-    batches_->log_records = 0;
-}
-
-void encoder::flush_spans() {
     if (batches_->spans.resource_spans_size())
         send(signal::traces, batches_->span_records, batches_->spans);
-    batches_->spans.Clear();
-    batches_->spans_of.clear();
-    batches_->span_records = 0;
+    batches_ = std::make_unique<batches>();
 }
 
 void encoder::report(const drop_counts& drops) {
@@ -373,7 +368,7 @@ void encoder::report(const drop_counts& drops) {
         }
     }
     reported_ = drops;
-    flush_logs();
+    flush();
     send(signal::metrics, 0, metrics);
 }
 

@@ -54,8 +54,6 @@ private:
     const open_span* innermost(int thread) const;
     std::string random_bytes(std::size_t size);
     void limit_open_spans();
-    void flush_logs();
-    void flush_spans();
     template <typename Message>
     void send(signal as, std::uint64_t records, const Message& message);
 
