@@ -214,7 +214,10 @@ bool ship_until_signal(const options& given, const tracing::instance& instance, 
     tracing::following following(instance, tracing::to_patterns(given.patterns), given.filter);
     instance.write("tracing_on", "1");
     report_ready();
-    while (!signals.wait(pause_ms)) {
+    bool stopped = false;
+    while (!stopped) {
+        // What was recorded before the signal is read while its events exist.
+        stopped = signals.wait(pause_ms);
         following.update();
         shipper.read();
         if (!has_to_restart(signals))
