@@ -136,6 +136,7 @@ bench-copy: ## measure ways to copy a payload, on the processor of this machine
 .PHONY: bench-tool
 bench-tool: tool modules-6.12 ## compare the command line tool with trace-cmd
 	@$(packages) vm bench tests recordings time
+	@selftests/tool/otlp/install
 	@$(MAKE) -C bench BUILD=../build/bench ../build/bench/writers
 	@bench/tool
 
@@ -173,7 +174,9 @@ test-tool: ## run the tests of the tool with in-tree user_events (first run buil
 .PHONY: test-recordings
 test-recordings: tool ## test the tool without a guest: recordings, and its installation
 	@$(packages) recordings docs
-	@prove selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
+	@selftests/tool/otlp/install
+	@prove selftests/tool/recordings_test selftests/tool/ship_test selftests/tool/page_test \
+		selftests/tool/install_test
 
 .PHONY: fuzz-recordings
 fuzz-recordings: ## fuzz what the tool does with recordings for FUZZ_SECONDS=60
@@ -187,6 +190,9 @@ program := $(PREFIX)/bin/user-events
 man_pages := user-events.1 user_events.7 user_events-admin.8
 man_page = $(datadir)/man/man$(subst .,,$(suffix $1))/$1
 completion := $(datadir)/bash-completion/completions/user-events
+units := user-events-serve.service user-events-ship.service
+unitdir := $(PREFIX)/lib/systemd/system
+example := $(datadir)/doc/user-events/fleet.toml
 pkgconfig := $(datadir)/pkgconfig/user_events.pc
 cmake := $(datadir)/cmake/user_events
 
@@ -207,16 +213,21 @@ install-library: ## install only the library's headers
 		"$(DESTDIR)$(cmake)/user_events-config-version.cmake"
 
 .PHONY: install-tool
-install-tool: tool docs-man ## install only the tool, the man pages and the completion
+install-tool: tool docs-man ## install only the tool, man pages, completion and units (disabled)
 	install -D build/tools/user-events "$(DESTDIR)$(program)"
 	$(foreach page,$(man_pages),install -D -m 644 build/docs/man/$(page) \
 		"$(DESTDIR)$(call man_page,$(page))" &&) true
 	install -D -m 644 tools/user-events/completion.bash "$(DESTDIR)$(completion)"
+	install -D -m 644 system/fleet.toml "$(DESTDIR)$(example)"
+	install -d "$(DESTDIR)$(unitdir)"
+	$(foreach unit,$(units),sed 's|/usr/bin/user-events|$(program)|' system/$(unit) \
+		>"$(DESTDIR)$(unitdir)/$(unit)" && chmod 644 "$(DESTDIR)$(unitdir)/$(unit)" &&) true
 
 .PHONY: uninstall
 uninstall: ## remove what install has installed
 	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)"
 	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(pkgconfig)" \
+		"$(DESTDIR)$(example)" $(units:%="$(DESTDIR)$(unitdir)/%") \
 		$(foreach page,$(man_pages),"$(DESTDIR)$(call man_page,$(page))")
 
 .PHONY: check

@@ -3,6 +3,7 @@
 
 #include "commands/commands.hpp"
 #include "completion.hpp"
+#include "config.hpp"
 #include "text/errors.hpp"
 #include "text/output.hpp"
 #include "text/quantity.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 #include <string_view>
 
 namespace tool {
@@ -22,6 +24,17 @@ using words = std::vector<std::string>;
 /// The commands that run a program, and where its name and arguments go.
 std::map<std::string, words*>& programs() {
     static std::map<std::string, words*> result;
+    return result;
+}
+
+/// The commands that have --config.
+std::set<std::string>& configs() {
+    static std::set<std::string> result;
+    return result;
+}
+
+bool& checked() {
+    static bool result = false;
     return result;
 }
 
@@ -40,6 +53,49 @@ void read_with(CLI::App& app, const char* names, const char* type, Value& value,
            },
            help)
         ->type_name(type);
+}
+
+/// The option that a word of the command line names; null if it names none.
+const CLI::Option* option_of(const CLI::App& command, const std::string& word) {
+    return word.starts_with('-') ? command.get_option_no_throw(word.substr(0, word.find('=')))
+                                 : nullptr;
+}
+
+/// The file of --config; empty if it is not given.
+std::string config_of(const CLI::App& command, const words& given) {
+    for (std::size_t i = 0; i < given.size(); i++) {
+        const auto* const option = option_of(command, given[i]);
+        if (!option || !option->check_lname("config"))
+            continue;
+        if (const auto equals = given[i].find('='); equals != given[i].npos)
+            return given[i].substr(equals + 1);
+        return i + 1 < given.size() ? given[i + 1] : "";
+    }
+    return {};
+}
+
+/// Appends what a file has and the command line has not.
+void append_config(const CLI::App& command, const std::string& path, words& given) {
+    words added;
+    const words before = given;
+    for (const auto& [name, values] : read_config(path, command.get_name())) {
+        if (name == "pattern") {
+            added.insert(added.end(), values.begin(), values.end());
+            continue;
+        }
+        const auto* const option = command.get_option_no_throw("--" + name);
+        if (!option || name == "config" || name == "check" || name == "help")
+            throw text::usage_error(
+                fmt::format("{}: [{}] has no entry {}", path, command.get_name(), name),
+                fmt::format("`user-events {} --help` lists the options", command.get_name()));
+        if (std::any_of(before.begin(), before.end(), [&](const std::string& word) {
+                return option_of(command, word) == option;
+            }))
+            continue;
+        for (const auto& value : values)
+            added.push_back(fmt::format("--{}={}", name, value));
+    }
+    given.insert(given.end(), added.begin(), added.end());
 }
 
 void add(CLI::App& app, const command& row) {
@@ -194,6 +250,16 @@ void arguments::size(const char* names, std::uint64_t& bytes, const char* help) 
     read_with(app_, names, "SIZE", bytes, help, text::to_bytes);
 }
 
+void arguments::config(std::string& path) {
+    configs().insert(app_.get_name());
+    option("--config", "FILE", path, "a file with these options, in TOML");
+    flag("--check", checked(), "only check the options and the file");
+}
+
+bool is_only_checked() {
+    return checked();
+}
+
 void arguments::subcommand(const command& command) {
     app_.require_subcommand(1);
     add(app_, command);
@@ -213,6 +279,11 @@ int run_command_line(int argc, char** argv) {
     if (dashes != given.end() && programs().count(given.front())) {
         programs()[given.front()]->assign(dashes + 1, given.end());
         given.erase(dashes, given.end());
+    }
+    if (!given.empty() && configs().count(given.front())) {
+        const CLI::App& chosen = *subcommand_of(app, given.front());
+        if (const auto path = config_of(chosen, given); !path.empty())
+            append_config(chosen, path, given);
     }
     // CLI11 wants it so.
     std::reverse(given.begin(), given.end());

@@ -52,12 +52,23 @@ public:
     /// A size such as `64k`, `10M` or `2G`, in bytes.
     void size(const char* names, std::uint64_t& bytes, const char* help);
 
+    /// Adds --config, the path of a file, and --check. The file has the other options, and with the
+    /// name `pattern` the arguments without a name; what the command line has counts more.
+    void config(std::string& path);
+
     /// A command of this command, such as `rules add`. One of them has to be given.
     void subcommand(const command& command);
 
 private:
     CLI::App& app_;
 };
+
+/// Whether --check was given: the action only checks its arguments.
+bool is_only_checked();
+
+/// Thrown by an action that has ended so that the command begins again with what the file of
+/// --config has now.
+struct restart {};
 
 /// Runs the command that the arguments name. Returns the exit status: 0, or 2 after a message if
 /// the arguments make no sense.

@@ -83,6 +83,16 @@ words list_of_fields(const place& at, const std::string& word) {
     return result;
 }
 
+/// Events, and behind the colon the fields of the event.
+words events_with_fields(const place& at, const std::string& word) {
+    const std::string event = word.substr(0, word.rfind(':'));
+    const bool is_complete = event.size() < word.size();
+    words result = is_complete ? fields({at.kind, at.help, {event}}, word) : events(at, "");
+    for (auto& name : result)
+        is_complete ? name.insert(0, event + ":") : name += ':';
+    return result;
+}
+
 words instances(const place&, const std::string& /*word*/) {
     return tracing::instance_names();
 }
@@ -120,6 +130,7 @@ constexpr struct {
     {"PATTERN", events},
     {"EVENT", events},
     {"SYSTEM:EVENT", kernel_events},
+    {"EVENT:FIELD", events_with_fields},
     {"FIELD", fields_or_process},
     {"FIELD=VALUE", fields_with_values},
     {"NAME,...", list_of_fields},

@@ -11,6 +11,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <new>
+#include <unistd.h>
 
 namespace {
 
@@ -39,6 +40,9 @@ int main(int argc, char** argv) {
         return complain(failed, error.what(), error.remedy());
     } catch (const tool::text::silent_failure&) {
         return failed;
+    } catch (const tool::restart&) {
+        execv("/proc/self/exe", argv);
+        return complain(failed, "cannot start again");
     } catch (const tool::text::reader_left&) {
         // What is left in the buffer has no reader either.
         std::_Exit(success);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.hpp"
 #include "export/exporter.hpp"
+#include "export/tracks.hpp"
 #include "recording/file.hpp"
 #include "text/errors.hpp"
 
@@ -30,17 +31,6 @@ struct options {
     exporting::options exporting;
 };
 
-exporting::pair to_pair(const std::string& text) {
-    const std::size_t first = text.find(',');
-    const std::size_t second = first == text.npos ? first : text.find(',', first + 1);
-    if (second == text.npos || text.find(',', second + 1) != text.npos || first == 0 ||
-        second == first + 1 || second + 1 == text.size())
-        throw text::usage_error(fmt::format("--pair {} makes no sense", text),
-                                "write it as BEGIN,END,KEY: two events, and a field of both");
-    return {text.substr(0, first), text.substr(first + 1, second - first - 1),
-            text.substr(second + 1)};
-}
-
 std::unique_ptr<exporting::exporter> make_exporter(const std::string& name,
                                                    const exporting::options& options) {
     std::string names;
@@ -55,8 +45,7 @@ std::unique_ptr<exporting::exporter> make_exporter(const std::string& name,
 }
 
 void export_file(options given) {
-    for (const std::string& text : given.pairs)
-        given.exporting.pairs.push_back(to_pair(text));
+    given.exporting.pairs = exporting::to_pairs(given.pairs);
     given.exporting.source = given.path;
     recording::isolate(given.path, given.selection.filter);
     recording::file file(given.path, given.selection);

@@ -4,16 +4,15 @@
 #include "text/escape.hpp"
 #include "text/output.hpp"
 #include "tracing/events.hpp"
+#include "tracing/histogram.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <memory>
-#include <sstream>
 
 namespace tool {
 
@@ -27,33 +26,10 @@ struct options {
     bool log2 = false;
 };
 
-struct bucket {
-    std::string keys;
-    std::uint64_t count;
-};
-
-/// Lines of the kernel's file: `{ item: tea, cents: 12 } hitcount: 4`.
-std::vector<bucket> buckets(const std::string& text) {
-    std::vector<bucket> result;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        const auto count = line.rfind("hitcount:");
-        const auto end = line.rfind('}', count);
-        if (!line.starts_with("{ ") || count == line.npos || end == line.npos)
-            continue;
-        std::string keys;
-        // The kernel aligns them with spaces.
-        for (const char character : line.substr(2, end - 2))
-            if (character != ' ' || (!keys.empty() && keys.back() != ' '))
-                keys += character;
-        while (keys.ends_with(' '))
-            keys.pop_back();
-        result.push_back({keys, std::strtoull(line.c_str() + count + 9, nullptr, 10)});
-    }
-    return result;
-}
-
-void print(const tracing::event_name& name, const std::vector<bucket>& buckets) {
+void print(const tracing::event_name& name, const std::vector<tracing::histogram>& histograms) {
+    // There is one unless the event was removed.
+    const auto buckets =
+        histograms.empty() ? std::vector<tracing::histogram::bucket>() : histograms.front().buckets;
     std::size_t width = 0;
     std::uint64_t most = 1, total = 0;
     for (const auto& bucket : buckets) {
@@ -109,7 +85,7 @@ void show_histogram(const options& given) {
             continue;
         if (text::is_terminal())
             text::print("\x1b[H\x1b[J");
-        print(names[0], buckets(in.read(folder + "/hist")));
+        print(names[0], tracing::to_histograms(in.read(folder + "/hist")));
     }
     in.write(folder + "/trigger", "!" + trigger);
 }

@@ -28,28 +28,9 @@ struct row {
     std::uint64_t lost;
 };
 
-/// The instances in which each event is enabled, and perf.
-std::vector<std::string> recorders(const tracing::event_name& name, const tracing::usage& used,
-                                   const std::vector<tracing::instance>& instances) {
-    std::vector<std::string> result;
-    for (const auto& instance : instances)
-        if (const auto enabled = instance.try_read(name.directory() + "/enable");
-            enabled && enabled->starts_with('1'))
-            result.push_back(instance.name().empty() ? "ftrace" : instance.name());
-    // Neither enabled nor recorded by perf: a trigger.
-    if (used.ftrace && result.empty())
-        result.emplace_back("trigger");
-    if (used.perf)
-        result.emplace_back("perf");
-    return result;
-}
-
 std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
     auto used = tracing::status();
-    std::vector<tracing::instance> instances;
-    instances.push_back(tracing::instance::top());
-    for (const auto& name : tracing::instance_names())
-        instances.push_back(tracing::instance::existing(name));
+    const auto instances = tracing::all_instances();
     tracing::formats formats;
     std::vector<row> result;
     for (const auto& name : tracing::user_events(patterns)) {
@@ -57,7 +38,7 @@ std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
         result.push_back(
             {name,
              format ? tracing::field_texts(*format) : std::vector<std::string>{"(unknown format)"},
-             recorders(name, used[name.event], instances), used[name.event].lost});
+             tracing::recorders(name, used[name.event], instances), used[name.event].lost});
     }
     return result;
 }

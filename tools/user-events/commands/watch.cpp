@@ -3,6 +3,7 @@
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/output.hpp"
+#include "tracing/event_types.hpp"
 #include "tracing/events.hpp"
 #include "tracing/following.hpp"
 #include "tracing/live_reader.hpp"
@@ -12,11 +13,8 @@
 #include <algorithm>
 #include <ctime>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
 #include <sstream>
-
-#include <event-parse.h>
 
 namespace tool {
 
@@ -60,7 +58,7 @@ public:
     /// Returns whether more records are wanted.
     bool show(const tracing::live_record& from) {
         const auto head = tracing::formats::head_of(from.data);
-        const recording::event_type* const type = find(head.event);
+        const recording::event_type* const type = types_.find(head.event);
         if (!type)
             return true;
         const tracing::task& task = tasks_.find(head.thread);
@@ -92,31 +90,19 @@ public:
 private:
     static constexpr std::size_t enough = 1 << 16;
 
-    const recording::event_type* find(int id) {
-        if (const auto found = known_.find(id); found != known_.end())
-            return found->second.get();
-        const tep_event* const event = types_.find(id);
-        // It was removed, so its format is lost.
-        if (!event) {
-            text::warn(fmt::format("there are records of the event {}, which was removed", id));
-            known_[id] = nullptr;
-            return nullptr;
-        }
-        auto type = std::make_unique<recording::event_type>(*event);
+    void keep_chosen(recording::event_type& type) const {
         if (!fields_.empty())
-            std::erase_if(type->fields, [&](const recording::field& field) {
+            std::erase_if(type.fields, [&](const recording::field& field) {
                 return std::find(fields_.begin(), fields_.end(), field.name) == fields_.end();
             });
-        return (known_[id] = std::move(type)).get();
     }
 
     const options& given_;
     std::uint64_t offset_;
     std::uint64_t shown_ = 0;
     std::vector<std::string> fields_;
-    tracing::formats types_;
+    tracing::event_types types_{[this](recording::event_type& type) { keep_chosen(type); }};
     tracing::tasks tasks_;
-    std::map<int, std::unique_ptr<recording::event_type>> known_;
     std::string lines_;
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "export/tracks.hpp"
 
+#include "text/errors.hpp"
+
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tool::exporting {
 
@@ -63,6 +66,29 @@ std::string name_of(const pair& pair) {
         if (pair.begin.ends_with(suffix) && pair.begin.size() > suffix.size())
             return pair.begin.substr(0, pair.begin.size() - suffix.size());
     return pair.begin;
+}
+
+namespace {
+
+pair to_pair(const std::string& text) {
+    const std::size_t first = text.find(',');
+    const std::size_t second = first == text.npos ? first : text.find(',', first + 1);
+    if (second == text.npos || text.find(',', second + 1) != text.npos || first == 0 ||
+        second == first + 1 || second + 1 == text.size())
+        throw text::usage_error(fmt::format("--pair {} makes no sense", text),
+                                "write it as BEGIN,END,KEY: two events, and a field of both");
+    return {text.substr(0, first), text.substr(first + 1, second - first - 1),
+            text.substr(second + 1)};
+}
+
+} // namespace
+
+std::vector<pair> to_pairs(const std::vector<std::string>& texts) {
+    std::vector<pair> result;
+    result.reserve(texts.size());
+    for (const std::string& text : texts)
+        result.push_back(to_pair(text));
+    return result;
 }
 
 std::size_t lanes::take() {

@@ -119,13 +119,30 @@ public:
                 function(i, begin);
     }
 
+    /// Removes all beginnings.
+    void clear() {
+        for (auto& begun : open_)
+            begun.clear();
+    }
+
+    /// The name of what the match begins or ends: "request" for request_begin.
+    std::string name_of(const match& match) const;
+
 private:
     std::vector<pair> pairs_;
     std::vector<std::unordered_map<std::string, Begin>> open_;
 };
 
+/// The pairs of --pair, `BEGIN,END,KEY`. Throws text::usage_error.
+std::vector<pair> to_pairs(const std::vector<std::string>& texts);
+
 /// The name of what a pair of events begins and ends: "request" for request_begin.
 std::string name_of(const pair& pair);
+
+template <typename Begin>
+std::string pair_matcher<Begin>::name_of(const match& match) const {
+    return exporting::name_of(pairs_[match.pair]);
+}
 
 /// Lanes for slices that may overlap. Each takes the first free one.
 class lanes {

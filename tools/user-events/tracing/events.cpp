@@ -215,6 +215,21 @@ std::vector<std::string> field_texts(const tep_event& event) {
     return result;
 }
 
+std::vector<std::string> recorders(const event_name& name, const usage& used,
+                                   const std::vector<instance>& instances) {
+    std::vector<std::string> result;
+    for (const auto& instance : instances)
+        if (const auto enabled = instance.try_read(name.directory() + "/enable");
+            enabled && enabled->starts_with('1'))
+            result.push_back(instance.name().empty() ? "ftrace" : instance.name());
+    // Neither enabled nor recorded by perf: a trigger.
+    if (used.ftrace && result.empty())
+        result.emplace_back("trigger");
+    if (used.perf)
+        result.emplace_back("perf");
+    return result;
+}
+
 std::map<std::string, usage> status() {
     std::string text;
     const instance top = instance::top();

@@ -112,6 +112,11 @@ struct usage {
     std::uint64_t lost = 0;
 };
 
+/// The instances in which an event is enabled ("ftrace" for the top-level one), "trigger" if only
+/// a trigger uses it, and "perf".
+std::vector<std::string> recorders(const event_name& name, const usage& used,
+                                   const std::vector<instance>& instances);
+
 /// user_events_status; if that cannot be read, what the device tells. By the name of the event.
 std::map<std::string, usage> status();
 

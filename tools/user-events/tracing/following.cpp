@@ -19,7 +19,9 @@ following::following(const instance& in, const std::vector<pattern>& patterns,
         for (const auto& wanted : patterns_) {
             if (has_rules_ && wanted.is_for_user_events()) {
                 const auto rule = rule_text(wanted.text(), in.name(), filter);
-                add_rule(rule);
+                // One that exists is of a killed process, whose instance this one has adopted.
+                if (!has_rule(rule))
+                    add_rule(rule);
                 rules_.push_back(rule);
                 if (const auto reason = failure_of_rule(rule); !reason.empty())
                     text::warn(fmt::format("the filter \"{}\" does not fit: {}", filter, reason));
@@ -34,6 +36,7 @@ following::following(const instance& in, const std::vector<pattern>& patterns,
                     (name.system != "user_events" && name.system != "user_events_multi"))
                     enable(name);
         }
+        remove_other_rules();
     } catch (...) {
         disable_rules();
         throw;
@@ -53,6 +56,20 @@ void following::disable_rules() noexcept {
         }
     }
     rules_.clear();
+}
+
+/// An instance that was adopted may have rules for other events.
+void following::remove_other_rules() {
+    if (!has_rules_)
+        return;
+    const std::string own = fmt::format(" instance={}", in_.name());
+    for (const rule& each : rules()) {
+        const auto at = each.text.find(own);
+        const auto end = at + own.size();
+        if (at != each.text.npos && (end == each.text.size() || each.text[end] == ' ') &&
+            std::find(rules_.begin(), rules_.end(), each.text) == rules_.end())
+            remove_rule(each.text);
+    }
 }
 
 void following::enable(const event_name& name) {

@@ -23,12 +23,16 @@ public:
     following& operator=(const following&) = delete;
     ~following();
 
+    /// Leaves the events enabled, also those to come.
+    void release() noexcept { rules_.clear(); }
+
     /// To be called every now and then.
     void update();
 
 private:
     void enable(const event_name& name);
     void disable_rules() noexcept;
+    void remove_other_rules();
 
     const instance& in_;
     std::vector<pattern> patterns_;

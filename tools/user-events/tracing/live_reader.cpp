@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <fmt/format.h>
+#include <initializer_list>
+#include <string_view>
 
 extern "C" {
 #include <kbuffer.h>
@@ -30,15 +32,21 @@ struct live_reader::cpu_buffer {
         tracefs_cpu_close(pages);
     }
 
-    /// Makes `next` the next record, or null if there is none at present.
-    void advance() {
+    /// Makes `next` the next record, or null if there is none at present. Without `take`, only of
+    /// what was taken out of the instance.
+    void advance(bool take = true) {
         unsigned long long at = 0;
         if (next)
             next = kbuffer_next_event(parser, &at);
-        while (!next && tracefs_cpu_read(pages, page.data(), true) > 0 &&
+        while (take && !next && tracefs_cpu_read(pages, page.data(), true) > 0 &&
                kbuffer_load_subbuffer(parser, page.data()) == 0)
             next = kbuffer_read_event(parser, &at);
         time = at;
+    }
+
+    live_record record() const {
+        const auto size = static_cast<std::size_t>(kbuffer_event_size(parser));
+        return {time, cpu, {static_cast<std::byte*>(next), size}};
     }
 
     tracefs_cpu* pages;
@@ -74,19 +82,28 @@ std::size_t live_reader::read(const std::function<bool(const live_record&)>& use
     for (const auto& buffer : buffers_)
         if (!buffer->next)
             buffer->advance();
-    std::size_t count = 0;
-    while (true) {
-        cpu_buffer* first = nullptr;
-        for (const auto& buffer : buffers_)
-            if (buffer->next && buffer->time < (first ? first->time : end))
-                first = buffer.get();
+    for (std::size_t count = 0;; count++) {
+        cpu_buffer* const first = first_before(end);
         if (!first)
             return count;
-        count++;
-        const auto size = static_cast<std::size_t>(kbuffer_event_size(first->parser));
-        if (!use({first->time, first->cpu, {static_cast<std::byte*>(first->next), size}}))
-            return count;
+        if (!use(first->record()))
+            return count + 1;
         first->advance();
+    }
+}
+
+live_reader::cpu_buffer* live_reader::first_before(std::uint64_t end) {
+    cpu_buffer* first = nullptr;
+    for (const auto& buffer : buffers_)
+        if (buffer->next && buffer->time < (first ? first->time : end))
+            first = buffer.get();
+    return first;
+}
+
+void live_reader::read_rest(const std::function<void(const live_record&)>& use) {
+    while (cpu_buffer* const first = first_before(~std::uint64_t{0})) {
+        use(first->record());
+        first->advance(false);
     }
 }
 
@@ -94,19 +111,29 @@ std::uint64_t live_reader::lost() const {
     return lost_records(in_);
 }
 
-std::uint64_t lost_records(const instance& in) {
+namespace {
+
+/// Sums of the statistics of all CPUs. The names are as in "overrun: ".
+std::uint64_t sum_of(const instance& in, std::initializer_list<std::string_view> names) {
     std::uint64_t result = 0;
     for (const auto& cpu : directories(in.path("per_cpu"))) {
         const std::string stats = in.try_read("per_cpu/" + cpu + "/stats").value_or("");
-        for (const char* const name : {"overrun: ", "dropped events: "}) {
-            const auto at = stats.find(std::string("\n") + name);
+        for (const auto name : names)
             // Not "commit overrun".
-            if (at != stats.npos)
-                result += std::strtoull(
-                    stats.c_str() + at + 1 + std::char_traits<char>::length(name), nullptr, 10);
-        }
+            if (const auto at = stats.find("\n" + std::string(name)); at != stats.npos)
+                result += std::strtoull(stats.c_str() + at + 1 + name.size(), nullptr, 10);
     }
     return result;
+}
+
+} // namespace
+
+std::uint64_t lost_records(const instance& in) {
+    return sum_of(in, {"overrun: ", "dropped events: "});
+}
+
+std::uint64_t read_records(const instance& in) {
+    return sum_of(in, {"read events: "});
 }
 
 } // namespace tool::tracing

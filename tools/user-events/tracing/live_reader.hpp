@@ -30,11 +30,16 @@ public:
     /// false. Returns how often it was called.
     std::size_t read(const std::function<bool(const live_record&)>& use);
 
+    /// Calls the function for the records that were taken out of the instance, but that read() has
+    /// left for later.
+    void read_rest(const std::function<void(const live_record&)>& use);
+
     /// How many records were lost until now, because the buffers were full.
     std::uint64_t lost() const;
 
 private:
     struct cpu_buffer;
+    cpu_buffer* first_before(std::uint64_t end);
 
     const instance& in_;
     std::vector<std::unique_ptr<cpu_buffer>> buffers_;
@@ -42,5 +47,8 @@ private:
 
 /// How many records the instance has lost.
 std::uint64_t lost_records(const instance& in);
+
+/// How many records were taken out of the instance, by any reader.
+std::uint64_t read_records(const instance& in);
 
 } // namespace tool::tracing

@@ -5,6 +5,7 @@
 #include "tracing/events.hpp"
 #include "tracing/tracefs.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
@@ -75,6 +76,11 @@ std::vector<rule> rules() {
         result.push_back({line.substr(0, mark), mark == line.npos ? "" : line.substr(mark + 3)});
     }
     return result;
+}
+
+bool has_rule(const std::string& text) {
+    const auto all = rules();
+    return std::any_of(all.begin(), all.end(), [&](const rule& each) { return each.text == text; });
 }
 
 void add_rule(const std::string& text) {

@@ -22,6 +22,7 @@ bool has_rules();
 std::string rule_text(std::string_view pattern, std::string_view instance, std::string_view filter);
 
 std::vector<rule> rules();
+bool has_rule(const std::string& text);
 void add_rule(const std::string& text);
 void remove_rule(const std::string& text);
 

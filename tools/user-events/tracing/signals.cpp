@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -36,6 +37,10 @@ stop_signals::stop_signals() {
 }
 
 stop_signals::~stop_signals() {
+    if (keeps_blocked_) {
+        close(file_);
+        return;
+    }
     // The signal has done its work.
     signalfd_siginfo signal;
     while (read(file_, &signal, sizeof(signal)) == sizeof(signal))
@@ -44,10 +49,18 @@ stop_signals::~stop_signals() {
     restore();
 }
 
-bool stop_signals::wait(int milliseconds) {
-    pollfd files[] = {{file_, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-    if (!stopped_ && poll(files, 2, milliseconds) > 0)
-        stopped_ = files[0].revents || (files[1].revents & (POLLERR | POLLHUP));
+bool stop_signals::wait(int milliseconds, int other) {
+    pollfd files[] = {{file_, POLLIN, 0}, {STDOUT_FILENO, 0, 0}, {other, POLLIN, 0}};
+    if (stopped_ || poll(files, std::size(files), milliseconds) <= 0)
+        return stopped_;
+    signalfd_siginfo signal{};
+    if (is_reloading_ && files[0].revents && read(file_, &signal, sizeof(signal)) > 0) {
+        wants_reload_ = signal.ssi_signo == SIGHUP;
+        stopped_ = !wants_reload_;
+    } else {
+        stopped_ = files[0].revents != 0;
+    }
+    stopped_ = stopped_ || (files[1].revents & (POLLERR | POLLHUP));
     return stopped_;
 }
 

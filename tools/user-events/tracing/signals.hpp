@@ -2,6 +2,8 @@
 // Signals that end a command.
 #pragma once
 
+#include <utility>
+
 namespace tool::tracing {
 
 /// While the object exists, SIGINT, SIGTERM and SIGHUP do not end the process, but make a file
@@ -15,8 +17,18 @@ public:
     ~stop_signals();
 
     /// Waits for a signal, for up to this long. Returns whether there was one; it then does so for
-    /// good. It also does so if standard output has no reader left.
-    bool wait(int milliseconds);
+    /// good. It also does so if standard output has no reader left. `other` ends the waiting if it
+    /// becomes readable.
+    bool wait(int milliseconds, int other = -1);
+
+    /// From now on, SIGHUP does not stop, but makes wait() return at once, and this return true the
+    /// next time.
+    void reload_on_hangup() noexcept { is_reloading_ = true; }
+    bool wants_reload() noexcept { return std::exchange(wants_reload_, false); }
+
+    /// Leaves the signals blocked at the end, for the program that this process executes: those
+    /// that come in the meantime wait for it.
+    void keep_blocked() noexcept { keeps_blocked_ = true; }
 
     /// In a child process before exec(): its signals are as the parent's were.
     static void restore();
@@ -24,6 +36,9 @@ public:
 private:
     int file_;
     bool stopped_ = false;
+    bool is_reloading_ = false;
+    bool wants_reload_ = false;
+    bool keeps_blocked_ = false;
 };
 
 } // namespace tool::tracing

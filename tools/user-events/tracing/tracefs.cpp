@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -18,12 +19,17 @@ namespace tool::tracing {
 
 namespace {
 
+/// Unlike access(), also counts the capabilities of a process that is not root's.
+bool can(int mode, const std::string& path) {
+    return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
+}
+
 /// libtracefs mounts tracefs if it is not mounted. It must not get that far.
 void require_mount() {
     if (mount_point().empty())
         throw text::failure("tracefs is not mounted",
                             "mount it: mount -t tracefs tracefs /sys/kernel/tracing");
-    if (access(mount_point().c_str(), X_OK) != 0)
+    if (!can(X_OK, mount_point()))
         throw text::file_failure(errno, "enter", mount_point());
 }
 
@@ -92,6 +98,13 @@ instance instance::temporary(const char* clock) {
     return created;
 }
 
+std::optional<instance> instance::adopted(const std::string& name) {
+    require_mount();
+    if (!name.starts_with(temporary_prefix) || !tracefs_instance_exists(name.c_str()))
+        return {};
+    return instance(tracefs_instance_alloc(nullptr, name.c_str()), name, true);
+}
+
 instance::~instance() {
     if (!handle_ || !remove_)
         return;
@@ -106,7 +119,7 @@ std::string instance::path(std::string_view file) const {
 }
 
 bool instance::has(std::string_view file) const {
-    return access(path(file).c_str(), F_OK) == 0;
+    return can(F_OK, path(file));
 }
 
 std::optional<std::string> instance::try_read(const std::string& file) const {
@@ -175,6 +188,19 @@ void instance::remove_left(const std::string& name) {
 
 std::vector<std::string> instance_names() {
     return directories(mount_point() + "/instances");
+}
+
+std::vector<instance> all_instances() {
+    std::vector<instance> result;
+    result.push_back(instance::top());
+    for (const auto& name : instance_names()) {
+        try {
+            result.push_back(instance::existing(name));
+        } catch (const text::failure&) {
+            // It was removed just now.
+        }
+    }
+    return result;
 }
 
 } // namespace tool::tracing

@@ -29,12 +29,19 @@ public:
     /// the object's lifetime, so a program that waits has to end by returning: see stop_signals.
     static instance temporary(const char* clock);
 
+    /// An instance that a killed process has left and that goes on recording, as if it were
+    /// temporary() of this one. Nothing if it does not exist.
+    static std::optional<instance> adopted(const std::string& name);
+
     /// Removes an instance that a killed process has left, and its rules.
     static void remove_left(const std::string& name);
 
     instance(instance&&) noexcept = default;
     instance& operator=(instance&&) = delete;
     ~instance();
+
+    /// Leaves an instance that would be removed, for adopted() of another process.
+    void leave() noexcept { remove_ = false; }
 
     /// The name; empty for the top-level instance.
     const std::string& name() const noexcept { return name_; }
@@ -65,6 +72,9 @@ private:
 
 /// The names of all instances, without the top-level one.
 std::vector<std::string> instance_names();
+
+/// The top-level instance, and the others that exist.
+std::vector<instance> all_instances();
 
 /// The names of the directories in a directory of tracefs, sorted.
 std::vector<std::string> directories(const std::string& path);

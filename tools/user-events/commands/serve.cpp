@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.hpp"
+#include "metrics/counting.hpp"
+#include "metrics/exposition.hpp"
+#include "metrics/http_server.hpp"
+#include "service.hpp"
+#include "text/errors.hpp"
+#include "text/output.hpp"
+#include "tracing/signals.hpp"
+#include "tracing/tracefs.hpp"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+namespace {
+
+struct options {
+    std::vector<std::string> patterns;
+    std::vector<std::string> histograms;
+    /// Used by cli.cpp; here it only says whether there is a file.
+    std::string config;
+    std::string listen = "127.0.0.1:9927";
+    metrics::limits limits;
+};
+
+/// How often to look for new events.
+constexpr int pause_ms = 1000;
+/// How often to read the counts if no request does: the kernel's tables must not get full.
+constexpr std::chrono::seconds longest_pause(10);
+
+void serve_metrics(const options& given) {
+    const std::vector<metrics::chosen_field> fields(given.histograms.begin(),
+                                                    given.histograms.end());
+    const auto patterns = tracing::to_patterns(given.patterns);
+    if (is_only_checked()) {
+        metrics::check_address(given.listen);
+        return;
+    }
+    tracing::stop_signals signals;
+    if (!given.config.empty())
+        signals.reload_on_hangup();
+    // The triggers count; nothing is recorded.
+    const auto instance = tracing::instance::temporary("mono");
+    metrics::counting counting(instance, patterns, fields, given.limits);
+    instance.write("tracing_on", "1");
+    auto last = std::chrono::steady_clock::now();
+    metrics::http_server server(given.listen, "/metrics", [&](const std::string& accept) {
+        const auto as = metrics::format_for(accept);
+        last = std::chrono::steady_clock::now();
+        return metrics::response{metrics::content_type(as),
+                                 metrics::to_exposition(counting.read(), as)};
+    });
+    text::print(fmt::format("http://{}/metrics\n", server.address()));
+    text::flush();
+    report_ready();
+    auto next = last;
+    while (!signals.wait(server.wait_at_most(pause_ms), server.file())) {
+        server.run();
+        if (has_to_restart(signals))
+            throw restart();
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next)
+            continue;
+        next = now + std::chrono::milliseconds(pause_ms);
+        counting.update();
+        if (now - last > longest_pause) {
+            counting.read();
+            last = now;
+        }
+    }
+    report_stop();
+}
+
+} // namespace
+
+action serve(arguments& with) {
+    const auto given = std::make_shared<options>();
+    with.positionals("PATTERN", given->patterns,
+                     "events, such as 'order_*'; without it, all user events");
+    with.option("--listen", "ADDRESS", given->listen,
+                "HOST:PORT, or :PORT for all addresses (default: 127.0.0.1:9927)");
+    with.option("--histogram", "EVENT:FIELD", given->histograms,
+                "count the values of this field; can be repeated");
+    with.option("--events", "NUMBER", given->limits.events,
+                "count at most this many events (default: 500)");
+    with.option("--programs", "NUMBER", given->limits.programs,
+                "count at most this many programs for each event (default: 50)");
+    with.config(given->config);
+    return [given] { serve_metrics(*given); };
+}
+
+} // namespace tool

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "commands/commands.hpp"
+#include "otlp/collector.hpp"
+#include "otlp/encoder.hpp"
+#include "otlp/queue.hpp"
+#include "otlp/wall_clock.hpp"
+#include "recording/file.hpp"
+#include "service.hpp"
+#include "text/errors.hpp"
+#include "tracing/event_types.hpp"
+#include "tracing/following.hpp"
+#include "tracing/live_reader.hpp"
+#include "tracing/signals.hpp"
+#include "tracing/tasks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <thread>
+
+namespace tool {
+
+namespace {
+
+struct options {
+    std::vector<std::string> patterns;
+    std::string from;
+    /// Used by cli.cpp; here it only says whether there is a file.
+    std::string config;
+    std::string filter;
+    std::vector<std::string> pairs;
+    std::vector<std::string> services;
+    std::string encoding = "protobuf";
+    std::string compression = "gzip";
+    std::string headers_file;
+    std::string spool;
+    std::uint64_t spool_size = 256 << 20;
+    std::uint64_t buffer = 4 << 20;
+    otlp::delivery delivery;
+};
+
+/// How long the records of a CPU may wait in its buffer.
+constexpr int pause_ms = 50;
+/// How long records may wait for others to share a request with.
+constexpr std::chrono::milliseconds flush_pause(500);
+
+/// Sends what is in the queue, in a thread of its own.
+class sender {
+public:
+    sender(otlp::queue& queue, const otlp::delivery& how)
+        : queue_(queue), collector_(how), thread_([this] { run(); }) {}
+    sender(const sender&) = delete;
+    sender& operator=(const sender&) = delete;
+    ~sender() { stop(); }
+
+    /// Waits for the answer to the request that is on its way.
+    void stop() {
+        queue_.stop();
+        if (thread_.joinable())
+            thread_.join();
+    }
+
+    /// Stops, and sends the rest if the collector takes it. Throws what went wrong in the thread.
+    void finish() {
+        stop();
+        if (error_)
+            std::rethrow_exception(error_);
+        otlp::deliver_rest(queue_, collector_, grace);
+    }
+
+private:
+    /// Seconds.
+    static constexpr double grace = 5;
+
+    void run() noexcept {
+        try {
+            otlp::deliver(queue_, collector_);
+        } catch (...) {
+            error_ = std::current_exception();
+            queue_.stop();
+        }
+    }
+
+    otlp::queue& queue_;
+    otlp::collector collector_;
+    std::exception_ptr error_;
+    std::thread thread_;
+};
+
+otlp::encoding to_encoding(const std::string& name) {
+    if (name != "protobuf" && name != "json")
+        throw text::usage_error(fmt::format("there is no encoding {}", name),
+                                "the encodings are protobuf, json");
+    return name == "json" ? otlp::encoding::json : otlp::encoding::protobuf;
+}
+
+void complete(options& given) {
+    if (given.compression != "gzip" && given.compression != "none")
+        throw text::usage_error(fmt::format("there is no compression {}", given.compression),
+                                "the compressions are gzip, none");
+    given.delivery.compress = given.compression == "gzip";
+    given.delivery.encoding = to_encoding(given.encoding);
+    if (!given.headers_file.empty())
+        for (auto& header : otlp::read_headers(given.headers_file))
+            given.delivery.headers.push_back(std::move(header));
+    if (!given.from.empty() && !given.spool.empty())
+        throw text::usage_error("--from and --spool exclude each other",
+                                "the recording is kept, so no spool is needed");
+}
+
+void check(const options& given) {
+    const otlp::collector collector(given.delivery);
+    tracing::to_patterns(given.patterns);
+    otlp::to_services(given.services);
+    exporting::to_pairs(given.pairs);
+}
+
+/// The instance that a killed process has left, or a new one.
+tracing::instance make_instance(const options& given, otlp::queue& queue) {
+    if (auto left = tracing::instance::adopted(queue.instance())) {
+        queue.set_instance(left->name(), tracing::read_records(*left));
+        return std::move(*left);
+    }
+    queue.set_instance("", 0);
+    auto made = tracing::instance::temporary("mono");
+    made.write("buffer_size_kb", std::to_string(std::max<std::uint64_t>(given.buffer >> 10, 4)));
+    queue.set_instance(made.name(), 0);
+    return made;
+}
+
+class shipper {
+public:
+    shipper(const options& given, const tracing::instance& in, otlp::queue& queue)
+        : in_(in), queue_(queue), resources_(otlp::to_services(given.services), true),
+          encoder_(given.delivery.encoding, exporting::to_pairs(given.pairs), resources_,
+                   [&queue](otlp::request made) { queue.put(std::move(made)); }),
+          reader_(in) {}
+
+    void read() {
+        clock_.measure();
+        tasks_.refresh();
+        reader_.read([this](const tracing::live_record& record) {
+            add(record);
+            return true;
+        });
+        const auto now = std::chrono::steady_clock::now();
+        if (now - flushed_ < flush_pause)
+            return;
+        flushed_ = now;
+        resources_.refresh();
+        encoder_.flush();
+        queue_.set_lost_in_kernel(tracing::lost_records(in_));
+        encoder_.report(queue_.drops());
+    }
+
+    /// Ends, but leaves to another process what the kernel still has.
+    void hand_over() {
+        reader_.read_rest([this](const tracing::live_record& record) { add(record); });
+        encoder_.finish();
+        queue_.set_lost_in_kernel(tracing::lost_records(in_));
+    }
+
+    void finish() {
+        read();
+        encoder_.finish();
+        queue_.set_lost_in_kernel(tracing::lost_records(in_));
+        encoder_.report(queue_.drops());
+    }
+
+private:
+    void add(const tracing::live_record& from) {
+        const auto head = tracing::formats::head_of(from.data);
+        const recording::event_type* const type = types_.find(head.event);
+        if (!type) {
+            queue_.drop(otlp::reason::unknown, 1);
+            return;
+        }
+        const tracing::task& task = tasks_.find(head.thread);
+        encoder_.add({clock_.to_wall(from.time),
+                      from.cpu,
+                      head.thread,
+                      task.process,
+                      task.name,
+                      {},
+                      type,
+                      from.data});
+    }
+
+    const tracing::instance& in_;
+    otlp::queue& queue_;
+    otlp::wall_clock clock_;
+    otlp::resources resources_;
+    otlp::encoder encoder_;
+    tracing::live_reader reader_;
+    tracing::event_types types_;
+    tracing::tasks tasks_;
+    std::chrono::steady_clock::time_point flushed_{};
+};
+
+/// Without a spool, what was not sent is lost now.
+void warn_about_rest(otlp::queue& queue, const options& given) {
+    if (given.spool.empty())
+        queue.clear(otlp::reason::stopped);
+    for (const auto& [why, count] : queue.drops())
+        text::warn(fmt::format("{} records were dropped: {}", count, why));
+}
+
+/// Ships until a signal comes. Returns whether the command has to begin again.
+bool ship_until_signal(const options& given, const tracing::instance& instance, shipper& shipper,
+                       tracing::stop_signals& signals) {
+    tracing::following following(instance, tracing::to_patterns(given.patterns), given.filter);
+    instance.write("tracing_on", "1");
+    report_ready();
+    bool stopped = false;
+    while (!stopped) {
+        // What was recorded before the signal is read while its events exist.
+        stopped = signals.wait(pause_ms);
+        following.update();
+        shipper.read();
+        if (!has_to_restart(signals))
+            continue;
+        // The new process adopts what it finds.
+        if (!given.spool.empty())
+            following.release();
+        return true;
+    }
+    report_stop();
+    return false;
+}
+
+void ship_events(const options& given) {
+    tracing::stop_signals signals;
+    if (!given.config.empty())
+        signals.reload_on_hangup();
+    otlp::queue queue(given.spool, given.spool_size);
+    // It checks the options first.
+    sender sender(queue, given.delivery);
+    bool again = false;
+    {
+        auto instance = make_instance(given, queue);
+        shipper shipper(given, instance, queue);
+        again = ship_until_signal(given, instance, shipper, signals);
+        if (again && !given.spool.empty()) {
+            shipper.hand_over();
+            instance.leave();
+        } else {
+            instance.write("tracing_on", "0");
+            shipper.finish();
+            queue.set_instance("", 0);
+        }
+    }
+    sender.finish();
+    warn_about_rest(queue, given);
+    if (again)
+        throw restart();
+}
+
+void require_wall_clock(const recording::record& record, const std::string& path) {
+    if (!recording::is_wall_clock(record.time))
+        throw text::failure(
+            fmt::format("{} does not say how far its clock is from the time of day", path),
+            "record it with `user-events record`, or `trace-cmd record --date`");
+}
+
+void ship_recording(const options& given) {
+    if (given.patterns.size() > 1)
+        throw text::usage_error("--from takes one pattern");
+    recording::isolate(given.from, given.filter);
+    tracing::stop_signals signals;
+    recording::file file(given.from,
+                         {given.patterns.empty() ? "" : given.patterns.front(), given.filter});
+    otlp::queue queue("", given.spool_size);
+    sender sender(queue, given.delivery);
+    otlp::resources resources(otlp::to_services(given.services), false);
+    otlp::encoder encoder(given.delivery.encoding, exporting::to_pairs(given.pairs), resources,
+                          [&queue](otlp::request made) { queue.put(std::move(made), true); });
+    bool stopped = false;
+    file.read([&](const recording::record& record) {
+        require_wall_clock(record, given.from);
+        if (!stopped)
+            encoder.add(record);
+        stopped = stopped || queue.is_stopped();
+    });
+    encoder.finish();
+    queue.drop(otlp::reason::kernel, file.missing().lost);
+    encoder.report(queue.drops());
+    while (!queue.is_empty() && !signals.wait(pause_ms))
+        ;
+    sender.finish();
+    file.warn_about_gaps();
+    warn_about_rest(queue, given);
+    if (queue.drops().size() > queue.drops().count("kernel"))
+        throw text::silent_failure();
+}
+
+} // namespace
+
+action ship(arguments& with) {
+    const auto given = std::make_shared<options>();
+    with.positionals("PATTERN", given->patterns,
+                     "events, such as 'order_*' or 'sched:sched_switch'; without it, all user "
+                     "events");
+    with.required_option("--otlp", "URL", given->delivery.url,
+                         "the collector, such as http://localhost:4318");
+    with.option("--from", "FILE", given->from, "ship a recording instead");
+    with.option("-f,--filter", "FILTER", given->filter,
+                "only records for which this is true, such as 'cents > 300'");
+    with.option("--pair", "BEGIN,END,KEY", given->pairs,
+                "two events that begin and end a span, and the field that says which");
+    with.option("--service", "PROGRAM=SERVICE", given->services,
+                "the service's name for records of this program; can be repeated");
+    with.option("--encoding", "FORMAT", given->encoding, "protobuf, json");
+    with.option("--compression", "FORMAT", given->compression, "gzip, none");
+    with.option("--header", "NAME: VALUE", given->delivery.headers,
+                "a header of all requests; can be repeated");
+    with.option("--headers-file", "FILE", given->headers_file, "headers, one a line");
+    with.option("--ca", "FILE", given->delivery.ca,
+                "certificates of those that may sign the collector's");
+    with.option("--certificate", "FILE", given->delivery.certificate,
+                "the certificate of this machine");
+    with.option("--key", "FILE", given->delivery.key, "its private key");
+    with.duration("--timeout", given->delivery.timeout,
+                  "how long to wait for the collector's answer (default: 10s)");
+    with.option("--spool", "PATH", given->spool,
+                "a directory for requests that the collector has not taken yet");
+    with.size("--spool-size", given->spool_size,
+              "how much may wait for the collector (default: 256M)");
+    with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
+    with.config(given->config);
+    return [given] {
+        complete(*given);
+        if (is_only_checked())
+            check(*given);
+        else if (given->from.empty())
+            ship_events(*given);
+        else
+            ship_recording(*given);
+    };
+}
+
+} // namespace tool

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "metrics/exposition.hpp"
+
+#include "text/escape.hpp"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace tool::metrics {
+
+namespace {
+
+/// The program of records that have no number of their own.
+constexpr char others[] = "(others)";
+
+/// A label's value, in UTF-8, with its quotes.
+std::string quoted(std::string_view text) {
+    std::string result = "\"";
+    while (!text.empty()) {
+        const auto next = text::first_character(text);
+        const char first = text.front();
+        if (!next.valid)
+            result += "\xef\xbf\xbd";
+        else if (first == '\n')
+            result += "\\n";
+        else if (first == '"' || first == '\\')
+            (result += '\\') += first;
+        else
+            result += text.substr(0, next.size);
+        text.remove_prefix(next.size);
+    }
+    return result += '"';
+}
+
+class writer {
+public:
+    explicit writer(format as) : as_(as) {}
+
+    /// The metrics of one name follow.
+    void family(const char* name, const char* type, const char* help) {
+        name_ = name;
+        is_counter_ = std::strcmp(type, "counter") == 0;
+        // OpenMetrics leaves out the suffix of the metrics.
+        const char* const suffix = is_counter_ && as_ == format::text ? "_total" : "";
+        fmt::format_to(std::back_inserter(text_), "# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", name,
+                       suffix, help, type);
+    }
+
+    template <typename Number>
+    void add(const std::string& labels, Number number, const char* suffix = "") {
+        fmt::format_to(std::back_inserter(text_), "{}{}{}{} {}\n", name_,
+                       is_counter_ ? "_total" : suffix, labels.empty() ? "" : "{" + labels,
+                       labels.empty() ? "" : "}", number);
+    }
+
+    std::string finish() {
+        if (as_ == format::open_metrics)
+            text_ += "# EOF\n";
+        return std::move(text_);
+    }
+
+private:
+    format as_;
+    const char* name_ = "";
+    bool is_counter_ = false;
+    std::string text_;
+};
+
+/// A bucket for each power of two that the field can have. Later ones would look like new series.
+void add_histogram(writer& to, const std::string& labels, const distribution& from) {
+    std::uint64_t below = 0;
+    for (unsigned power = 0; power < 64 && power <= from.bits - from.is_signed; power++) {
+        if (const auto found = from.counts.find(power); found != from.counts.end())
+            below += found->second;
+        to.add(fmt::format("{},le=\"{}.0\"", labels, std::uint64_t{1} << power), below, "_bucket");
+    }
+    if (const auto found = from.counts.find(64); found != from.counts.end())
+        below += found->second;
+    to.add(labels + ",le=\"+Inf\"", below, "_bucket");
+    to.add(labels, below, "_count");
+    if (from.is_signed)
+        to.add(labels, static_cast<std::int64_t>(from.sum), "_sum");
+    else
+        to.add(labels, from.sum, "_sum");
+}
+
+void add_events(writer& to, const sample& from) {
+    to.family("user_events_records", "counter", "Records, by the program that made them.");
+    for (const auto& [name, event] : from.events) {
+        const std::string label = "event=" + quoted(name);
+        auto records = event.records;
+        // Also if there are none, so that a rate begins at 0.
+        records[others] += event.others;
+        for (const auto& [program, count] : records)
+            to.add(fmt::format("{},program={}", label, quoted(program)), count);
+    }
+    if (from.has_lost) {
+        to.family("user_events_lost_records", "counter",
+                  "Records that recorders of the event have lost.");
+        for (const auto& [name, event] : from.events)
+            to.add("event=" + quoted(name), event.lost);
+    }
+    to.family("user_events_recorders", "gauge",
+              "Instances in which the event is enabled, and perf.");
+    for (const auto& [name, event] : from.events)
+        to.add("event=" + quoted(name), event.recorders);
+}
+
+void add_fields(writer& to, const sample& from) {
+    to.family("user_events_field", "histogram", "Values of a field, by powers of two.");
+    for (const auto& [name, event] : from.events)
+        for (const auto& [field, values] : event.fields)
+            add_histogram(to, fmt::format("event={},field={}", quoted(name), quoted(field)),
+                          values);
+}
+
+} // namespace
+
+format format_for(std::string_view accept) {
+    return accept.find("application/openmetrics-text") == accept.npos ? format::text
+                                                                      : format::open_metrics;
+}
+
+const char* content_type(format of) {
+    return of == format::text ? "text/plain; version=0.0.4; charset=utf-8"
+                              : "application/openmetrics-text; version=1.0.0; charset=utf-8";
+}
+
+std::string to_exposition(const sample& from, format as) {
+    writer to(as);
+    add_events(to, from);
+    add_fields(to, from);
+    to.family("user_events_registered", "gauge", "User events that exist.");
+    to.add("", from.registered);
+    if (from.most) {
+        to.family("user_events_max", "gauge", "User events that can exist.");
+        to.add("", from.most);
+    }
+    to.family("user_events_not_counted", "gauge",
+              "User events over the limit of --events, whose records are not counted.");
+    to.add("", from.not_counted);
+    return to.finish();
+}
+
+} // namespace tool::metrics

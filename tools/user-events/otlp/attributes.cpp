@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "otlp/attributes.hpp"
+
+#include "text/escape.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+namespace tool::otlp {
+
+using recording::kind;
+
+namespace {
+
+constexpr char thread_id[] = "thread.id";
+constexpr char thread_name[] = "thread.name";
+constexpr char cpu[] = "cpu.logical_number";
+
+void set_natural(message::AnyValue& to, std::uint64_t number) {
+    if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        to.set_int_value(static_cast<std::int64_t>(number));
+    else
+        to.set_string_value(std::to_string(number));
+}
+
+} // namespace
+
+std::string to_utf8(std::string_view text) {
+    if (std::all_of(text.begin(), text.end(),
+                    [](char each) { return static_cast<signed char>(each) >= 0; }))
+        return std::string(text);
+    std::string result;
+    while (!text.empty()) {
+        const auto next = text::first_character(text);
+        result += next.valid ? text.substr(0, next.size) : "\xef\xbf\xbd";
+        text.remove_prefix(next.size);
+    }
+    return result;
+}
+
+void set(message::AnyValue& to, const recording::field& field, const recording::value& value) {
+    switch (value.kind) {
+    case kind::absent:
+        break;
+    case kind::integer:
+        to.set_int_value(value.integer);
+        break;
+    case kind::natural:
+        set_natural(to, value.natural);
+        break;
+    case kind::real:
+        to.set_double_value(value.real);
+        break;
+    case kind::text:
+        to.set_string_value(to_utf8(value.text()));
+        break;
+    case kind::bytes:
+        to.set_bytes_value(value.data.data(), value.data.size());
+        break;
+    case kind::integers: {
+        auto& array = *to.mutable_array_value();
+        for_each_integer(field, value, [&](std::uint64_t number) {
+            if (field.is_signed)
+                array.add_values()->set_int_value(static_cast<std::int64_t>(number));
+            else
+                set_natural(*array.add_values(), number);
+        });
+        break;
+    }
+    }
+}
+
+void add(attribute_list& to, std::string key, std::string_view text) {
+    message::KeyValue& added = *to.Add();
+    added.set_key(std::move(key));
+    added.mutable_value()->set_string_value(to_utf8(text));
+}
+
+void add(attribute_list& to, std::string key, std::int64_t number) {
+    message::KeyValue& added = *to.Add();
+    added.set_key(std::move(key));
+    added.mutable_value()->set_int_value(number);
+}
+
+std::string key_of(const recording::field& field) {
+    const bool is_taken = field.name == thread_id || field.name == thread_name || field.name == cpu;
+    return to_utf8(is_taken ? "field." + field.name : field.name);
+}
+
+void add_origin(attribute_list& to, const recording::record& from) {
+    add(to, thread_id, static_cast<std::int64_t>(from.pid));
+    add(to, thread_name, from.task);
+    add(to, cpu, static_cast<std::int64_t>(from.cpu));
+}
+
+} // namespace tool::otlp

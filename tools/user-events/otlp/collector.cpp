@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "otlp/collector.hpp"
+
+#include "text/errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <zlib.h>
+
+namespace tool::otlp {
+
+namespace {
+
+constexpr const char* paths[] = {"/v1/logs", "/v1/traces", "/v1/metrics"};
+/// Pauses between attempts, in seconds.
+constexpr double first_pause = 0.5;
+constexpr double longest_pause = 30;
+/// More of an answer is not read.
+constexpr std::size_t most_text = 1 << 20;
+
+std::string compressed(const std::string& body) {
+    z_stream stream{};
+    // 16: the format of gzip.
+    if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        throw std::bad_alloc();
+    std::string result(deflateBound(&stream, body.size()), '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(body.data()));
+    stream.avail_in = static_cast<uInt>(body.size());
+    stream.next_out = reinterpret_cast<Bytef*>(result.data());
+    stream.avail_out = static_cast<uInt>(result.size());
+    deflate(&stream, Z_FINISH);
+    result.resize(stream.total_out);
+    deflateEnd(&stream);
+    return result;
+}
+
+std::size_t take(char* data, std::size_t size, std::size_t count, void* text) {
+    auto& to = *static_cast<std::string*>(text);
+    // An answer without an end is an error.
+    if (to.size() + size * count > most_text)
+        return 0;
+    to.append(data, size * count);
+    return size * count;
+}
+
+/// The number has another name for each signal, as in "rejectedSpans", and may be text.
+bool parse_json(const std::string& text, message::ExportResponse& to) {
+    if (text.empty())
+        return true;
+    const auto document = nlohmann::json::parse(text, nullptr, false);
+    if (!document.is_object())
+        return false;
+    const auto partial = document.value("partialSuccess", nlohmann::json::object());
+    for (const auto& [name, value] : partial.items())
+        if (name.starts_with("rejected"))
+            to.mutable_partial_success()->set_rejected(
+                value.is_string()   ? std::strtoll(value.get<std::string>().c_str(), nullptr, 10)
+                : value.is_number() ? value.get<std::int64_t>()
+                                    : 0);
+        else if (name == "errorMessage" && value.is_string())
+            to.mutable_partial_success()->set_error_message(value.get<std::string>());
+    return true;
+}
+
+void require_header(const std::string& text, const std::string& from) {
+    const auto colon = text.find(':');
+    if (colon == text.npos || colon == 0 || text.find_first_of("\r\n") != text.npos)
+        throw text::usage_error(fmt::format("{}: \"{}\" is no header", from,
+                                            text.substr(0, colon == text.npos ? 0 : colon)),
+                                "write it as NAME: VALUE");
+}
+
+} // namespace
+
+std::vector<std::string> read_headers(const std::string& path) {
+    std::ifstream file(path);
+    if (!file)
+        throw text::file_failure(errno, "read", path);
+    std::vector<std::string> result;
+    for (std::string line; std::getline(file, line);) {
+        if (line.empty() || line.front() == '#')
+            continue;
+        require_header(line, path);
+        result.push_back(line);
+    }
+    return result;
+}
+
+void collector::closer::operator()(void* handle) const noexcept {
+    curl_easy_cleanup(handle);
+}
+
+void collector::closer::operator()(curl_slist* list) const noexcept {
+    curl_slist_free_all(list);
+}
+
+collector::collector(delivery how) : how_(std::move(how)) {
+    if (!how_.url.starts_with("http://") && !how_.url.starts_with("https://"))
+        throw text::usage_error(fmt::format("\"{}\" is no URL of a collector", how_.url),
+                                "write it as http://localhost:4318 or https://HOST:PORT");
+    while (how_.url.ends_with('/'))
+        how_.url.pop_back();
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    curl_.reset(curl_easy_init());
+    if (!curl_)
+        throw std::bad_alloc();
+    std::vector<std::string> headers = how_.headers;
+    for (const auto& header : headers)
+        require_header(header, "--header");
+    headers.push_back(how_.encoding == encoding::json ? "Content-Type: application/json"
+                                                      : "Content-Type: application/x-protobuf");
+    if (how_.compress)
+        headers.emplace_back("Content-Encoding: gzip");
+    // Without it, curl waits for a second before it sends a large body.
+    headers.emplace_back("Expect:");
+    for (const auto& header : headers)
+        headers_.reset(curl_slist_append(headers_.release(), header.c_str()));
+}
+
+collector::~collector() = default;
+
+collector::answer collector::to_answer(int code, const char* error, const std::string& text) const {
+    const auto status = [this] {
+        long result = 0;
+        curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &result);
+        return result;
+    }();
+    // Half an answer does not say what became of the request.
+    if (code != CURLE_OK)
+        return {answer::outcome::retry, 0, 0,
+                *error ? std::string(error) : curl_easy_strerror(static_cast<CURLcode>(code))};
+    curl_off_t wait = 0;
+    curl_easy_getinfo(curl_.get(), CURLINFO_RETRY_AFTER, &wait);
+    if (status == 429 || status == 502 || status == 503 || status == 504)
+        return {answer::outcome::retry, 0, static_cast<double>(wait),
+                fmt::format("it answers {}", status)};
+    if (status < 200 || status > 299)
+        return {answer::outcome::refused, 0, 0, fmt::format("it answers {}", status)};
+    message::ExportResponse response;
+    if (how_.encoding == encoding::json ? !parse_json(text, response)
+                                        : !response.ParseFromString(text))
+        return {answer::outcome::taken, 0, 0, "its answer is no message of OTLP"};
+    const auto rejected = std::max<std::int64_t>(response.partial_success().rejected(), 0);
+    return {answer::outcome::taken, static_cast<std::uint64_t>(rejected), 0,
+            rejected ? fmt::format("it has rejected records: {}",
+                                   response.partial_success().error_message())
+                     : std::string()};
+}
+
+collector::answer collector::send(const request& what) {
+    CURL* const curl = curl_.get();
+    const std::string url = how_.url + paths[static_cast<int>(what.signal)];
+    const std::string body = how_.compress ? compressed(what.body) : what.body;
+    std::array<char, CURL_ERROR_SIZE> error{};
+    std::string text;
+    // This keeps the connection.
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers_.get());
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(how_.timeout * 1000));
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error.data());
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &text);
+    if (!how_.ca.empty())
+        curl_easy_setopt(curl, CURLOPT_CAINFO, how_.ca.c_str());
+    if (!how_.certificate.empty())
+        curl_easy_setopt(curl, CURLOPT_SSLCERT, how_.certificate.c_str());
+    if (!how_.key.empty())
+        curl_easy_setopt(curl, CURLOPT_SSLKEY, how_.key.c_str());
+    const CURLcode code = curl_easy_perform(curl);
+    return to_answer(code, error.data(), text);
+}
+
+namespace {
+
+/// Says what is wrong when that changes.
+class teller {
+public:
+    explicit teller(const std::string& url) : url_(url) {}
+
+    void say(const collector::answer& answer) {
+        if (answer.message == last_)
+            return;
+        if (answer.result == collector::answer::outcome::retry)
+            text::warn(fmt::format("the collector at {} cannot be reached: {}; trying again", url_,
+                                   answer.message));
+        else if (!answer.message.empty())
+            text::warn(fmt::format("the collector at {} {}: {}", url_,
+                                   answer.result == collector::answer::outcome::refused
+                                       ? "refuses records, which are dropped"
+                                       : "has a fault",
+                                   answer.message));
+        else
+            text::warn(fmt::format("the collector at {} takes records again", url_));
+        last_ = answer.message;
+    }
+
+private:
+    std::string url_;
+    std::string last_;
+};
+
+} // namespace
+
+void deliver(queue& from, collector& to) {
+    std::minstd_rand random(std::random_device{}());
+    teller teller(to.url());
+    double pause = first_pause;
+    while (auto next = from.front()) {
+        const auto answer = to.send(*next);
+        teller.say(answer);
+        if (answer.result == collector::answer::outcome::retry) {
+            // Not all machines at the same moment.
+            const double part = std::uniform_real_distribution<>(0.5, 1)(random);
+            if (!from.pause(answer.wait > 0 ? answer.wait : pause * part))
+                return;
+            pause = std::min(pause * 2, longest_pause);
+            continue;
+        }
+        pause = first_pause;
+        from.finish(answer.result == collector::answer::outcome::refused ? next->records
+                                                                         : answer.rejected);
+        if (from.is_stopped())
+            return;
+    }
+}
+
+void deliver_rest(queue& from, collector& to, double seconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (!from.is_empty() && std::chrono::steady_clock::now() < end) {
+        const auto next = from.front();
+        if (!next)
+            return;
+        const auto answer = to.send(*next);
+        if (answer.result == collector::answer::outcome::retry)
+            return;
+        from.finish(answer.result == collector::answer::outcome::refused ? next->records
+                                                                         : answer.rejected);
+    }
+}
+
+} // namespace tool::otlp

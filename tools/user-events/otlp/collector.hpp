@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Sends requests to a collector over HTTP.
+#pragma once
+
+#include "otlp/encoder.hpp"
+#include "otlp/queue.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct curl_slist;
+
+namespace tool::otlp {
+
+struct delivery {
+    /// The collector, without the path of a signal: http://localhost:4318.
+    std::string url;
+    otlp::encoding encoding = otlp::encoding::protobuf;
+    bool compress = true;
+    /// "NAME: VALUE"
+    std::vector<std::string> headers;
+    std::string ca;
+    std::string certificate;
+    std::string key;
+    double timeout = 10;
+};
+
+/// Reads headers from a file, one a line; lines with a # are comments. Throws text::failure.
+std::vector<std::string> read_headers(const std::string& path);
+
+class collector {
+public:
+    /// Throws text::usage_error if the URL is none.
+    explicit collector(delivery how);
+    ~collector();
+
+    struct answer {
+        enum class outcome { taken, retry, refused };
+        outcome result;
+        /// Records of a request that was taken otherwise.
+        std::uint64_t rejected = 0;
+        /// Seconds that the collector asks to wait; 0 if it does not.
+        double wait = 0;
+        /// What is wrong; may be set although the request was taken.
+        std::string message;
+    };
+    /// Sends a request and waits for the answer.
+    answer send(const request& what);
+    const std::string& url() const noexcept { return how_.url; }
+
+private:
+    struct closer {
+        void operator()(void* handle) const noexcept;
+        void operator()(curl_slist* list) const noexcept;
+    };
+    answer to_answer(int code, const char* error, const std::string& text) const;
+
+    delivery how_;
+    std::unique_ptr<void, closer> curl_;
+    std::unique_ptr<curl_slist, closer> headers_;
+};
+
+/// Sends what is in the queue, until it is stopped: again and again, with growing pauses, while the
+/// collector cannot take it. What it refuses is counted as dropped. Says once what is wrong.
+void deliver(queue& from, collector& to);
+
+/// The same, after a stop: as long as the collector takes everything, but not longer than this.
+void deliver_rest(queue& from, collector& to, double seconds);
+
+} // namespace tool::otlp

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Makes requests of records.
+#pragma once
+
+#include "export/tracks.hpp"
+#include "otlp/queue.hpp"
+#include "otlp/resources.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace tool::otlp {
+
+enum class encoding { protobuf, json };
+
+/// Records become log records; those that begin and end a slice, or one of the pairs, become spans.
+class encoder {
+public:
+    /// `use` takes the finished requests.
+    encoder(encoding as, const std::vector<exporting::pair>& pairs, resources& resources,
+            std::function<void(request)> use);
+    ~encoder();
+
+    /// Takes a record, whose time is that of day. Records have to be in the order of their times,
+    /// and their events have to exist until the end.
+    void add(const recording::record& record);
+    /// Ends the requests that were begun, as far as they have records.
+    void flush();
+    /// Makes log records of the beginnings that have no end, and flushes.
+    void finish();
+
+    /// Reports how many records were dropped until now: a log record and a metric.
+    void report(const drop_counts& drops);
+
+private:
+    struct open_span;
+    struct batches;
+    using spans = std::vector<open_span>;
+    using matcher = exporting::pair_matcher<open_span>;
+
+    void add_log(const recording::record& record, const open_span* in = nullptr);
+    void begin(const recording::record& record, std::string_view name, open_span& to);
+    void add_span(const open_span& begun, const recording::record& end);
+    void add_unfinished(const open_span& begun);
+    bool add_slice(const recording::record& record, const exporting::convention& fields);
+    bool add_pair(const recording::record& record, const matcher::match& match);
+    std::string slices_key(const recording::record& record, const exporting::convention& fields);
+    const open_span* innermost(int thread) const;
+    std::string random_bytes(std::size_t size);
+    void limit_open_spans();
+    template <typename Message>
+    void send(signal as, std::uint64_t records, const Message& message);
+
+    encoding as_;
+    resources& resources_;
+    std::function<void(request)> use_;
+    exporting::track_table tracks_;
+    std::unique_ptr<matcher> matcher_;
+    /// Slices that have begun, by track. Those of a thread have the key "thread NUMBER".
+    std::unordered_map<std::string, spans> slices_;
+    std::size_t open_ = 0;
+    std::unique_ptr<batches> batches_;
+    std::mt19937_64 random_;
+    std::uint64_t start_;
+    drop_counts reported_;
+};
+
+} // namespace tool::otlp

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "otlp/queue.hpp"
+
+#include "text/errors.hpp"
+#include "text/quantity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <zlib.h>
+
+namespace tool::otlp {
+
+namespace {
+
+constexpr const char* signals[] = {"logs", "traces", "metrics"};
+constexpr const char* reasons[] = {"kernel",  "killed",   "spool",   "disk",
+                                   "damaged", "rejected", "stopped", "unknown"};
+
+/// The body is followed by its checksum.
+constexpr std::size_t checksum_size = 8;
+
+std::string checksum_of(const std::string& body) {
+    return fmt::format("{:08x}",
+                       crc32_z(0, reinterpret_cast<const Bytef*>(body.data()), body.size()));
+}
+
+/// Writes a file so that it has all of the text or is not there. Returns 0 or an errno.
+int write_whole(const std::string& path, const std::string& text) {
+    const std::string part = path + ".part";
+    const int file = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        return errno;
+    int error = 0;
+    for (std::size_t done = 0; done < text.size() && !error;) {
+        const ssize_t size = ::write(file, text.data() + done, text.size() - done);
+        if (size < 0)
+            error = errno;
+        else
+            done += static_cast<std::size_t>(size);
+    }
+    if (close(file) != 0 && !error)
+        error = errno;
+    if (!error && rename(part.c_str(), path.c_str()) != 0)
+        error = errno;
+    if (error)
+        unlink(part.c_str());
+    return error;
+}
+
+std::optional<std::uint64_t> to_number(std::string_view text) {
+    std::uint64_t result = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+    if (error != std::errc() || end != text.data() + text.size() || text.empty())
+        return {};
+    return result;
+}
+
+std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> result;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, '.');)
+        result.push_back(part);
+    return result;
+}
+
+} // namespace
+
+const char* name_of(reason why) {
+    return reasons[static_cast<int>(why)];
+}
+
+queue::queue(std::string directory, std::uint64_t size)
+    : directory_(std::move(directory)), most_(size) {
+    if (directory_.empty())
+        return;
+    if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST)
+        throw text::file_failure(errno, "create", directory_);
+    const std::string path = directory_ + "/lock";
+    lock_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock_ < 0)
+        throw text::file_failure(errno, "open", path);
+    if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+        close(lock_);
+        throw text::failure(fmt::format("another process uses the spool {}", directory_),
+                            "give each `user-events ship` a directory of its own with --spool");
+    }
+    load_state();
+    load();
+}
+
+queue::~queue() {
+    if (lock_ >= 0)
+        close(lock_);
+}
+
+void queue::load_state() {
+    std::ifstream file(directory_ + "/state");
+    if (!file)
+        return;
+    const auto state = nlohmann::json::parse(file, nullptr, false);
+    if (!state.is_object()) {
+        text::warn(
+            fmt::format("{}/state is damaged: counts of dropped records begin at 0", directory_));
+        return;
+    }
+    finished_ = state.value("finished", std::uint64_t{0});
+    total_ = state.value("total", std::uint64_t{0});
+    lost_ = state.value("lost", std::uint64_t{0});
+    instance_ = state.value("instance", std::string());
+    drops_ = state.value("drops", drop_counts());
+    first_ = state.value("first", std::uint64_t{0});
+    next_ = std::max(finished_ + 1, first_);
+}
+
+void queue::load() {
+    for (const auto& file : std::filesystem::directory_iterator(directory_)) {
+        const std::string name = file.path().filename();
+        const auto parts = split(name);
+        if (name.ends_with(".part"))
+            unlink(file.path().c_str());
+        if (parts.size() != 4 || name.ends_with(".part"))
+            continue;
+        const auto sequence = to_number(parts[0]), records = to_number(parts[2]),
+                   total = to_number(parts[3]);
+        const auto* const signal = std::find(std::begin(signals), std::end(signals), parts[1]);
+        if (!sequence || !records || !total || signal == std::end(signals))
+            continue;
+        // The process was killed before it had removed the file.
+        if (*sequence <= finished_) {
+            unlink(file.path().c_str());
+            continue;
+        }
+        std::error_code ignored;
+        const auto size = std::filesystem::file_size(file.path(), ignored);
+        entries_.push_back({*sequence,
+                            static_cast<otlp::signal>(signal - std::begin(signals)),
+                            *records,
+                            *total,
+                            ignored ? 0 : size,
+                            {}});
+    }
+    std::sort(entries_.begin(), entries_.end(),
+              [](const entry& a, const entry& b) { return a.sequence < b.sequence; });
+    for (const entry& each : entries_) {
+        size_ += each.size;
+        next_ = std::max(next_, each.sequence + 1);
+        if (each.sequence >= first_)
+            total_ = std::max(total_, each.total);
+    }
+}
+
+bool queue::save_state() {
+    if (directory_.empty())
+        return true;
+    const nlohmann::json state{{"finished", finished_}, {"total", total_},       {"lost", lost_},
+                               {"first", first_},       {"instance", instance_}, {"drops", drops_}};
+    return write_whole(directory_ + "/state", state.dump() + "\n") == 0;
+}
+
+std::string queue::path_of(const entry& of) const {
+    return fmt::format("{}/{}.{}.{}.{}", directory_, of.sequence,
+                       signals[static_cast<int>(of.signal)], of.records, of.total);
+}
+
+bool queue::write(const entry& added, const std::string& body) {
+    const int error = write_whole(path_of(added), body + checksum_of(body));
+    if (error && !has_warned_)
+        text::warn(fmt::format("cannot write to the spool {}: {}; records are dropped until it "
+                               "works again",
+                               directory_, std::strerror(error)));
+    else if (!error && has_warned_)
+        text::warn(fmt::format("the spool {} can be written again", directory_));
+    has_warned_ = error != 0;
+    return !error;
+}
+
+std::optional<std::string> queue::read(const entry& from) const {
+    if (directory_.empty())
+        return from.body;
+    std::ifstream file(path_of(from), std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    std::string body = text.str();
+    if (body.size() < checksum_size)
+        return {};
+    const std::string checksum = body.substr(body.size() - checksum_size);
+    body.resize(body.size() - checksum_size);
+    if (checksum != checksum_of(body))
+        return {};
+    return body;
+}
+
+void queue::count(reason why, std::uint64_t records) {
+    if (records)
+        drops_[name_of(why)] += records;
+}
+
+/// Counts before it removes: a process that is killed in between drops what it has counted.
+void queue::remove_front(reason why, std::uint64_t dropped) {
+    const entry front = std::move(entries_.front());
+    entries_.pop_front();
+    size_ -= front.size;
+    finished_ = front.sequence;
+    count(why, dropped);
+    save_state();
+    if (!directory_.empty())
+        unlink(path_of(front).c_str());
+}
+
+void queue::put(request added, bool wait) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t size = added.body.size() + (directory_.empty() ? 0 : checksum_size);
+    const auto has_room = [&] { return size_ + size <= most_; };
+    if (wait)
+        changed_.wait(lock, [&] { return stopped_ || entries_.empty() || has_room(); });
+    total_ += added.records;
+    entry made{next_, added.signal, added.records, total_, size, {}};
+    if (!has_room() && !(wait && entries_.empty())) {
+        drop_new(reason::spool, added.records);
+        return;
+    }
+    is_full_ = false;
+    if (directory_.empty()) {
+        made.body = std::move(added.body);
+    } else if (!write(made, added.body)) {
+        drop_new(reason::disk, added.records);
+        return;
+    }
+    next_++;
+    size_ += size;
+    entries_.push_back(std::move(made));
+    changed_.notify_all();
+}
+
+/// What is in the queue is kept: it may be on its way to the collector at this moment.
+void queue::drop_new(reason why, std::uint64_t records) {
+    if (why == reason::spool && !std::exchange(is_full_, true))
+        text::warn(fmt::format("{} waits for the collector: records are dropped until there is "
+                               "room again; --spool-size changes the limit",
+                               text::from_bytes(size_)));
+    count(why, records);
+    save_state();
+}
+
+std::optional<request> queue::front() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait(lock, [this] { return stopped_ || !entries_.empty(); });
+        if (entries_.empty())
+            return {};
+        const entry& first = entries_.front();
+        if (auto body = read(first))
+            return request{first.signal, first.records, std::move(*body)};
+        text::warn(fmt::format("{} is damaged: its {} records are dropped", path_of(first),
+                               first.records));
+        remove_front(reason::damaged, first.records);
+    }
+}
+
+void queue::finish(std::uint64_t rejected) {
+    const std::lock_guard lock(mutex_);
+    remove_front(reason::rejected, std::min(rejected, entries_.front().records));
+    changed_.notify_all();
+}
+
+bool queue::pause(double seconds) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return stopped_; });
+    return !stopped_;
+}
+
+void queue::stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+}
+
+bool queue::is_stopped() {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+}
+
+bool queue::is_empty() {
+    const std::lock_guard lock(mutex_);
+    return entries_.empty();
+}
+
+void queue::drop(reason why, std::uint64_t records) {
+    const std::lock_guard lock(mutex_);
+    total_ += records;
+    count(why, records);
+    save_state();
+}
+
+void queue::clear(reason why) {
+    const std::lock_guard lock(mutex_);
+    while (!entries_.empty())
+        remove_front(why, entries_.front().records);
+}
+
+void queue::set_lost_in_kernel(std::uint64_t records) {
+    const std::lock_guard lock(mutex_);
+    if (records <= lost_)
+        return;
+    count(reason::kernel, records - lost_);
+    lost_ = records;
+    save_state();
+}
+
+drop_counts queue::drops() {
+    const std::lock_guard lock(mutex_);
+    return drops_;
+}
+
+std::string queue::instance() {
+    const std::lock_guard lock(mutex_);
+    return instance_;
+}
+
+void queue::set_instance(const std::string& name, std::uint64_t read) {
+    const std::lock_guard lock(mutex_);
+    if (read > total_)
+        count(reason::killed, read - total_);
+    if (name != instance_)
+        lost_ = 0;
+    instance_ = name;
+    first_ = next_;
+    total_ = read;
+    if (!save_state())
+        throw text::file_failure(errno, "write to", directory_ + "/state");
+}
+
+} // namespace tool::otlp

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Requests that wait for the collector, in memory or in a directory.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace tool::otlp {
+
+enum class signal { logs, traces, metrics };
+
+/// A request, and how many records it has.
+struct request {
+    otlp::signal signal = signal::logs;
+    std::uint64_t records = 0;
+    std::string body;
+};
+
+/// Why records were dropped.
+enum class reason { kernel, killed, spool, disk, damaged, rejected, stopped, unknown };
+const char* name_of(reason why);
+using drop_counts = std::map<std::string, std::uint64_t>;
+
+/// A queue of requests of limited size. If it is full, new requests are dropped and counted.
+/// With a directory, requests are files there, which survive the process:
+///
+///     SEQUENCE.SIGNAL.RECORDS.TOTAL
+///
+/// TOTAL is the number of all records that were put into the queue since the instance was created.
+/// The file `state` has what must survive the last request: which one was finished, and the counts
+/// of dropped records. A request is finished there before its file is removed, so none is sent
+/// again after a clean stop, and none is counted twice. Functions may be called from any thread.
+class queue {
+public:
+    /// Without a directory, requests are in memory. Throws text::failure, also if another process
+    /// uses the directory.
+    queue(std::string directory, std::uint64_t size);
+    queue(const queue&) = delete;
+    queue& operator=(const queue&) = delete;
+    ~queue();
+
+    /// Puts a request at the end. Does not wait, unless `wait` says so: then until it fits.
+    void put(request added, bool wait = false);
+
+    /// Waits until there is a request, or stop() was called. Returns a copy of the oldest one.
+    /// Damaged files are dropped.
+    std::optional<request> front();
+    /// Removes the request that front() returned. `rejected` of its records were not taken.
+    void finish(std::uint64_t rejected = 0);
+    /// Waits until the time has passed, or stop() was called. Returns whether it was not.
+    bool pause(double seconds);
+
+    /// Makes front() and pause() return.
+    void stop();
+    bool is_stopped();
+    bool is_empty();
+
+    /// Records that never become part of a request.
+    void drop(reason why, std::uint64_t records);
+    /// Drops all requests.
+    void clear(reason why);
+    /// What the kernel has lost and what has been read, since the instance was created.
+    void set_lost_in_kernel(std::uint64_t records);
+    drop_counts drops();
+
+    /// The instance whose records the directory has; empty if there is none.
+    std::string instance();
+    /// Records from now on are of this instance. `read` is how many of it were read before: what
+    /// the queue never got of these was lost as a process was killed.
+    void set_instance(const std::string& name, std::uint64_t read);
+
+private:
+    struct entry {
+        std::uint64_t sequence;
+        otlp::signal signal;
+        std::uint64_t records;
+        std::uint64_t total;
+        std::uint64_t size;
+        std::string body; // without a directory
+    };
+
+    void load();
+    void load_state();
+    bool save_state();
+    std::string path_of(const entry& of) const;
+    bool write(const entry& added, const std::string& body);
+    std::optional<std::string> read(const entry& from) const;
+    void remove_front(reason why, std::uint64_t dropped);
+    void count(reason why, std::uint64_t records);
+    void drop_new(reason why, std::uint64_t records);
+
+    std::string directory_;
+    std::uint64_t most_;
+    int lock_ = -1;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<entry> entries_;
+    std::uint64_t size_ = 0;
+    std::uint64_t next_ = 1;
+    /// Requests up to this one are finished.
+    std::uint64_t finished_ = 0;
+    std::uint64_t total_ = 0;
+    /// What the kernel has lost that is already counted.
+    std::uint64_t lost_ = 0;
+    /// The first request with records of the instance.
+    std::uint64_t first_ = 0;
+    std::string instance_;
+    drop_counts drops_;
+    bool stopped_ = false;
+    bool has_warned_ = false;
+    bool is_full_ = false;
+};
+
+} // namespace tool::otlp

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "otlp/resources.hpp"
+
+#include "text/errors.hpp"
+#include "tracing/tracefs.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <sys/utsname.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace tool::otlp {
+
+namespace {
+
+/// More processes than this are not remembered.
+constexpr std::size_t most = 10'000;
+
+/// The executable's name; if this user may not know it, that of the first thread.
+std::string executable_of(int process) {
+    std::error_code error;
+    std::string path =
+        std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), error).string();
+    static constexpr std::string_view removed = " (deleted)";
+    if (path.ends_with(removed))
+        path.resize(path.size() - removed.size());
+    return error ? tracing::first_line(fmt::format("/proc/{}/comm", process))
+                 : path.substr(path.rfind('/') + 1);
+}
+
+/// The last 64 hexadecimal digits in the process's control group, as container engines name them.
+std::string container_of(int process) {
+    std::ifstream file(fmt::format("/proc/{}/cgroup", process));
+    std::string found;
+    for (std::string line; std::getline(file, line);) {
+        std::size_t digits = 0;
+        for (std::size_t i = 0; i <= line.size(); i++) {
+            if (i < line.size() && std::isxdigit(static_cast<unsigned char>(line[i]))) {
+                digits++;
+                continue;
+            }
+            if (digits == 64)
+                found = line.substr(i - digits, digits);
+            digits = 0;
+        }
+    }
+    return found;
+}
+
+} // namespace
+
+std::map<std::string, std::string> to_services(const std::vector<std::string>& texts) {
+    std::map<std::string, std::string> result;
+    for (const auto& text : texts) {
+        const auto equals = text.find('=');
+        if (equals == text.npos || equals == 0 || equals + 1 == text.size())
+            throw text::usage_error(fmt::format("--service {} makes no sense", text),
+                                    "write it as PROGRAM=SERVICE");
+        result[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    return result;
+}
+
+resources::resources(std::map<std::string, std::string> services, bool is_here)
+    : services_(std::move(services)), is_here_(is_here), own_(machine()) {
+    add(*own_.mutable_attributes(), "service.name", "user-events");
+}
+
+message::Resource resources::machine() const {
+    message::Resource result;
+    auto& to = *result.mutable_attributes();
+    utsname system{};
+    uname(&system);
+    add(to, "host.name", system.nodename);
+    if (const auto id = tracing::first_line("/etc/machine-id"); !id.empty())
+        add(to, "host.id", id);
+    add(to, "os.type", "linux");
+    add(to, "os.version", system.release);
+    return result;
+}
+
+message::Resource resources::describe(int process, const std::string& program) const {
+    message::Resource result = machine();
+    auto& to = *result.mutable_attributes();
+    const auto mapped = services_.find(program);
+    add(to, "service.name", mapped == services_.end() ? program : mapped->second);
+    add(to, "process.pid", static_cast<std::int64_t>(process));
+    add(to, "process.executable.name", program);
+    if (const auto container = is_here_ ? container_of(process) : ""; !container.empty())
+        add(to, "container.id", container);
+    return result;
+}
+
+const std::string& resources::key_of(const recording::record& record) {
+    const int process = record.process();
+    if (const auto known = keys_.find(process); known != keys_.end())
+        return known->second;
+    std::string program = is_here_ ? executable_of(process) : "";
+    if (program.empty())
+        program = record.process_name.empty() ? record.task : record.process_name;
+    return keys_[process] = fmt::format("{} {}", process, program);
+}
+
+const message::Resource& resources::find(const std::string& key) {
+    if (const auto known = found_.find(key); known != found_.end())
+        return known->second;
+    if (found_.size() > most)
+        found_.clear();
+    return found_[key] = describe(std::atoi(key.c_str()), key.substr(key.find(' ') + 1));
+}
+
+} // namespace tool::otlp

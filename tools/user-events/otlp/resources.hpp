@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What OpenTelemetry calls a resource: the process that made a record, and its machine.
+#pragma once
+
+#include "otlp/attributes.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool::otlp {
+
+/// The names of services, by programs: `PROGRAM=SERVICE`. Throws text::usage_error.
+std::map<std::string, std::string> to_services(const std::vector<std::string>& texts);
+
+class resources {
+public:
+    /// `is_here` says whether the records are of processes of this machine, which /proc knows.
+    resources(std::map<std::string, std::string> services, bool is_here);
+
+    /// A text that identifies the resource of a record.
+    const std::string& key_of(const recording::record& record);
+    /// The resource with this key.
+    const message::Resource& find(const std::string& key);
+    const message::Resource& own() const noexcept { return own_; }
+
+    /// Looks at processes again: one may have started another program.
+    void refresh() { keys_.clear(); }
+
+private:
+    message::Resource machine() const;
+    message::Resource describe(int process, const std::string& program) const;
+
+    std::map<std::string, std::string> services_;
+    bool is_here_;
+    message::Resource own_;
+    std::map<int, std::string> keys_;
+    /// Those that were needed lately.
+    std::map<std::string, message::Resource> found_;
+};
+
+} // namespace tool::otlp

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The severity of a record that has a field `level` or `severity`.
+#pragma once
+
+#include "recording/record.hpp"
+
+#include <optional>
+#include <string>
+
+namespace tool::otlp {
+
+struct severity {
+    /// OpenTelemetry's: 1 (trace) to 24 (fatal).
+    int number;
+    std::string text;
+};
+
+/// Numbers are those of syslog, as the library's log<> has them; in an event with a field `logger`
+/// those of spdlog. Text is the name of a level. Nothing if there is no such field or level.
+std::optional<severity> severity_of(const recording::record& record);
+
+} // namespace tool::otlp

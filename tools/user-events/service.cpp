@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "service.hpp"
+
+#include "text/errors.hpp"
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <spawn.h>
+#include <sstream>
+#include <string>
+#include <sys/wait.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+#include <vector>
+
+namespace tool {
+
+namespace {
+
+/// The command line of this process.
+std::vector<std::string> own_arguments() {
+    std::ifstream file("/proc/self/cmdline", std::ios::binary);
+    std::vector<std::string> result;
+    for (std::string word; std::getline(file, word, '\0');)
+        result.push_back(word);
+    return result;
+}
+
+/// Has another process check what this one would begin with.
+bool makes_sense() {
+    auto words = own_arguments();
+    words.emplace_back("--check");
+    std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
+    for (auto& word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t child = 0;
+    int status = 0;
+    if (posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ) != 0)
+        return false;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+} // namespace
+
+void report_ready() {
+    sd_notify(0, "READY=1");
+}
+
+void report_reload() {
+    sd_notify(0, "RELOADING=1");
+}
+
+void report_stop() {
+    sd_notify(0, "STOPPING=1");
+}
+
+bool has_to_restart(tracing::stop_signals& signals) {
+    if (!signals.wants_reload())
+        return false;
+    report_reload();
+    if (makes_sense()) {
+        signals.keep_blocked();
+        return true;
+    }
+    text::warn("the configuration makes no sense: it stays as it was");
+    report_ready();
+    return false;
+}
+
+} // namespace tool
