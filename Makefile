@@ -23,9 +23,13 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 includedir := $(PREFIX)/include
 datadir := $(PREFIX)/share
-# Of the library.
-version := 1.0.0
+libdir := $(PREFIX)/lib
+UNITDIR ?= $(libdir)/systemd/system
+UDEVDIR ?= $(libdir)/udev
+# Of the module, the library, the tool and the packages.
+version := $(shell sed -n 's/^MODULE_VERSION("\(.*\)");$$/\1/p' kernel/main.c)
 
+# Installs Debian's packages; packages=true does not, for builds that have their dependencies.
 packages := tools/vm/packages
 
 # Targets run one after the other, because some run apt. Compilers run in parallel.
@@ -172,6 +176,10 @@ test-recordings: tool ## test the tool without a guest: recordings, and its inst
 	@$(packages) recordings docs
 	@prove selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
 
+.PHONY: test-packages
+test-packages: ## install the packages on Debian 12 and 13 in QEMU (about 30 minutes)
+	+@selftests/packages/run
+
 .PHONY: fuzz-recordings
 fuzz-recordings: ## fuzz what the tool does with recordings for FUZZ_SECONDS=60
 	@$(packages) fuzz tool
@@ -186,9 +194,19 @@ man_page = $(datadir)/man/man$(subst .,,$(suffix $1))/$1
 completion := $(datadir)/bash-completion/completions/user-events
 pkgconfig := $(datadir)/pkgconfig/user_events.pc
 cmake := $(datadir)/cmake/user_events
+module := /lib/modules/$(KVER)/updates/user_events.ko
+udev_rules := $(UDEVDIR)/rules.d/60-user_events.rules
+sysusers := $(libdir)/sysusers.d/user_events.conf
+unit := $(UNITDIR)/user-events-rules.service
+examples := $(datadir)/doc/user_events/examples
 
 .PHONY: install
-install: install-library install-tool ## install library and tool to PREFIX=/usr/local, below DESTDIR=
+install: install-module install-library install-tool install-system ## install all, to PREFIX=/usr/local, below DESTDIR=
+
+.PHONY: install-module
+install-module: modules ## install only the module, for the kernel KVER=
+	install -D -m 644 user_events.ko "$(DESTDIR)$(module)"
+	$(if $(DESTDIR),,depmod "$(KVER)")
 
 .PHONY: install-library
 install-library: ## install only the library's headers
@@ -210,11 +228,28 @@ install-tool: tool docs-man ## install only the tool, the man pages and the comp
 		"$(DESTDIR)$(call man_page,$(page))" &&) true
 	install -D -m 644 tools/user-events/completion.bash "$(DESTDIR)$(completion)"
 
+.PHONY: install-system
+install-system: ## install only the rule of udev, the group, the unit that loads rules, and examples
+	install -D -m 644 system/60-user_events.rules "$(DESTDIR)$(udev_rules)"
+	install -D -m 644 system/sysusers.conf "$(DESTDIR)$(sysusers)"
+	install -d "$(DESTDIR)$(dir $(unit))" "$(DESTDIR)/etc/user_events.d"
+	sed 's|@PROGRAM@|$(program)|' system/user-events-rules.service.in >"$(DESTDIR)$(unit)"
+	chmod 644 "$(DESTDIR)$(unit)"
+	install -D -m 644 -t "$(DESTDIR)$(examples)" system/modprobe.conf system/modules-load.conf
+
 .PHONY: uninstall
-uninstall: ## remove what install has installed
-	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)"
+uninstall: ## remove what install has installed; the group and the files in /etc stay
+	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)" "$(DESTDIR)$(dir $(examples))"
 	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(pkgconfig)" \
+		"$(DESTDIR)$(udev_rules)" "$(DESTDIR)$(sysusers)" "$(DESTDIR)$(unit)" \
+		"$(DESTDIR)$(module)" \
 		$(foreach page,$(man_pages),"$(DESTDIR)$(call man_page,$(page))")
+	$(if $(DESTDIR),,$(if $(wildcard $(module)),depmod "$(KVER)"))
+
+.PHONY: deb
+deb: ## build Debian packages for this release, in build/packages
+	@$(packages) deb tool docs
+	@tools/deb
 
 .PHONY: check
 check: ## check for compiler warnings, style and common mistakes (about 4 minutes)
