@@ -248,7 +248,6 @@ uninstall: ## remove what install has installed; the group and the files in /etc
 
 .PHONY: deb
 deb: ## build Debian packages for this release, in build/packages
-	@$(packages) deb tool docs
 	@tools/deb
 
 .PHONY: check
