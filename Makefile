@@ -12,6 +12,9 @@ kernels = $(shell awk '!/^\#/ && $$4 ~ /^($(1))$$/ { print $$1 }' tools/vm/kerne
 # Tests run on all of these Debian kernels, single commands on the last one.
 KERNELS := $(call kernels,test)
 KERNEL ?= $(lastword $(KERNELS))
+# The kernels that are built here: for test-debug, and with the in-tree user_events.
+DEBUG ?= debug
+REFERENCE ?= reference
 
 SEED ?=
 STRESS_SECONDS ?= 60
@@ -97,11 +100,11 @@ soak: ## run stress and fuzz in turns for HOURS=8, also on a kernel with KCSAN (
 
 .PHONY: test-unit
 test-unit: ## run the unit tests on a kernel with KASAN and lockdep (first run builds it)
-	+@selftests/run unit
+	+@selftests/run unit $(DEBUG)
 
 .PHONY: test-debug
 test-debug: ## run all tests on that kernel, also with injected faults
-	+@selftests/run debug
+	+@selftests/run debug $(DEBUG)
 
 .PHONY: coverage
 coverage: ## print which lines of the module the tests of test-debug do not reach
@@ -112,7 +115,7 @@ differential: ## run INPUTS=100, compare with the in-tree user_events (first run
 	@$(packages) build kernel vm tests
 	@$(MAKE) modules-$(KERNEL)
 	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/calls/differential
-	@fuzz/calls/run-differential "$(SEED)" $(INPUTS) $(KERNEL)
+	@fuzz/calls/run-differential "$(SEED)" $(INPUTS) $(KERNEL) $(REFERENCE)
 
 .PHONY: fuzz
 fuzz: ## fuzz the parser and the system calls for FUZZ_SECONDS=60 (first run builds a kernel)

@@ -21,6 +21,7 @@
 #include <functional>
 #include <optional>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <thread>
 #include <unistd.h>
 
@@ -299,6 +300,28 @@ TEST_CASE("A bit in shared memory follows the event after madvise, fork, mprotec
         {"MADV_REMOVE", [](const Mapping& shared) { must_advise(shared, MADV_REMOVE); }, true});
     CHECK(word.unregister() == succeeds());
 }
+
+#ifdef __aarch64__
+TEST_CASE("REG takes an address with a tag only from a process that has switched tags on") {
+    const Event event(unique_name("tagged"));
+    Mapping memory(1);
+    const Word& word = *memory.at<Word>();
+    void* const tagged = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.at()) |
+                                                 std::uintptr_t{0x5a} << 56);
+    DataFile file;
+    user_reg reg = registration(tagged, 0, event.name().c_str());
+    CHECK(file.register_event(reg) == fails(EFAULT));
+
+    REQUIRE(prctl(PR_SET_TAGGED_ADDR_CTRL, PR_TAGGED_ADDR_ENABLE, 0, 0, 0) == 0);
+    CHECK(file.register_event(reg) == succeeds());
+    REQUIRE(event.enable() == succeeds(1));
+    CHECK(holds_after_change([&] { return word == 1; }));
+    CHECK(file.unregister(tagged, 0) == succeeds());
+    CHECK(word == 0);
+    REQUIRE(event.disable() == succeeds(1));
+    REQUIRE(prctl(PR_SET_TAGGED_ADDR_CTRL, 0, 0, 0, 0) == 0);
+}
+#endif
 
 TEST_CASE("A bit in a mapped block device follows the event, and writeback stores it") {
     const Event event(unique_name("written_back"));
