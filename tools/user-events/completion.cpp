@@ -121,7 +121,7 @@ constexpr struct {
     {"EVENT", events},
     {"SYSTEM:EVENT", kernel_events},
     {"FIELD", fields_or_process},
-    {"FIELD=VALUE", fields_with_values},
+    {"VALUE", fields_with_values},
     {"NAME,...", list_of_fields},
     {"INSTANCE", instances},
     {"PID", programs},
