@@ -176,7 +176,7 @@ test-tool: ## run the tests of the tool with in-tree user_events (first run buil
 
 .PHONY: test-recordings
 test-recordings: tool ## test the tool without a guest: recordings, and its installation
-	@$(packages) recordings docs
+	@$(packages) build recordings docs
 	@prove selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
 
 .PHONY: test-packages

@@ -20,9 +20,8 @@ constexpr char load_at_boot[] = "echo user_events >/etc/modules-load.d/user_even
 
 /// The first line of what modinfo says about the installed module; empty if there is none.
 std::string installed(std::string_view field) {
-    // The PATH of users often lacks these.
-    const std::string text =
-        output_of(fmt::format("PATH=$PATH:/usr/sbin:/sbin modinfo -F {} user_events", field));
+    // The PATH of users often lacks this directory.
+    const std::string text = output_of(fmt::format("/sbin/modinfo -F {} user_events", field));
     return text.substr(0, text.find('\n'));
 }
 
