@@ -29,7 +29,8 @@ using namespace selftest;
 
 namespace {
 
-constexpr std::size_t huge_size = 2 << 20;
+/// What one page of a page table maps.
+const std::size_t huge_size = page_size / sizeof(std::uint64_t) * page_size;
 
 Outcome advise(const Mapping& memory, int advice) {
     return Outcome::of(madvise(memory.at(), memory.size(), advice));

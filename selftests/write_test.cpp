@@ -19,6 +19,10 @@ using namespace selftest;
 
 namespace {
 
+/// A payload that an ftrace sub-buffer holds. A sub-buffer is a page, with its header and those of
+/// the records.
+const std::size_t fits = page_size - 96;
+
 /// Writes the bytes with one writev() in parts of these sizes.
 Outcome write_in_parts(DataFile& file, Bytes bytes, const std::vector<std::size_t>& sizes) {
     std::vector<iovec> parts;
@@ -436,18 +440,17 @@ TEST_CASE("Writing a payload that is too large for ftrace, the only recorder, fa
     const auto record = [&](std::size_t size) {
         return recorded.record(Payload().add(1u).add_characters(std::string(size - 4, 'x')));
     };
-    // An ftrace sub-buffer has 4 KiB, including its header and those of the records.
-    CHECK(record(4000) == succeeds(4004));
+    CHECK(record(fits) == succeeds(static_cast<long>(fits) + 4));
     CHECK(recorded.instance.records().size() == 1);
-    for (std::size_t size : {4096ul, 5000ul, 8192ul, 65536ul, 1ul << 20}) {
+    for (std::size_t size : {page_size, page_size + 904, 2 * page_size, 65536ul, 1ul << 20}) {
         CAPTURE(size);
         CHECK(record(size) == fails(E2BIG));
         CHECK(recorded.instance.records().empty());
     }
 
     // Every size in between is either recorded or E2BIG.
-    std::size_t misjudged = 0, largest = 4000;
-    for (std::size_t size = 4001; size < 4096; size++) {
+    std::size_t misjudged = 0, largest = fits;
+    for (std::size_t size = fits + 1; size < page_size; size++) {
         const Outcome outcome = record(size);
         const std::size_t recorded_now = recorded.instance.records().size();
         misjudged +=
@@ -466,25 +469,25 @@ TEST_CASE("A payload that no recorder can hold fails with E2BIG before it is rea
     memory.protect(PROT_NONE, 1);
     std::byte* const data = memory.at(page_size - 4);
     *memory.at<std::uint32_t>(page_size - 4) = recorded.index;
-    CHECK(recorded.file.write(data, 4 + 4000) == fails(EFAULT));
-    for (std::size_t size : {4096ul, 8192ul, 65536ul, 1ul << 20, (1ul << 20) + 1}) {
+    CHECK(recorded.file.write(data, 4 + fits) == fails(EFAULT));
+    for (std::size_t size : {page_size, 2 * page_size, 65536ul, 1ul << 20, (1ul << 20) + 1}) {
         CAPTURE(size);
         CHECK(recorded.file.write(data, 4 + size) == fails(E2BIG));
         iovec parts[] = {{data, 4}, {memory.at(page_size), size}};
         CHECK(Outcome::of(writev(recorded.file.descriptor(), parts, 2)) == fails(E2BIG));
     }
     // The location is bad.
-    for (std::size_t size : {4000ul, 5000ul}) {
+    for (std::size_t size : {fits, page_size + 904}) {
         const Payload payload =
             Payload().add(location(0xffff, 0xffff)).add_characters(std::string(size - 4, 'x'));
-        CHECK(recorded.record(payload) == fails(size == 4000 ? EFAULT : E2BIG));
+        CHECK(recorded.record(payload) == fails(size == fits ? EFAULT : E2BIG));
     }
     // The checks of the index and of the state precede it.
     *memory.at<std::uint32_t>(page_size - 4) = recorded.index + 1;
-    CHECK(recorded.file.write(data, 4 + 4096) == fails(ENOENT));
+    CHECK(recorded.file.write(data, 4 + page_size) == fails(ENOENT));
     *memory.at<std::uint32_t>(page_size - 4) = recorded.index;
     REQUIRE(recorded.instance.disable(recorded.event) == succeeds());
-    CHECK(recorded.file.write(data, 4 + 4096) == fails(EBADF));
+    CHECK(recorded.file.write(data, 4 + page_size) == fails(EBADF));
 }
 
 TEST_CASE("A payload that is too large fails with E2BIG also where a trigger has a condition") {
@@ -494,11 +497,11 @@ TEST_CASE("A payload that is too large fails with E2BIG also where a trigger has
     const auto record = [&](std::uint32_t a, std::size_t size) {
         return recorded.record(Payload().add(a).add_characters(std::string(size - 4, 'x')));
     };
-    for (std::size_t size : {4096ul, 65536ul, 1ul << 20}) {
+    for (std::size_t size : {page_size, 65536ul, 1ul << 20}) {
         CAPTURE(size);
         CHECK(record(5, size) == fails(E2BIG));
     }
-    CHECK(record(1, 4000) == succeeds(4004));
+    CHECK(record(1, fits) == succeeds(static_cast<long>(fits) + 4));
     CHECK(recorded.instance.records().size() == 1);
     CHECK(read_text(recorded.instance.path("tracing_on")) == "1\n");
     REQUIRE(write_text(trigger, "!traceoff if a == 5", O_APPEND).ok());

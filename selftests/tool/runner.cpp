@@ -11,7 +11,7 @@
 //	EXPECT_NONE	text that the output does not have
 //	NEEDS		module or in-tree: the test is for this implementation of user_events only
 //	AFTER		cleans up, whatever the result was
-//	TIMEOUT		seconds, 120 if the line is missing
+//	TIMEOUT		seconds for the test, and as many for AFTER; 120 if the line is missing
 //
 // Lines with a # at the beginning are comments. The output is that of stdout and stderr; escape
 // sequences of the tests (\n, \e, \t, \xNN) are allowed in EXPECT. After each test,
@@ -289,7 +289,9 @@ int main(int, char** argv) {
         const result found = run(test.before + test.run, test.timeout);
         std::string problem = problem_of(test, found);
         if (!test.after.empty()) {
-            const result cleaned = run(test.after, 30);
+            const result cleaned = run(test.after, test.timeout);
+            if (problem.empty() && cleaned.timed_out)
+                problem = "AFTER runs for longer than " + std::to_string(test.timeout) + " s";
             if (problem.empty() && cleaned.status != 0)
                 problem = "AFTER fails: " + cleaned.output;
         }
