@@ -26,9 +26,13 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 includedir := $(PREFIX)/include
 datadir := $(PREFIX)/share
-# Of the library.
-version := 1.0.0
+libdir := $(PREFIX)/lib
+UNITDIR ?= $(libdir)/systemd/system
+UDEVDIR ?= $(libdir)/udev
+# Of the module, the library, the tool and the packages.
+version := $(shell sed -n 's/^MODULE_VERSION("\(.*\)");$$/\1/p' kernel/main.c)
 
+# Installs Debian's packages; packages=true does not, for builds that have their dependencies.
 packages := tools/vm/packages
 
 # Targets run one after the other, because some run apt. Compilers run in parallel.
@@ -173,10 +177,19 @@ test-tool: ## run the tests of the tool with in-tree user_events (first run buil
 
 .PHONY: test-recordings
 test-recordings: tool ## test the tool without a guest: recordings, and its installation
-	@$(packages) recordings docs
+	@$(packages) build recordings docs
+	@prove selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
+
+.PHONY: test-fleet
+test-fleet: ## test the tool's ship and serve, on KERNELS=, with Prometheus and OpenTelemetry's decoder
+	@$(packages) fleet
 	@selftests/tool/otlp/install
-	@prove selftests/tool/recordings_test selftests/tool/ship_test selftests/tool/page_test \
-		selftests/tool/install_test
+	+@selftests/run fleet $(KERNELS)
+	@prove selftests/tool/ship_test
+
+.PHONY: test-packages
+test-packages: ## install the packages on Debian 12 and 13 in QEMU (about 30 minutes)
+	+@selftests/packages/run
 
 .PHONY: fuzz-recordings
 fuzz-recordings: ## fuzz what the tool does with recordings for FUZZ_SECONDS=60
@@ -190,14 +203,21 @@ program := $(PREFIX)/bin/user-events
 man_pages := user-events.1 user_events.7 user_events-admin.8
 man_page = $(datadir)/man/man$(subst .,,$(suffix $1))/$1
 completion := $(datadir)/bash-completion/completions/user-events
-units := user-events-serve.service user-events-ship.service
-unitdir := $(PREFIX)/lib/systemd/system
-example := $(datadir)/doc/user-events/fleet.toml
 pkgconfig := $(datadir)/pkgconfig/user_events.pc
 cmake := $(datadir)/cmake/user_events
+module := /lib/modules/$(KVER)/updates/user_events.ko
+udev_rules := $(UDEVDIR)/rules.d/60-user_events.rules
+sysusers := $(libdir)/sysusers.d/user_events.conf
+units := user-events-rules.service user-events-serve.service user-events-ship.service
+examples := $(datadir)/doc/user_events/examples
 
 .PHONY: install
-install: install-library install-tool ## install library and tool to PREFIX=/usr/local, below DESTDIR=
+install: install-module install-library install-tool install-system ## install all, to PREFIX=/usr/local, below DESTDIR=
+
+.PHONY: install-module
+install-module: modules ## install only the module, for the kernel KVER=
+	install -D -m 644 user_events.ko "$(DESTDIR)$(module)"
+	$(if $(DESTDIR),,depmod "$(KVER)")
 
 .PHONY: install-library
 install-library: ## install only the library's headers
@@ -213,22 +233,34 @@ install-library: ## install only the library's headers
 		"$(DESTDIR)$(cmake)/user_events-config-version.cmake"
 
 .PHONY: install-tool
-install-tool: tool docs-man ## install only the tool, man pages, completion and units (disabled)
+install-tool: tool docs-man ## install only the tool, the man pages and the completion
 	install -D build/tools/user-events "$(DESTDIR)$(program)"
 	$(foreach page,$(man_pages),install -D -m 644 build/docs/man/$(page) \
 		"$(DESTDIR)$(call man_page,$(page))" &&) true
 	install -D -m 644 tools/user-events/completion.bash "$(DESTDIR)$(completion)"
-	install -D -m 644 system/fleet.toml "$(DESTDIR)$(example)"
-	install -d "$(DESTDIR)$(unitdir)"
+
+.PHONY: install-system
+install-system: ## install only the rule of udev, the group, units for systemd, and examples
+	install -D -m 644 system/60-user_events.rules "$(DESTDIR)$(udev_rules)"
+	install -D -m 644 system/sysusers.conf "$(DESTDIR)$(sysusers)"
+	install -d "$(DESTDIR)$(UNITDIR)" "$(DESTDIR)/etc/user_events.d"
 	$(foreach unit,$(units),sed 's|/usr/bin/user-events|$(program)|' system/$(unit) \
-		>"$(DESTDIR)$(unitdir)/$(unit)" && chmod 644 "$(DESTDIR)$(unitdir)/$(unit)" &&) true
+		>"$(DESTDIR)$(UNITDIR)/$(unit)" && chmod 644 "$(DESTDIR)$(UNITDIR)/$(unit)" &&) true
+	install -D -m 644 -t "$(DESTDIR)$(examples)" system/modprobe.conf \
+		system/modules-load.conf system/fleet.toml
 
 .PHONY: uninstall
-uninstall: ## remove what install has installed
-	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)"
+uninstall: ## remove what install has installed; the group and the files in /etc stay
+	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)" "$(DESTDIR)$(dir $(examples))"
 	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(pkgconfig)" \
-		"$(DESTDIR)$(example)" $(units:%="$(DESTDIR)$(unitdir)/%") \
+		"$(DESTDIR)$(udev_rules)" "$(DESTDIR)$(sysusers)" $(units:%="$(DESTDIR)$(UNITDIR)/%") \
+		"$(DESTDIR)$(module)" \
 		$(foreach page,$(man_pages),"$(DESTDIR)$(call man_page,$(page))")
+	$(if $(DESTDIR),,$(if $(wildcard $(module)),depmod "$(KVER)"))
+
+.PHONY: deb
+deb: ## build Debian packages for this release, in build/packages
+	@tools/deb
 
 .PHONY: check
 check: ## check for compiler warnings, style and common mistakes (about 4 minutes)

@@ -19,6 +19,9 @@
 #error "Linux 7.4 and later are not tested: make UE_UNTESTED_KERNEL=y builds for them anyway"
 #endif
 
+/* The same for readers of modinfo. */
+#define UE_KERNELS "6.1 to 6.5, 6.11 to 7.3; without CONFIG_USER_EVENTS and CONFIG_PREEMPT_RT"
+
 #include <linux/ftrace.h>
 #include <linux/hugetlb_inline.h>
 #include <linux/limits.h>

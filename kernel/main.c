@@ -7,6 +7,7 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 
+#include "compat.h"
 #include "data_file.h"
 #include "debug_counter.h"
 #include "device.h"
@@ -86,3 +87,6 @@ module_exit(ue_exit);
 
 MODULE_DESCRIPTION("user_events: trace events of user programs");
 MODULE_LICENSE("GPL");
+/* The version of the whole project: Makefile reads it here. */
+MODULE_VERSION("1.0.0");
+MODULE_INFO(kernels, UE_KERNELS);

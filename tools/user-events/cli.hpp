@@ -31,7 +31,7 @@ class arguments {
 public:
     explicit arguments(CLI::App& app) : app_(app) {}
 
-    /// Arguments without a name; `name` is that of --help.
+    /// Arguments without a name; `name` is that of --help, a word without punctuation.
     void positional(const char* name, std::string& value, const char* help);
     void optional_positional(const char* name, std::string& value, const char* help);
     void positionals(const char* name, std::vector<std::string>& values, const char* help);

@@ -132,7 +132,7 @@ constexpr struct {
     {"SYSTEM:EVENT", kernel_events},
     {"EVENT:FIELD", events_with_fields},
     {"FIELD", fields_or_process},
-    {"FIELD=VALUE", fields_with_values},
+    {"VALUE", fields_with_values},
     {"NAME,...", list_of_fields},
     {"INSTANCE", instances},
     {"PID", programs},

@@ -13,8 +13,8 @@ namespace tool {
 
 action register_event(arguments& with) {
     const auto commands = std::make_shared<std::vector<std::string>>();
-    with.required_positionals("'NAME FIELDS'", *commands,
-                              "events, such as 'order u32 number; char[16] item'");
+    with.required_positionals("COMMAND", *commands,
+                              "events as 'NAME FIELDS', such as 'order u32 number; char[16] item'");
     return [commands] {
         for (const auto& command : *commands) {
             tracing::data_file file;

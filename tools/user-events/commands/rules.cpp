@@ -5,7 +5,11 @@
 #include "text/json.hpp"
 #include "text/table.hpp"
 
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -45,6 +49,53 @@ action add_rule(arguments& with) {
     };
 }
 
+constexpr char rules_folder[] = "/etc/user_events.d";
+
+/// The files of the administrator, in the order of their names.
+std::vector<std::string> rules_files() {
+    std::vector<std::string> result;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(rules_folder, ignored))
+        if (entry.path().extension() == ".rules")
+            result.push_back(entry.path());
+    std::sort(result.begin(), result.end());
+    return result;
+}
+
+/// Adds a rule for each line. Warns about those that fail, and returns how many these are.
+unsigned load_file(const std::string& path) {
+    std::ifstream file(path);
+    if (!file)
+        throw text::file_failure(errno, "read", path);
+    unsigned number = 0, failed = 0;
+    for (std::string line; std::getline(file, line);) {
+        number++;
+        if (line.empty() || line.starts_with('#'))
+            continue;
+        try {
+            tracing::load_rule(line);
+            if (const auto reason = tracing::failure_of_rule(line); !reason.empty())
+                text::warn(fmt::format("{}:{}: the rule was added, but {}", path, number, reason));
+        } catch (const text::failure& error) {
+            text::warn(fmt::format("{}:{}: {}: {}", path, number, error.what(), error.remedy()));
+            failed++;
+        }
+    }
+    return failed;
+}
+
+action load_rules(arguments& with) {
+    const auto files = std::make_shared<std::vector<std::string>>();
+    with.positionals("FILE", *files, "a rule on each line; # begins a comment");
+    return [files] {
+        unsigned failed = 0;
+        for (const std::string& path : files->empty() ? rules_files() : *files)
+            failed += load_file(path);
+        if (failed)
+            throw text::silent_failure();
+    };
+}
+
 action remove_rule(arguments& with) {
     const auto text = std::make_shared<std::string>();
     with.positional("RULE", *text, help);
@@ -58,6 +109,8 @@ action rules(arguments& with) {
         {"list", "list the rules, and to how many events they were applied", list_rules});
     with.subcommand(
         {"add", "add a rule: it is for events that exist and for later ones", add_rule});
+    with.subcommand(
+        {"load", "add the rules in files, those in /etc/user_events.d without FILE", load_rules});
     with.subcommand({"remove", "remove a rule, and disable what it enabled", remove_rule});
     return [] {};
 }

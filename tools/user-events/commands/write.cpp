@@ -37,8 +37,8 @@ action write_event(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positional("EVENT", given->event,
                     "the name of an event, or 'NAME FIELDS' to create it for this record");
-    with.positionals("FIELD=VALUE", given->values,
-                     "a value for each field; bytes as hexadecimal digits");
+    with.positionals("VALUE", given->values,
+                     "FIELD=VALUE for each field; bytes as hexadecimal digits");
     return [given] {
         const tracing::event_command command = command_of(given->event, !given->values.empty());
         const auto payload = command.payload(given->values);

@@ -17,10 +17,12 @@ finding sysctls();
 
 // module.cpp: whether it has them, or how it gets them.
 finding module();
+finding boot();
 finding headers();
 finding dkms();
 finding secure_boot();
 finding lockdown();
+finding signature();
 
 // access.cpp: what this user may do.
 finding tracefs();

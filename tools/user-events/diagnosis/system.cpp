@@ -41,8 +41,10 @@ origin origin_of_events() {
 }
 
 std::string output_of(const std::string& command) {
-    const std::unique_ptr<FILE, decltype(&pclose)> pipe(
-        popen((command + " 2>/dev/null").c_str(), "re"), pclose);
+    struct close_pipe {
+        void operator()(FILE* pipe) const { pclose(pipe); }
+    };
+    const std::unique_ptr<FILE, close_pipe> pipe(popen((command + " 2>/dev/null").c_str(), "re"));
     std::string text;
     std::array<char, 256> part{};
     while (pipe && std::fgets(part.data(), part.size(), pipe.get()))

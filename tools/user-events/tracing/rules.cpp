@@ -17,11 +17,14 @@ namespace {
 
 constexpr char file[] = "user_events_rules";
 
-void change(const std::string& change, std::string_view doing) {
+/// Writes a line to the file. An error `accepted` is a success.
+void change(const std::string& change, std::string_view doing, int accepted = 0) {
     const instance top = instance::top();
     if (change.find('\n') != change.npos)
         throw text::usage_error("a rule is one line");
     const int error = top.try_append(file, change + "\n");
+    if (error == accepted)
+        return;
     std::string remedy;
     switch (error) {
     case 0:
@@ -85,6 +88,10 @@ bool has_rule(const std::string& text) {
 
 void add_rule(const std::string& text) {
     change(text, "add");
+}
+
+void load_rule(const std::string& text) {
+    change(text, "add", EEXIST);
 }
 
 void remove_rule(const std::string& text) {

@@ -24,6 +24,8 @@ std::string rule_text(std::string_view pattern, std::string_view instance, std::
 std::vector<rule> rules();
 bool has_rule(const std::string& text);
 void add_rule(const std::string& text);
+/// The same, but nothing happens if there is such a rule.
+void load_rule(const std::string& text);
 void remove_rule(const std::string& text);
 
 /// What went wrong with a rule, or an empty text.
