@@ -7,8 +7,10 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/rculist.h>
 #include <linux/sizes.h>
+#include <linux/trace_events.h>
 #include <linux/types.h>
 
 #include "compat.h"
@@ -104,6 +106,13 @@ unsigned long ue_recorder_number(const struct ue_recorders *recorders,
 /* No recorder holds a larger record: an ftrace sub-buffer has at most 1 MiB. */
 #define UE_RECORD_LIMIT		SZ_1M
 
+/*
+ * Each recorder holds a record of this size, in bytes: nearly a page, and what perf takes with its
+ * padding. With pages of 16 KiB or more, ftrace holds larger records than perf.
+ */
+#define UE_RECORD_ALWAYS_FITS \
+	min_t(size_t, UE_RECORD_MAX_IN_PAGE, PERF_MAX_TRACE_SIZE - sizeof(u64))
+
 /**
  * ue_recorders_check_large() - ue_recorders_check_size() for a large payload
  * @recorders: recorders of the event
@@ -133,8 +142,7 @@ static inline int ue_recorders_check_size(struct ue_recorders *recorders,
 					  struct trace_event_call *call,
 					  size_t size)
 {
-	/* Each recorder holds a record of nearly a page. */
-	if (likely(UE_RECORD_HEADER + size <= UE_RECORD_MAX_IN_PAGE))
+	if (likely(UE_RECORD_HEADER + size <= UE_RECORD_ALWAYS_FITS))
 		return 0;
 	return ue_recorders_check_large(recorders, call, size);
 }
