@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Events of the C++ library, recorded by Debian's unmodified trace-cmd and perf.
 #include "catch.hpp"
+#include "deadline.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
 
@@ -75,10 +76,12 @@ void check_reported(const std::string& name, const std::string& last, Write writ
                            : "trace-cmd record -q -e ") +
                     ("user_events:" + name + " -o ") + file,
                 [&] {
+                    // The tool does not wait for an enable bit without end.
+                    REQUIRE(eventually([&] { return static_cast<bool>(event); }));
                     for (std::int32_t number : {1, 2, 3})
                         expected.push_back(write(event, number));
                 });
-    CHECK(!event);
+    CHECK(eventually([&] { return !event; }));
     std::vector<std::string> reported = printed_fields(
         output_of(directory, with_perf ? "perf script -F event,trace -i " + file + " 2>/dev/null"
                                        : "trace-cmd report -i " + file),
@@ -107,6 +110,7 @@ TEST_CASE("A filter of the kernel works on the fields of an event") {
     const Event name("library_everything");
     expect(instance.set_filter(name, "s32 > 1 && text == \"near 2\" && far == \"far\""), "filter");
     expect(instance.enable(name), "enable");
+    REQUIRE(holds_after_change([&] { return static_cast<bool>(event); }));
     for (std::int32_t number : {1, 2, 3})
         write_everything(event, number);
     const auto records = instance.records();
