@@ -92,34 +92,44 @@ std::vector<Row> join(const ordered_json& in_tree, const ordered_json& ours) {
     return rows;
 }
 
+/// How long the longest name of a row is.
+std::size_t width_of(const std::vector<Row>& rows) {
+    std::size_t width = 0;
+    for (const Row& row : rows)
+        width = std::max(width, row.what.size());
+    return width;
+}
+
 /// Formats the rows as text, with a heading for each unit.
 std::string text_table(const std::vector<Row>& rows) {
+    const std::size_t width = width_of(rows);
     std::string text, unit;
     for (const Row& row : rows) {
         if (row.unit != unit)
-            text += fmt::format("{}{:<66}{:>11}{:>11}{:>7}\n", unit.empty() ? "" : "\n", row.unit,
-                                "in-tree", "ours", "ratio");
+            text += fmt::format("{}{:<{}}{:>11}{:>11}{:>7}\n", unit.empty() ? "" : "\n", row.unit,
+                                width, "in-tree", "ours", "ratio");
         unit = row.unit;
-        text += fmt::format("{:<66}{:>11}{:>11}{:>7.2f}{}{}\n", row.what, row.in_tree, row.ours,
-                            row.ratio(), row.note.empty() ? "" : "  ", row.note);
+        text += fmt::format("{:<{}}{:>11}{:>11}{:>7.2f}{}{}\n", row.what, width, row.in_tree,
+                            row.ours, row.ratio(), row.note.empty() ? "" : "  ", row.note);
     }
     return text;
 }
 
 /// Formats the rows as reStructuredText, one table for each unit.
 std::string rst_table(const std::vector<Row>& rows) {
-    const std::string rule = fmt::format("{0:=<66} {0:=<10} {0:=<10} {0:=<6}\n", "=");
+    const std::size_t width = width_of(rows);
+    const std::string rule = fmt::format("{0:=<{1}} {0:=<10} {0:=<10} {0:=<6}\n", "=", width);
     std::string text = ".. SPDX-License-Identifier: GPL-2.0-only\n"
                        ".. written by bench/run --rst\n\n";
     std::string unit;
     for (const Row& row : rows) {
         if (row.unit != unit)
-            text += fmt::format("{0}{1}{2:<66} {3:>10} {4:>10} {5:>6}\n{1}",
+            text += fmt::format("{0}{1}{2:<{6}} {3:>10} {4:>10} {5:>6}\n{1}",
                                 unit.empty() ? "" : rule + "\n", rule, row.unit, "in-tree", "ours",
-                                "ratio");
+                                "ratio", width);
         unit = row.unit;
-        text += fmt::format("{:<66} {:>10} {:>10} {:>6.2f}\n", row.what, row.in_tree, row.ours,
-                            row.ratio());
+        text += fmt::format("{:<{}} {:>10} {:>10} {:>6.2f}\n", row.what, width, row.in_tree,
+                            row.ours, row.ratio());
     }
     text += rule;
     for (const Row& row : rows)
@@ -136,9 +146,9 @@ bool as_good_as(const std::vector<Row>& rows, const std::vector<Row>& baseline) 
         if (now == rows.end()) {
             fmt::print("MISSING: {}\n", before.what);
             good = false;
-        } else if (before.exact() && now->ours > before.ours * (1 + tolerance)) {
+        } else if (before.exact() && now->ours - before.ours > tolerance * std::abs(before.ours)) {
             fmt::print("WORSE: {}: {} {}, was {} ({:+.1f}%)\n", now->what, now->ours, now->unit,
-                       before.ours, 100 * (now->ours / before.ours - 1));
+                       before.ours, 100 * (now->ours - before.ours) / std::abs(before.ours));
             good = false;
         }
     }
