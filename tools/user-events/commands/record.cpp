@@ -11,7 +11,6 @@
 #include "tracing/threads.hpp"
 #include "tracing/trace_dat.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -179,7 +178,7 @@ void record_events(const options& given, Started started) {
     const auto patterns = patterns_of(given, file);
     tracing::stop_signals signals;
     const auto in = tracing::instance::temporary("mono");
-    in.write("buffer_size_kb", std::to_string(std::max<std::uint64_t>(given.buffer >> 10, 4)));
+    tracing::set_buffer_size(in, given.buffer);
     tracing::remember_processes(in);
     if (!given.pids.empty())
         tracing::record_only(in, given.pids);

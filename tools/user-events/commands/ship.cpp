@@ -13,7 +13,6 @@
 #include "tracing/signals.hpp"
 #include "tracing/tasks.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <fmt/format.h>
@@ -126,7 +125,7 @@ tracing::instance make_instance(const options& given, otlp::queue& queue) {
     }
     queue.set_instance("", 0);
     auto made = tracing::instance::temporary("mono");
-    made.write("buffer_size_kb", std::to_string(std::max<std::uint64_t>(given.buffer >> 10, 4)));
+    tracing::set_buffer_size(made, given.buffer);
     queue.set_instance(made.name(), 0);
     return made;
 }

@@ -110,8 +110,7 @@ void watch_events(const options& given) {
     const auto patterns = tracing::to_patterns(given.patterns);
     tracing::stop_signals signals;
     const auto instance = tracing::instance::temporary("mono");
-    instance.write("buffer_size_kb",
-                   std::to_string(std::max<std::uint64_t>(given.buffer >> 10, 4)));
+    tracing::set_buffer_size(instance, given.buffer);
     if (!given.pids.empty())
         tracing::record_only(instance, given.pids);
     watcher watcher(given);

@@ -4,6 +4,7 @@
 #include "text/errors.hpp"
 #include "tracing/libtracefs.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
@@ -134,6 +135,10 @@ std::uint64_t lost_records(const instance& in) {
 
 std::uint64_t read_records(const instance& in) {
     return sum_of(in, {"read events: "});
+}
+
+void set_buffer_size(const instance& in, std::uint64_t size) {
+    in.write("buffer_size_kb", std::to_string(std::max<std::uint64_t>(size >> 10, 4)));
 }
 
 } // namespace tool::tracing
