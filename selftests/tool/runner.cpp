@@ -49,6 +49,8 @@ export LC_CTYPE=C.UTF-8
 terminal() { tmux kill-server 2>/dev/null; TERM=screen tmux -f /dev/null new-session -d -x 80 -y 24 -s t "export TERM=screen; $1"; }
 screen() { tmux capture-pane -p -t t; }
 keys() { tmux send-keys -t t "$@"; }
+# Until the command has ended, the events cannot be deleted: it has enabled them.
+quit() { keys q; wait_for '! tmux has-session -t t'; }
 cd /tmp
 )sh";
 
