@@ -288,6 +288,13 @@ static inline struct trace_array *ue_trace_array_get(const char *name)
 #endif
 }
 
+/* ue_import_ns() - import a namespace of symbols; since 6.13 it is a string */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define ue_import_ns(ns) MODULE_IMPORT_NS(ns)
+#else
+#define ue_import_ns(ns) MODULE_IMPORT_NS(#ns)
+#endif
+
 /* Exported, but no public header declares them. */
 #ifdef CONFIG_TINY_RCU
 static inline void rcu_expedite_gp(void)

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 
+#include "../compat.h"
 #include "../enabler.h"
 #include "event_stub.h"
 
@@ -69,7 +70,7 @@ void ue_stub_order(int nr, int count, int *order)
 
 MODULE_DESCRIPTION("user_events: unit tests");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+ue_import_ns(EXPORTED_FOR_KUNIT_TESTING);
 
 void ue_stub_kill(void)
 {
