@@ -20,6 +20,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <thread>
@@ -320,6 +321,27 @@ TEST_CASE("REG takes an address with a tag only from a process that has switched
     CHECK(file.unregister(tagged, 0) == succeeds());
     CHECK(word == 0);
     REQUIRE(event.disable() == succeeds(1));
+    REQUIRE(prctl(PR_SET_TAGGED_ADDR_CTRL, 0, 0, 0, 0) == 0);
+}
+
+TEST_CASE("A bit in memory whose accesses are checked by tags (MTE) follows the event") {
+    REQUIRE((getauxval(AT_HWCAP2) & HWCAP2_MTE) != 0);
+    REQUIRE(prctl(PR_SET_TAGGED_ADDR_CTRL, PR_TAGGED_ADDR_ENABLE | PR_MTE_TCF_SYNC, 0, 0, 0) == 0);
+    const Event event(unique_name("checked"));
+    const Mapping memory(1, PROT_READ | PROT_WRITE | PROT_MTE);
+    void* const tagged = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.at()) |
+                                                 std::uintptr_t{0xa} << 56);
+    // The first 16 bytes get the tag; an access with another one would be a SIGSEGV.
+    asm volatile(".arch_extension memtag\n\tstg %0, [%0]" : : "r"(tagged) : "memory");
+    const Word& word = *static_cast<const Word*>(tagged);
+    DataFile file;
+    user_reg reg = registration(tagged, 0, event.name().c_str());
+    REQUIRE(file.register_event(reg) == succeeds());
+    REQUIRE(event.enable() == succeeds(1));
+    CHECK(holds_after_change([&] { return word == 1; }));
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(holds_after_change([&] { return word == 0; }));
+    CHECK(file.unregister(tagged, 0) == succeeds());
     REQUIRE(prctl(PR_SET_TAGGED_ADDR_CTRL, 0, 0, 0, 0) == 0);
 }
 #endif
