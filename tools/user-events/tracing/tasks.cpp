@@ -14,9 +14,7 @@ const task& tasks::find(int thread) {
     const auto found = known_.find(thread);
     if (found != known_.end())
         return found->second;
-    task added{"<...>", 0};
-    if (thread == 0)
-        added.name = "<idle>";
+    task added{"", 0};
     std::ifstream status(fmt::format("/proc/{}/status", thread));
     for (std::string line; std::getline(status, line);) {
         if (line.starts_with("Tgid:")) {
@@ -24,25 +22,29 @@ const task& tasks::find(int thread) {
             break;
         }
     }
-    if (std::ifstream comm(fmt::format("/proc/{}/comm", thread)); comm) {
-        std::ostringstream text;
-        text << comm.rdbuf();
-        added.name = text.str();
-        if (added.name.ends_with('\n'))
-            added.name.pop_back();
-    } else if (thread != 0) {
-        if (!has_read_saved_) {
-            std::istringstream lines(
-                instance::top().try_read("saved_cmdlines").value_or(std::string()));
-            for (std::string line; std::getline(lines, line);)
-                if (const auto space = line.find(' '); space != line.npos)
-                    saved_[std::atoi(line.c_str())] = line.substr(space + 1);
-            has_read_saved_ = true;
-        }
-        if (const auto name = saved_.find(thread); name != saved_.end())
-            added.name = name->second;
-    }
+    std::ostringstream comm;
+    comm << std::ifstream(fmt::format("/proc/{}/comm", thread)).rdbuf();
+    // Empty also if the thread ends while its file is open.
+    if (added.name = comm.str(); added.name.empty())
+        added.name = saved_name(thread);
+    else if (added.name.ends_with('\n'))
+        added.name.pop_back();
     return known_[thread] = std::move(added);
+}
+
+std::string tasks::saved_name(int thread) {
+    if (thread == 0)
+        return "<idle>";
+    if (!has_read_saved_) {
+        std::istringstream lines(
+            instance::top().try_read("saved_cmdlines").value_or(std::string()));
+        for (std::string line; std::getline(lines, line);)
+            if (const auto space = line.find(' '); space != line.npos)
+                saved_[std::atoi(line.c_str())] = line.substr(space + 1);
+        has_read_saved_ = true;
+    }
+    const auto name = saved_.find(thread);
+    return name == saved_.end() ? "<...>" : name->second;
 }
 
 void tasks::refresh() {

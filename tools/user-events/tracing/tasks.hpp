@@ -24,6 +24,9 @@ public:
     void refresh();
 
 private:
+    /// Of a thread that has ended.
+    std::string saved_name(int thread);
+
     std::unordered_map<int, task> known_;
     std::unordered_map<int, std::string> saved_;
     std::chrono::steady_clock::time_point last_{};
