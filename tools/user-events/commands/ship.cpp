@@ -140,6 +140,7 @@ public:
 
     void read() {
         clock_.measure();
+        encoder_.observe();
         tasks_.refresh();
         reader_.read([this](const tracing::live_record& record) {
             add(record);
