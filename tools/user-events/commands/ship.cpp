@@ -13,6 +13,7 @@
 #include "tracing/signals.hpp"
 #include "tracing/tasks.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <fmt/format.h>
@@ -27,6 +28,8 @@ namespace {
 struct options {
     std::vector<std::string> patterns;
     std::string from;
+    /// At the speed of the recorded programs.
+    bool timed = false;
     /// Used by cli.cpp; here it only says whether there is a file.
     std::string config;
     std::string filter;
@@ -105,6 +108,8 @@ void complete(options& given) {
     if (!given.headers_file.empty())
         for (auto& header : otlp::read_headers(given.headers_file))
             given.delivery.headers.push_back(std::move(header));
+    if (given.timed && given.from.empty())
+        throw text::usage_error("--timed is for a recording", "use it with --from FILE");
     if (!given.from.empty() && !given.spool.empty())
         throw text::usage_error("--from and --spool exclude each other",
                                 "the recording is kept, so no spool is needed");
@@ -140,6 +145,7 @@ public:
 
     void read() {
         clock_.measure();
+        encoder_.observe();
         tasks_.refresh();
         reader_.read([this](const tracing::live_record& record) {
             add(record);
@@ -264,6 +270,41 @@ void require_wall_clock(const recording::record& record, const std::string& path
             "record it with `user-events record`, or `trace-cmd record --date`");
 }
 
+/// Ships records of a file at the speed at which they were made.
+class replay {
+public:
+    replay(otlp::encoder& encoder, tracing::stop_signals& signals)
+        : encoder_(encoder), signals_(signals) {}
+
+    /// Waits until the record is due, the first one at once. Returns false if a signal came before.
+    bool wait_for(const recording::record& record) {
+        if (!first_)
+            first_ = record.time;
+        const auto due = start_ + std::chrono::nanoseconds(record.time - *first_);
+        while (true) {
+            const auto now = clock::now();
+            if (now - flushed_ >= flush_pause) {
+                encoder_.flush();
+                flushed_ = now;
+            }
+            if (now >= due)
+                return true;
+            const auto rest = std::chrono::ceil<std::chrono::milliseconds>(due - now);
+            if (signals_.wait(static_cast<int>(std::min(rest, flush_pause).count())))
+                return false;
+        }
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    otlp::encoder& encoder_;
+    tracing::stop_signals& signals_;
+    clock::time_point start_ = clock::now();
+    clock::time_point flushed_ = start_;
+    std::optional<std::uint64_t> first_;
+};
+
 void ship_recording(const options& given) {
     if (given.patterns.size() > 1)
         throw text::usage_error("--from takes one pattern");
@@ -276,12 +317,15 @@ void ship_recording(const options& given) {
     otlp::resources resources(otlp::to_services(given.services), false);
     otlp::encoder encoder(given.delivery.encoding, exporting::to_pairs(given.pairs), resources,
                           [&queue](otlp::request made) { queue.put(std::move(made), true); });
+    replay replay(encoder, signals);
     bool stopped = false;
     file.read([&](const recording::record& record) {
         require_wall_clock(record, given.from);
-        if (!stopped)
+        stopped = stopped || queue.is_stopped() || (given.timed && !replay.wait_for(record));
+        if (stopped)
+            queue.drop(otlp::reason::stopped, 1);
+        else
             encoder.add(record);
-        stopped = stopped || queue.is_stopped();
     });
     encoder.finish();
     queue.drop(otlp::reason::kernel, file.missing().lost);
@@ -305,6 +349,7 @@ action ship(arguments& with) {
     with.required_option("--otlp", "URL", given->delivery.url,
                          "the collector, such as http://localhost:4318");
     with.option("--from", "FILE", given->from, "ship a recording instead");
+    with.flag("--timed", given->timed, "ship its records at the speed at which they were made");
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
     with.option("--pair", "BEGIN,END,KEY", given->pairs,

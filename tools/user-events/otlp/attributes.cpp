@@ -13,9 +13,9 @@ using recording::kind;
 
 namespace {
 
-constexpr char thread_id[] = "thread.id";
-constexpr char thread_name[] = "thread.name";
-constexpr char cpu[] = "cpu.logical_number";
+constexpr std::string_view thread_id = "thread.id";
+constexpr std::string_view thread_name = "thread.name";
+constexpr std::string_view cpu = "cpu.logical_number";
 
 void set_natural(message::AnyValue& to, std::uint64_t number) {
     if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
@@ -26,17 +26,18 @@ void set_natural(message::AnyValue& to, std::uint64_t number) {
 
 } // namespace
 
-std::string to_utf8(std::string_view text) {
-    if (std::all_of(text.begin(), text.end(),
-                    [](char each) { return static_cast<signed char>(each) >= 0; }))
-        return std::string(text);
-    std::string result;
+void assign_utf8(std::string& to, std::string_view text) {
+    const auto is_ascii = [](char each) { return static_cast<signed char>(each) >= 0; };
+    to.clear();
+    if (std::all_of(text.begin(), text.end(), is_ascii)) {
+        to = text;
+        return;
+    }
     while (!text.empty()) {
         const auto next = text::first_character(text);
-        result += next.valid ? text.substr(0, next.size) : "\xef\xbf\xbd";
+        to += next.valid ? text.substr(0, next.size) : "\xef\xbf\xbd";
         text.remove_prefix(next.size);
     }
-    return result;
 }
 
 void set(message::AnyValue& to, const recording::field& field, const recording::value& value) {
@@ -53,7 +54,7 @@ void set(message::AnyValue& to, const recording::field& field, const recording::
         to.set_double_value(value.real);
         break;
     case kind::text:
-        to.set_string_value(to_utf8(value.text()));
+        assign_utf8(*to.mutable_string_value(), value.text());
         break;
     case kind::bytes:
         to.set_bytes_value(value.data.data(), value.data.size());
@@ -71,21 +72,23 @@ void set(message::AnyValue& to, const recording::field& field, const recording::
     }
 }
 
-void add(attribute_list& to, std::string key, std::string_view text) {
+void add(attribute_list& to, std::string_view key, std::string_view text) {
     message::KeyValue& added = *to.Add();
-    added.set_key(std::move(key));
-    added.mutable_value()->set_string_value(to_utf8(text));
+    added.set_key(key.data(), key.size());
+    assign_utf8(*added.mutable_value()->mutable_string_value(), text);
 }
 
-void add(attribute_list& to, std::string key, std::int64_t number) {
+void add(attribute_list& to, std::string_view key, std::int64_t number) {
     message::KeyValue& added = *to.Add();
-    added.set_key(std::move(key));
+    added.set_key(key.data(), key.size());
     added.mutable_value()->set_int_value(number);
 }
 
-std::string key_of(const recording::field& field) {
+void set_key(message::KeyValue& of, const recording::field& field) {
     const bool is_taken = field.name == thread_id || field.name == thread_name || field.name == cpu;
-    return to_utf8(is_taken ? "field." + field.name : field.name);
+    assign_utf8(*of.mutable_key(), field.name);
+    if (is_taken)
+        of.mutable_key()->insert(0, "field.");
 }
 
 void add_origin(attribute_list& to, const recording::record& from) {

@@ -16,13 +16,13 @@ namespace message = ::user_events::otlp;
 using attribute_list = google::protobuf::RepeatedPtrField<message::KeyValue>;
 
 /// Protobuf takes UTF-8 only. What is not UTF-8 becomes U+FFFD.
-std::string to_utf8(std::string_view text);
+void assign_utf8(std::string& to, std::string_view text);
 
 /// Numbers stay numbers; those above 2^63, which OTLP lacks, become decimal text. Bytes stay bytes.
 void set(message::AnyValue& to, const recording::field& field, const recording::value& value);
 
-void add(attribute_list& to, std::string key, std::string_view text);
-void add(attribute_list& to, std::string key, std::int64_t number);
+void add(attribute_list& to, std::string_view key, std::string_view text);
+void add(attribute_list& to, std::string_view key, std::int64_t number);
 
 /// Adds the fields under their names. A field whose name is also one of add_origin()'s gets the
 /// prefix "field.". `leave_out` says which fields are not wanted.
@@ -32,7 +32,7 @@ void add_fields(attribute_list& to, const recording::record& from, Predicate lea
 /// Adds the thread and the CPU.
 void add_origin(attribute_list& to, const recording::record& from);
 
-std::string key_of(const recording::field& field);
+void set_key(message::KeyValue& of, const recording::field& field);
 
 template <typename Predicate>
 void add_fields(attribute_list& to, const recording::record& from, Predicate leave_out) {
@@ -43,7 +43,7 @@ void add_fields(attribute_list& to, const recording::record& from, Predicate lea
         if (value.kind == recording::kind::absent)
             continue;
         message::KeyValue& added = *to.Add();
-        added.set_key(key_of(field));
+        set_key(added, field);
         set(*added.mutable_value(), field, value);
     }
 }

@@ -144,9 +144,13 @@ encoder::encoder(encoding as, const std::vector<exporting::pair>& pairs, resourc
     : as_(as), resources_(resources), use_(std::move(use)),
       matcher_(std::make_unique<matcher>(pairs)), batches_(std::make_unique<batches>()),
       random_(std::random_device()()),
-      start_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))) {}
+      start_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))), observed_(start_) {}
 
 encoder::~encoder() = default;
+
+void encoder::observe() {
+    observed_ = static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME));
+}
 
 void encoder::add(const recording::record& record) {
     const auto match = matcher_->find(record);
@@ -165,13 +169,13 @@ void encoder::add(const recording::record& record) {
 
 namespace {
 
-void fill(message::LogRecord& to, const recording::record& from) {
+void fill(message::LogRecord& to, const recording::record& from, std::uint64_t observed) {
     to.set_time_unix_nano(from.time);
-    to.set_observed_time_unix_nano(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME)));
-    to.set_event_name(to_utf8(from.event->registered_name()));
+    to.set_observed_time_unix_nano(std::max(from.time, observed));
+    assign_utf8(*to.mutable_event_name(), from.event->registered_name());
     if (const auto severity = severity_of(from)) {
         to.set_severity_number(severity->number);
-        to.set_severity_text(to_utf8(severity->text));
+        assign_utf8(*to.mutable_severity_text(), severity->text);
         if (const auto* const body = text_field(*from.event))
             set(*to.mutable_body(), *body, read(*body, from.data));
     }
@@ -184,7 +188,7 @@ void fill(message::LogRecord& to, const recording::record& from) {
 void encoder::add_log(const recording::record& record, const open_span* in) {
     const std::string& key = resources_.key_of(record);
     message::LogRecord& log = batches_->add_log(key, resources_.find(key));
-    fill(log, record);
+    fill(log, record, observed_);
     if (in) {
         log.set_trace_id(in->span.trace_id());
         log.set_span_id(in->span.span_id());
@@ -213,13 +217,13 @@ void encoder::begin(const recording::record& record, std::string_view name, open
     to.resource = resources_.key_of(record);
     to.event = record.event->id;
     to.thread = record.pid;
-    fill(to.log, record);
+    fill(to.log, record, observed_);
     const open_span* const around = innermost(record.pid);
     to.span.set_trace_id(around ? around->span.trace_id() : random_bytes(16));
     to.span.set_span_id(random_bytes(8));
     if (around)
         to.span.set_parent_span_id(around->span.span_id());
-    to.span.set_name(to_utf8(name));
+    assign_utf8(*to.span.mutable_name(), name);
     to.span.set_kind(internal_kind);
     to.span.set_start_time_unix_nano(record.time);
     add_fields(*to.span.mutable_attributes(), record,
@@ -331,6 +335,7 @@ void encoder::flush() {
     if (batches_->spans.resource_spans_size())
         send(signal::traces, batches_->span_records, batches_->spans);
     batches_ = std::make_unique<batches>();
+    observe();
 }
 
 void encoder::report(const drop_counts& drops) {

@@ -27,6 +27,9 @@ public:
             std::function<void(request)> use);
     ~encoder();
 
+    /// The following records are observed now. It is also called for each request, because the
+    /// clock would cost as much as the rest of some records.
+    void observe();
     /// Takes a record, whose time is that of day. Records have to be in the order of their times,
     /// and their events have to exist until the end.
     void add(const recording::record& record);
@@ -68,6 +71,7 @@ private:
     std::unique_ptr<batches> batches_;
     std::mt19937_64 random_;
     std::uint64_t start_;
+    std::uint64_t observed_;
     drop_counts reported_;
 };
 
