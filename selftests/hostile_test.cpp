@@ -383,6 +383,8 @@ TEST_CASE("A program can close its userfaultfd while a worker begins to wait for
         for (Rounds rounds(100, 100000, 5s); rounds.next();)
             const Userfault fault(memory);
         channel.send('e');
+        // The event exists until the administrator has stopped.
+        channel.receive<char>();
         return 0;
     });
     REQUIRE(program.channel().receive<char>() == 'r');
@@ -397,8 +399,10 @@ TEST_CASE("A program can close its userfaultfd while a worker begins to wait for
     administrator.join();
     CHECK(last == 'e');
     // Else the program cannot even be killed.
-    if (last == 'e')
+    if (last == 'e') {
+        program.channel().send('c');
         CHECK(program.wait() == 0);
+    }
 }
 
 TEST_CASE("The memory of a killed program is freed while its page faults stay unresolved") {
