@@ -93,9 +93,10 @@ finding module() {
     case origin::absent:
         break;
     }
-    return bad("the module is not installed for this kernel",
-               "make && insmod user_events.ko; see Installing and loading in the administrator "
-               "guide");
+    return bad(
+        "the module is not installed for this kernel",
+        "install the package user-events-dkms, or: make && make install-module; see Installing "
+        "and loading in the administrator guide");
 }
 
 finding boot() {

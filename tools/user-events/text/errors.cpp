@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
+#include <grp.h>
+#include <sys/stat.h>
 
 namespace tool::text {
 
@@ -14,6 +16,17 @@ namespace {
 
 bool contains(std::string_view text, std::string_view part) {
     return text.find(part) != text.npos;
+}
+
+std::string remedy_for_device(const std::string& path) {
+    struct stat found {};
+    if (stat(path.c_str(), &found) == 0 && found.st_gid != 0 && found.st_mode & S_IWGRP)
+        if (const group* const admitted = getgrgid(found.st_gid))
+            return fmt::format("an administrator can add this user to the group {0}, from the next "
+                               "login on: usermod -aG {0} USER",
+                               admitted->gr_name);
+    return fmt::format("an administrator can admit your group: chgrp GROUP {0} && chmod g+rw {0}",
+                       path);
 }
 
 } // namespace
@@ -25,9 +38,7 @@ std::string remedy_for(int error, std::string_view path) {
     case EACCES:
     case EPERM:
         if (is_device)
-            return fmt::format("an administrator can admit your group: chgrp GROUP {0} && "
-                               "chmod g+rw {0}",
-                               path);
+            return remedy_for_device(std::string(path));
         if (contains(path, "tracing"))
             return "run it as root, or have an administrator admit your group to tracefs: mount "
                    "-o remount,mode=750,gid=GROUP /sys/kernel/tracing";
