@@ -21,7 +21,19 @@ namespace {
 /// More processes than this are not remembered.
 constexpr std::size_t most = 10'000;
 
-/// The executable's name; if this user may not know it, that of the first thread.
+/// The name of the first thread, or of the command if that begins with the same 15 characters,
+/// which are all that the kernel has of a thread's name.
+std::string command_of(int process) {
+    const std::string thread = tracing::first_line(fmt::format("/proc/{}/comm", process));
+    std::ifstream file(fmt::format("/proc/{}/cmdline", process));
+    std::string command;
+    std::getline(file, command, '\0');
+    command.erase(0, command.rfind('/') + 1);
+    return thread.size() == 15 && command.starts_with(thread) ? command : thread;
+}
+
+/// The executable's name. Only its own user and root may know that: for others, that of the
+/// command.
 std::string executable_of(int process) {
     std::error_code error;
     std::string path =
@@ -29,8 +41,7 @@ std::string executable_of(int process) {
     static constexpr std::string_view removed = " (deleted)";
     if (path.ends_with(removed))
         path.resize(path.size() - removed.size());
-    return error ? tracing::first_line(fmt::format("/proc/{}/comm", process))
-                 : path.substr(path.rfind('/') + 1);
+    return error ? command_of(process) : path.substr(path.rfind('/') + 1);
 }
 
 /// The last 64 hexadecimal digits in the process's control group, as container engines name them.
