@@ -66,6 +66,7 @@ test-all: ## run them on all kernels in tools/vm/kernels, and write README's tab
 	+@selftests/run test $(call kernels,test|full)
 	+@selftests/run kselftest $(call kernels,test|full|light)
 	+@selftests/run light $(call kernels,light)
+	@selftests/run refused $(call kernels,refused)
 	@selftests/kernels-table
 
 .PHONY: test-light
