@@ -32,7 +32,7 @@
  * wait while event_mutex is held. Each update may write a few directly, so that
  * an event with few bits does not wait behind the workers of other events.
  */
-#define UE_DIRECT_WRITES	16384
+#define UE_DIRECT_WRITES	4096
 #define UE_DIRECT_INTERVAL	msecs_to_jiffies(100)
 #define UE_DIRECT_WRITES_LEAST	32U
 
@@ -42,7 +42,7 @@
  * must not keep processors and ue_enabler_mutex busy.
  */
 #define UE_BITS_AT_ONCE		64
-#define UE_BATCHES_AT_ONCE	16
+#define UE_BATCHES_AT_ONCE	4
 
 /* How many enablers to leave to workers before other tasks may run. */
 #define UE_ENABLERS_AT_ONCE	1024
