@@ -382,7 +382,8 @@ TEST_CASE("A recorder that is added during a write gets the record") {
     CHECK(attached->take() == 1);
 }
 
-TEST_CASE("Recorders of each kind are added and removed while a process writes without pause", "[race]") {
+TEST_CASE("Recorders of each kind are added and removed while a process writes without pause",
+          "[race]") {
     const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
     CAPTURE(kind.name);
     struct Written {
