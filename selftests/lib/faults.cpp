@@ -29,7 +29,8 @@ Range function_range(const std::string& name) {
             return range;
         }
         const std::string symbol = line.size() > 19 ? line.substr(19) : "";
-        if (symbol == name || symbol.starts_with(name + "."))
+        // The compiler may have cloned it. What it moved away as unlikely is not the function.
+        if (symbol == name || (symbol.starts_with(name + ".") && !symbol.ends_with(".cold")))
             range.begin = address(line);
     }
     throw std::runtime_error("/proc/kallsyms has no function " + name);
