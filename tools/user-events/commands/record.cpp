@@ -61,6 +61,7 @@ public:
         if (pipe2(ends, O_CLOEXEC) != 0)
             throw text::failure("cannot create a pipe");
         id_ = fork();
+        int error = id_ < 0 ? errno : 0;
         if (id_ == 0) {
             tracing::stop_signals::restore();
             std::signal(SIGPIPE, SIG_DFL);
@@ -70,14 +71,16 @@ public:
                 arguments.push_back(const_cast<char*>(word.c_str()));
             arguments.push_back(nullptr);
             execvp(arguments[0], arguments.data());
-            const int error = errno;
+            error = errno;
             (void)!write(ends[1], &error, sizeof(error));
             _exit(127);
         }
         close(ends[1]);
-        int error = 0;
         const bool failed = id_ < 0 || read(ends[0], &error, sizeof(error)) == sizeof(error);
         close(ends[0]);
+        // Until it has ended, it has the instance's files open.
+        if (failed && id_ > 0)
+            waitpid(id_, nullptr, 0);
         if (failed)
             throw text::failure(fmt::format("cannot run {}: {}", words[0], std::strerror(error)));
     }
