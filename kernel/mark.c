@@ -28,8 +28,9 @@ module_param_named(mark_mode, ue_mark_mode, ushort, 0444);
 MODULE_PARM_DESC(mark_mode, "permissions of /dev/user_mark (0666)");
 
 /*
- * Tools print the size of the data. libtraceevent, up to 1.7 at least, prints
- * other bytes for __print_hex() of a __rel_loc field.
+ * Tools print the size of the data, which is the high half of its location.
+ * libtraceevent, up to 1.7 at least, prints other bytes for __print_hex() of a
+ * __rel_loc field. Version 1.8 crashes on __get_rel_dynamic_array_len().
  */
 static const struct ue_mark_definition {
 	const char *command;
@@ -37,7 +38,7 @@ static const struct ue_mark_definition {
 } ue_mark_definitions[] = {
 	{ "text __rel_loc char[] text", NULL },
 	{ "data u32 type; __rel_loc u8[] data",
-	  "\"type=%u size=%u\", REC->type, __get_rel_dynamic_array_len(data)" },
+	  "\"type=%u size=%u\", REC->type, REC->data >> 16" },
 };
 
 /* In the order of the definitions. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Debian's unmodified trace-cmd: which tasks it records, and event names with a dot.
+// Debian's unmodified trace-cmd: which tasks it records, marks, and event names with a dot.
 #include "catch.hpp"
+#include "mark.hpp"
 #include "text_file.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
@@ -36,6 +37,19 @@ TEST_CASE("trace-cmd records a process, a command, or a command with its childre
         CHECK(reported() == Lines{"a=1", "a=2"});
     }
     CHECK(event.word == 0);
+}
+
+TEST_CASE("trace-cmd reports the text of a mark, and the type and the size of data") {
+    const TemporaryDirectory directory;
+    const std::string file = directory.file("trace.dat");
+    record_with(directory, "trace-cmd record -q -e user_mark -o " + file, [] {
+        MarkFile marks(O_RDWR);
+        CHECK(marks.write("phase 1\n") == succeeds(8));
+        CHECK(marks.mark(7, "\x01\xab\xff") == succeeds());
+    });
+    const std::string report = output_of(directory, "trace-cmd report -i " + file);
+    CHECK(printed_fields(report, mark_text) == std::vector<std::string>{"text=phase 1"});
+    CHECK(printed_fields(report, mark_data) == std::vector<std::string>{"type=7 size=3"});
 }
 
 // libtraceevent does not parse names with a dot. trace-cmd 3.1 records such an event but cannot
