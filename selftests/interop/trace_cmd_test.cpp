@@ -52,8 +52,8 @@ TEST_CASE("trace-cmd reports the text of a mark, and the type and the size of da
     CHECK(printed_fields(report, mark_data) == std::vector<std::string>{"type=7 size=3"});
 }
 
-// libtraceevent does not parse names with a dot. trace-cmd 3.1 records such an event but cannot
-// report it, and shows only what the kernel prints. perf 6.1 fails.
+// libtraceevent does not parse names with a dot. trace-cmd records such an event but cannot
+// report it, and shows only what the kernel prints. perf 6.1 and 6.12 crash.
 TEST_CASE("trace-cmd start and show work with a multi-format event") {
     Word word{0};
     DataFile file;
