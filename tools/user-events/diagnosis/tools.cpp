@@ -41,25 +41,27 @@ finding version_of(const known_tool& tool) {
 
 finding trace_cmd() {
     return version_of({"trace-cmd",
-                       {3, 1},
+                       {3, 4},
                        "its report lacks the records of multi-format events",
                        "`user-events report` prints them"});
 }
 
 finding perf_program() {
     return version_of({"perf",
-                       {6, 1},
-                       "it crashes when it is given a multi-format event",
+                       {7, 2},
+                       "it does not read the records of a multi-format event, or crashes",
                        "`user-events record` records them"});
 }
 
 finding bpftrace() {
     return version_of(
         {"bpftrace",
-         {0, 17},
-         "it does not read __rel_loc fields, and expects fields to be aligned as in C",
-         "use __data_loc, and fields in an order without gaps; see Known limits of "
-         "tools in the user guide"});
+         {0, 27},
+         "it does not read __rel_loc fields, and expects fields to be aligned as in C; version "
+         "0.23 "
+         "does not find the text of __data_loc fields",
+         "use __data_loc, or char[N] for version 0.23, and fields in an order without gaps; see "
+         "Known limits of tools in the user guide"});
 }
 
 } // namespace tool::diagnosis
