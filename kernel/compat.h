@@ -19,8 +19,13 @@
 #error "Linux 7.4 and later are not tested: make UE_UNTESTED_KERNEL=y builds for them anyway"
 #endif
 
+/* Up to 6.19, the probe of a fork runs with preemption disabled: see fork.c. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0) && defined(CONFIG_PREEMPT_RT)
+#error "With CONFIG_PREEMPT_RT=y, Linux before 7.2 is not supported: see Documentation/admin-guide.rst"
+#endif
+
 /* The same for readers of modinfo. */
-#define UE_KERNELS "6.1 to 6.5, 6.11 to 7.3; without CONFIG_USER_EVENTS and CONFIG_PREEMPT_RT"
+#define UE_KERNELS "6.1 to 6.5, 6.11 to 7.3; without CONFIG_USER_EVENTS; with CONFIG_PREEMPT_RT from 7.2 on"
 
 #include <linux/ftrace.h>
 #include <linux/hugetlb_inline.h>

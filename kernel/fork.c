@@ -13,7 +13,8 @@
  * 3. With that, the child adds its address space to those that an event updates,
  *    and updates its bits if they are stale, before it first runs in user space.
  *
- * Steps 1 and 2 may not sleep, so neither takes ue_enabler_mutex. Without the
+ * Steps 1 and 2 may not sleep (except on PREEMPT_RT, in a spinlock), so neither
+ * takes ue_enabler_mutex. Without the
  * mutex, a reference to a set is taken only through an address space that has
  * the set, with the lock of that address space held.
  */
@@ -43,6 +44,8 @@ static struct tracepoint *ue_fork_tracepoint;
 
 /* The kernel has called the hook of step 1 since the module was loaded. */
 static bool ue_copy_reported;
+/* ue_fork_leave_copy() was called since then. */
+static bool ue_copy_left;
 
 /*
  * While @parent->lock is held, the parent cannot drop its reference to the set.
@@ -112,10 +115,28 @@ void ue_fork_copy(struct mm_struct *from, struct mm_struct *to)
 	ue_fork_inherit(from, to);
 }
 
+void ue_fork_leave_copy(struct mm_struct *from)
+{
+	struct ue_mm *parent = ue_mm_find(from);
+
+	WRITE_ONCE(ue_copy_reported, true);
+	WRITE_ONCE(ue_copy_left, true);
+	if (parent)
+		atomic_inc(&parent->copies_left);
+}
+
 /*
- * In a kernel that does not report the copy, another thread may have registered
- * or unregistered since.
+ * If a fork fails after ue_fork_leave_copy(), it stays counted, until a child is
+ * not attached because its parent had no enablers.
  */
+static bool ue_take_left_copy(struct mm_struct *from)
+{
+	struct ue_mm *parent = ue_mm_find(from);
+
+	return parent && atomic_dec_if_positive(&parent->copies_left) >= 0;
+}
+
+/* Another thread may have registered or unregistered since the copy. */
 static struct ue_mm *ue_fork_inherit_late(struct mm_struct *from,
 					  struct mm_struct *to)
 {
@@ -123,16 +144,21 @@ static struct ue_mm *ue_fork_inherit_late(struct mm_struct *from,
 
 	if (!child)
 		return NULL;
-	pr_warn_once("this kernel does not call uprobe_dup_mmap() when it copies memory: children of programs that register in one thread and fork in another may inherit wrong registrations\n");
+	pr_warn_once("uprobe_dup_mmap() did not report a fork in time: children of programs that register in one thread and fork in another may inherit wrong registrations\n");
 	child->inherited_stale = true;
 	return child;
 }
 
 struct ue_mm *ue_fork_child(struct mm_struct *from, struct mm_struct *to)
 {
-	if (unlikely(!READ_ONCE(ue_copy_reported)))
+	struct ue_mm *child = ue_mm_find(to);
+
+	if (child)
+		return child;
+	if (unlikely(!READ_ONCE(ue_copy_reported) ||
+		     (READ_ONCE(ue_copy_left) && ue_take_left_copy(from))))
 		return ue_fork_inherit_late(from, to);
-	return ue_mm_find(to);
+	return NULL;
 }
 
 void ue_fork_first_run(struct ue_mm *ue_mm)
@@ -146,6 +172,7 @@ void ue_fork_first_run(struct ue_mm *ue_mm)
 		stale = ue_mm->inherited_stale ||
 			ue_mm->inherited_changes != ue_mm->set->changes;
 	}
+	atomic_set(&ue_mm->copies_left, 0);
 	mutex_unlock(&ue_enabler_mutex);
 	while (stale && ue_update_mm(ue_mm) && !fatal_signal_pending(current))
 		schedule_timeout_killable(UE_FORK_RETRY);
@@ -161,12 +188,20 @@ static void ue_first_run_task_work(struct callback_head *task_work)
 	module_put(THIS_MODULE);
 }
 
-/* Step 1: uprobe_dup_mmap(from, to) */
+/*
+ * Step 1: uprobe_dup_mmap(from, to). If another tracer has the function as well,
+ * ftrace disables preemption. On PREEMPT_RT, attaching the child then has to wait
+ * for step 2, because neither memory nor a spinlock can be taken here.
+ */
 static void ue_dup_mmap(unsigned long ip, unsigned long parent_ip,
 			struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	ue_fork_copy(ue_ftrace_argument(fregs, 0),
-		     ue_ftrace_argument(fregs, 1));
+	struct mm_struct *from = ue_ftrace_argument(fregs, 0);
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !preemptible())
+		ue_fork_leave_copy(from);
+	else
+		ue_fork_copy(from, ue_ftrace_argument(fregs, 1));
 }
 
 static struct ftrace_ops ue_dup_mmap_hook = { .func = ue_dup_mmap };

@@ -16,19 +16,30 @@ struct ue_mm;
  * The child inherits nothing if the parent has no enablers, or memory is short.
  *
  * Context: before the memory is copied, with the mmap_lock of @from held for
- * writing; does not sleep.
+ * writing; does not sleep, except in a spinlock on PREEMPT_RT.
  */
 void ue_fork_copy(struct mm_struct *from, struct mm_struct *to);
+
+/**
+ * ue_fork_leave_copy() - leave a copy for ue_fork_child() to attach
+ * @from: the parent's address space
+ *
+ * Instead of ue_fork_copy(), where neither memory nor a spinlock can be taken.
+ *
+ * Context: before the memory is copied; any.
+ */
+void ue_fork_leave_copy(struct mm_struct *from);
 
 /**
  * ue_fork_child() - find the ue_mm of a child that is about to run
  * @from: the parent's address space
  * @to: the child's address space, a copy of the parent's
  *
- * If ue_fork_copy() was never called, this warns once, and the child inherits
- * the set that its parent has now.
+ * If ue_fork_copy() was never called, or ue_fork_leave_copy() was called
+ * instead, this warns once, and the child inherits the set that its parent has
+ * now.
  *
- * Context: does not sleep.
+ * Context: does not sleep, except in a spinlock on PREEMPT_RT.
  * Return: the ue_mm, for ue_fork_first_run(), or NULL if the child inherits
  * nothing.
  */

@@ -40,6 +40,8 @@ struct ue_enabler_set;
  * @rcu: frees this structure
  * @inherited_changes: of a forked child: @set->changes when its memory was
  *	copied
+ * @copies_left: after the first run: forks under way whose children are not
+ *	attached yet, see ue_fork_leave_copy(); changed without a lock
  * @inherited_stale: of a forked child: its enable bits may differ from the state
  *	of their events, as its parent's did when the memory was copied
  * @update_pending: a worker is to update the enable bits, or is doing so;
@@ -47,7 +49,7 @@ struct ue_enabler_set;
  * @update_again: an event has changed since the worker began
  * @worker_holds_mm: the worker holds the memory (mmget())
  *
- * Protected by ue_enabler_mutex unless stated otherwise. The members of the
+ * Protected by ue_enabler_mutex unless stated otherwise. The members of a
  * union are used one after the other.
  */
 struct ue_mm {
@@ -65,7 +67,10 @@ struct ue_mm {
 		struct llist_node ended;
 		struct rcu_head rcu;
 	};
-	unsigned int inherited_changes;
+	union {
+		unsigned int inherited_changes;
+		atomic_t copies_left;
+	};
 	bool inherited_stale;
 	bool update_pending;
 	bool update_again;

@@ -12,6 +12,7 @@
 #include "userfault.hpp"
 
 #include <csignal>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <memory>
 #include <optional>
@@ -160,6 +161,35 @@ TEST_CASE("A child forked while the event is enabled has the bit set and follows
     CHECK(eventually([&] { return child.word() == 0; }));
     CHECK(eventually([&] { return word == 0; }));
     CHECK(child.end() == 0);
+}
+
+TEST_CASE("A child inherits registrations while the function tracer traces forks and exits") {
+    // ftrace then calls the module with preemption disabled.
+    Instance tracer;
+    for (const char* const function : {"uprobe_dup_mmap\n", "exit_mmap\n"})
+        REQUIRE(write_text(tracer.path("set_ftrace_filter"), function, O_APPEND).error() == 0);
+    REQUIRE(write_text(tracer.path("current_tracer"), "function").error() == 0);
+
+    const Event event(unique_name("function_tracer"));
+    {
+        Word word{0};
+        DataFile file;
+        file.must_register(&word, 0, event.name());
+        for (int round = 0; round < 3; round++) {
+            REQUIRE(event.enable() == succeeds(1));
+            Forked child(word, file);
+            CHECK(child.word() == 1);
+            REQUIRE(event.disable() == succeeds(1));
+            CHECK(eventually([&] { return child.word() == 0; }));
+            CHECK(child.end() == 0);
+        }
+        CHECK(file.unregister(&word, 0) == succeeds());
+    }
+    CHECK(event.wait_removed());
+
+    const std::string trace = read_text(tracer.path("trace"));
+    CHECK(trace.find(" uprobe_dup_mmap ") != std::string::npos);
+    CHECK(trace.find(" exit_mmap ") != std::string::npos);
 }
 
 TEST_CASE("The bits of parent and child are up to date when the write to enable returns") {

@@ -130,9 +130,9 @@ TEST_CASE("If the kernel does not call uprobe_dup_mmap(), children inherit, and 
         CHECK(event.disable() == succeeds(1));
     }
     const std::string text = log.read();
-    const auto warning = text.find("does not call uprobe_dup_mmap()");
+    const auto warning = text.find("uprobe_dup_mmap() did not report a fork");
     CHECK(warning != std::string::npos);
-    CHECK(text.find("does not call uprobe_dup_mmap()", warning + 1) == std::string::npos);
+    CHECK(text.find("uprobe_dup_mmap() did not report a fork", warning + 1) == std::string::npos);
     unload();
 }
 

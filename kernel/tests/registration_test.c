@@ -639,6 +639,41 @@ static void ue_unreported_fork_test(struct kunit *test)
 	ue_test_end_world(test, &world);
 }
 
+/*
+ * A copy that could not be attached is attached when its child is about to run.
+ * Other children are not: they would inherit what was registered since.
+ */
+static void ue_left_copy_test(struct kunit *test)
+{
+	struct ue_test_process *parent, *child, *other;
+	struct ue_test_world world;
+	bool left, attached;
+
+	ue_test_create_world(test, &world);
+	parent = &world.processes[0];
+	child = &world.processes[1];
+	other = &world.processes[2];
+	ue_do_register(test, &world, 0, 0);
+	ue_test_begin(test, child, ue_test_read(parent));
+	ue_test_begin(test, other, ue_test_read(parent));
+	ue_do_toggle(test, &world, 0, 0);
+
+	ue_fork_leave_copy(parent->mm);
+	left = ue_fork_child(parent->mm, child->mm);
+	child->registered = parent->registered;
+	child->set = parent->set;
+	ue_do_run(test, &world, 1, 0);
+	KUNIT_EXPECT_TRUE(test, left);
+	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
+
+	/* As if its copy had been reported before @parent had registered. */
+	attached = ue_fork_child(parent->mm, other->mm);
+	other->life = UE_TEST_ALIVE;
+	KUNIT_EXPECT_FALSE(test, attached);
+	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
+	ue_test_end_world(test, &world);
+}
+
 static int ue_test_find_exit_mmap(void)
 {
 	struct kprobe probe = {
@@ -672,6 +707,7 @@ static void ue_test_teardown(struct kunit *test)
 
 static struct kunit_case ue_registration_cases[] = {
 	KUNIT_CASE(ue_unreported_fork_test),
+	KUNIT_CASE(ue_left_copy_test),
 	KUNIT_CASE_PARAM(ue_every_sequence_test, ue_test_start_gen_params),
 	KUNIT_CASE(ue_long_sequences_test),
 	KUNIT_CASE(ue_errors_test),

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <set>
+#include <utility>
 #include <zlib.h>
 
 namespace tool::diagnosis {
@@ -49,19 +50,27 @@ configuration read_configuration() {
     return {};
 }
 
+/// Major and minor.
+using version = std::pair<int, int>;
+
+version running_version() {
+    version running{0, 0};
+    std::sscanf(release().c_str(), "%d.%d", &running.first, &running.second);
+    return running;
+}
+
 } // namespace
 
 finding kernel_version() {
+    const version running = running_version();
     const std::string name = release();
-    int major = 0, minor = 0;
-    std::sscanf(name.c_str(), "%d.%d", &major, &minor);
     if (has_events())
         return good(name);
-    if (major == 6 && minor >= 6 && minor <= 10)
+    if (running >= version{6, 6} && running <= version{6, 10})
         return bad(name + ": the module refuses Linux 6.6 to 6.10, which use freed memory",
                    "boot Linux 6.11 or later, or 6.5 or earlier; see Kernels in the administrator "
                    "guide");
-    if (major > 7 || (major == 7 && minor >= 4))
+    if (running >= version{7, 4})
         return note(name + ": the module was not tested on Linux 7.4 and later",
                     "make UE_UNTESTED_KERNEL=y; run its tests on this kernel first");
     return good(name);
@@ -76,9 +85,10 @@ finding kernel_options() {
                           "`make` checks them, too");
     if (kernel.enabled.count("USER_EVENTS"))
         return good("CONFIG_USER_EVENTS=y: the kernel needs no module");
-    if (kernel.enabled.count("PREEMPT_RT"))
-        return bad(kernel.path + " has CONFIG_PREEMPT_RT=y, with which the module does not work",
-                   "boot a kernel without it");
+    if (kernel.enabled.count("PREEMPT_RT") && running_version() < version{7, 2})
+        return bad(kernel.path +
+                       " has CONFIG_PREEMPT_RT=y, with which the module needs Linux 7.2 or later",
+                   "boot such a kernel, or one without that option");
     std::vector<std::string> missing;
     for (const char* const option : needed_options)
         if (!kernel.enabled.count(option))
