@@ -127,10 +127,10 @@ fuzz: ## fuzz the parser and the system calls for FUZZ_SECONDS=60 (first run bui
 	fuzz/calls/run debug $(FUZZ_SECONDS) $(SEED); calls=$$?; wait $$! && exit $$calls
 
 .PHONY: bench
-bench: ## measure the module and the in-tree user_events (first run builds kernels)
+bench: ## measure the module and the in-tree user_events, also on LINUX=7.2 (first run builds kernels)
 	@$(packages) build kernel vm bench
 	@$(MAKE) -C bench BUILD=../build/bench SELFTESTS=../build/selftests
-	+@bench/run $(if $(filter update,$(BASELINE)),--update)
+	+@bench/run $(if $(LINUX),--linux $(LINUX)) $(if $(filter update,$(BASELINE)),--update)
 
 .PHONY: bench-copy
 bench-copy: ## measure ways to copy a payload, on the processor of this machine

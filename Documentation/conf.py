@@ -7,7 +7,7 @@ html_show_copyright = False
 html_copy_source = False
 
 # Included by performance.rst.
-exclude_patterns = ["performance-table.rst"]
+exclude_patterns = ["performance-table*.rst"]
 
 # "--option" and quotation marks stay as they are; a literal block is plain text.
 smartquotes = False
