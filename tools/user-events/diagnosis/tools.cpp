@@ -57,9 +57,8 @@ finding bpftrace() {
     return version_of(
         {"bpftrace",
          {0, 27},
-         "it does not read __rel_loc fields, and expects fields to be aligned as in C; version "
-         "0.23 "
-         "does not find the text of __data_loc fields",
+         "it does not read __rel_loc fields, nor __data_loc fields in version 0.23, and expects "
+         "fields to be aligned as in C",
          "use __data_loc, or char[N] for version 0.23, and fields in an order without gaps; see "
          "Known limits of tools in the user guide"});
 }
