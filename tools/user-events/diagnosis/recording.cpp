@@ -84,7 +84,8 @@ finding left_instances() {
     if (left.empty())
         return good("no killed user-events has left an instance");
     return bad("a killed user-events has left: " + text::joined(left),
-               "if it was a recording: user-events record --recover -o FILE; else: " +
+               "if it was a recording: user-events record --recover -o FILE; if it was "
+               "user-events ship --spool: start that again, it goes on with the instance; else: " +
                    text::joined(remedies, "; "));
 }
 

@@ -4,7 +4,6 @@
 #include "text/escape.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 namespace tool::otlp {
@@ -61,6 +60,7 @@ void set(message::AnyValue& to, const recording::field& field, const recording::
         break;
     case kind::integers: {
         auto& array = *to.mutable_array_value();
+        array.clear_values();
         for_each_integer(field, value, [&](std::uint64_t number) {
             if (field.is_signed)
                 array.add_values()->set_int_value(static_cast<std::int64_t>(number));
@@ -72,29 +72,37 @@ void set(message::AnyValue& to, const recording::field& field, const recording::
     }
 }
 
-void add(attribute_list& to, std::string_view key, std::string_view text) {
-    message::KeyValue& added = *to.Add();
-    added.set_key(key.data(), key.size());
-    assign_utf8(*added.mutable_value()->mutable_string_value(), text);
+attributes::~attributes() {
+    while (to_.size() > count_)
+        to_.RemoveLast();
 }
 
-void add(attribute_list& to, std::string_view key, std::int64_t number) {
-    message::KeyValue& added = *to.Add();
-    added.set_key(key.data(), key.size());
-    added.mutable_value()->set_int_value(number);
+message::AnyValue& attributes::next(std::string_view key) {
+    message::KeyValue& result = count_ < to_.size() ? *to_.Mutable(count_) : *to_.Add();
+    count_++;
+    if (result.key() != key)
+        assign_utf8(*result.mutable_key(), key);
+    return *result.mutable_value();
 }
 
-void set_key(message::KeyValue& of, const recording::field& field) {
+void attributes::add(std::string_view key, std::string_view text) {
+    assign_utf8(*next(key).mutable_string_value(), text);
+}
+
+void attributes::add(std::string_view key, std::int64_t number) {
+    next(key).set_int_value(number);
+}
+
+void attributes::add_field(const recording::field& field, const recording::value& value) {
     const bool is_taken = field.name == thread_id || field.name == thread_name || field.name == cpu;
-    assign_utf8(*of.mutable_key(), field.name);
-    if (is_taken)
-        of.mutable_key()->insert(0, "field.");
+    if (value.kind != kind::absent)
+        set(is_taken ? next("field." + field.name) : next(field.name), field, value);
 }
 
-void add_origin(attribute_list& to, const recording::record& from) {
-    add(to, thread_id, static_cast<std::int64_t>(from.pid));
-    add(to, thread_name, from.task);
-    add(to, cpu, static_cast<std::int64_t>(from.cpu));
+void attributes::add_origin(const recording::record& from) {
+    add(thread_id, static_cast<std::int64_t>(from.pid));
+    add(thread_name, from.task);
+    add(cpu, static_cast<std::int64_t>(from.cpu));
 }
 
 } // namespace tool::otlp

@@ -13,6 +13,8 @@
 namespace tool::otlp {
 
 namespace message = ::user_events::otlp;
+/// What makes the log records, spans and metrics.
+constexpr char scope_name[] = "user-events";
 using attribute_list = google::protobuf::RepeatedPtrField<message::KeyValue>;
 
 /// Protobuf takes UTF-8 only. What is not UTF-8 becomes U+FFFD.
@@ -21,31 +23,40 @@ void assign_utf8(std::string& to, std::string_view text);
 /// Numbers stay numbers; those above 2^63, which OTLP lacks, become decimal text. Bytes stay bytes.
 void set(message::AnyValue& to, const recording::field& field, const recording::value& value);
 
-void add(attribute_list& to, std::string_view key, std::string_view text);
-void add(attribute_list& to, std::string_view key, std::int64_t number);
+/// Fills a list of attributes. Attributes that the list has are overwritten, so that their memory
+/// is used again, and most keys need not be written. The destructor removes the rest of them.
+class attributes {
+public:
+    explicit attributes(attribute_list& to) noexcept : to_(to) {}
+    attributes(const attributes&) = delete;
+    attributes& operator=(const attributes&) = delete;
+    ~attributes();
 
-/// Adds the fields under their names. A field whose name is also one of add_origin()'s gets the
-/// prefix "field.". `leave_out` says which fields are not wanted.
+    void add(std::string_view key, std::string_view text);
+    void add(std::string_view key, std::int64_t number);
+
+    /// Adds the fields under their names. A field whose name is also one of add_origin()'s gets the
+    /// prefix "field.". `leave_out` says which fields are not wanted.
+    template <typename Predicate>
+    void add_fields(const recording::record& from, Predicate leave_out);
+
+    /// Adds the thread and the CPU.
+    void add_origin(const recording::record& from);
+
+private:
+    /// The value of the next attribute.
+    message::AnyValue& next(std::string_view key);
+    void add_field(const recording::field& field, const recording::value& value);
+
+    attribute_list& to_;
+    int count_ = 0;
+};
+
 template <typename Predicate>
-void add_fields(attribute_list& to, const recording::record& from, Predicate leave_out);
-
-/// Adds the thread and the CPU.
-void add_origin(attribute_list& to, const recording::record& from);
-
-void set_key(message::KeyValue& of, const recording::field& field);
-
-template <typename Predicate>
-void add_fields(attribute_list& to, const recording::record& from, Predicate leave_out) {
-    for (const recording::field& field : from.event->fields) {
-        if (leave_out(field))
-            continue;
-        const recording::value value = read(field, from.data);
-        if (value.kind == recording::kind::absent)
-            continue;
-        message::KeyValue& added = *to.Add();
-        set_key(added, field);
-        set(*added.mutable_value(), field, value);
-    }
+void attributes::add_fields(const recording::record& from, Predicate leave_out) {
+    for (const recording::field& field : from.event->fields)
+        if (!leave_out(field))
+            add_field(field, read(field, from.data));
 }
 
 } // namespace tool::otlp

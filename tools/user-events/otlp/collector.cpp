@@ -10,9 +10,10 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 #include <fstream>
+#include <libdeflate.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <zlib.h>
 
 namespace tool::otlp {
 
@@ -25,19 +26,17 @@ constexpr double longest_pause = 30;
 /// More of an answer is not read.
 constexpr std::size_t most_text = 1 << 20;
 
+/// The fastest level.
+constexpr int level = 1;
+
 std::string compressed(const std::string& body) {
-    z_stream stream{};
-    // 16: the format of gzip.
-    if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
+        libdeflate_alloc_compressor(level), libdeflate_free_compressor);
+    if (!compressor)
         throw std::bad_alloc();
-    std::string result(deflateBound(&stream, body.size()), '\0');
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(body.data()));
-    stream.avail_in = static_cast<uInt>(body.size());
-    stream.next_out = reinterpret_cast<Bytef*>(result.data());
-    stream.avail_out = static_cast<uInt>(result.size());
-    deflate(&stream, Z_FINISH);
-    result.resize(stream.total_out);
-    deflateEnd(&stream);
+    std::string result(libdeflate_gzip_compress_bound(compressor.get(), body.size()), '\0');
+    result.resize(libdeflate_gzip_compress(compressor.get(), body.data(), body.size(),
+                                           result.data(), result.size()));
     return result;
 }
 

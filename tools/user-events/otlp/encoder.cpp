@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "otlp/encoder.hpp"
 
+#include "otlp/json.hpp"
 #include "otlp/severity.hpp"
 #include "otlp/wall_clock.hpp"
 #include "text/errors.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <google/protobuf/arena.h>
-#include <google/protobuf/util/json_util.h>
+#include <utility>
 
 namespace tool::otlp {
 
 namespace {
 
-/// Records of a request. Collectors take 4 MB and more; a record has some hundred bytes.
+/// Of a request. Collectors take 4 MB and more; a record has some hundred bytes.
 constexpr std::uint64_t most_records = 4096;
-constexpr std::uint64_t most_bytes = 1 << 20;
+constexpr std::size_t most_bytes = 2 << 20;
 /// Spans that may be open at a time.
 constexpr std::size_t most_open = 100'000;
-constexpr char scope_name[] = "user-events";
 constexpr int internal_kind = 1;
 constexpr int cumulative = 2;
 constexpr int warning = 13;
@@ -43,106 +39,21 @@ const recording::field* text_field(const recording::event_type& event) {
     return nullptr;
 }
 
-/// OTLP has these as hexadecimal digits in JSON, unlike other bytes.
-void to_hexadecimal(nlohmann::ordered_json& in, const char* key) {
-    const auto found = in.find(key);
-    if (found == in.end())
-        return;
-    static constexpr std::string_view digits =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string result;
-    std::uint32_t bits = 0;
-    unsigned count = 0;
-    for (const char each : found->get<std::string>()) {
-        const auto value = digits.find(each);
-        if (value == digits.npos)
-            break;
-        bits = bits << 6 | static_cast<std::uint32_t>(value);
-        if (count += 6; count >= 8) {
-            count -= 8;
-            fmt::format_to(std::back_inserter(result), "{:02x}", bits >> count & 0xff);
-        }
-    }
-    *found = result;
-}
-
-void fix_identifiers(nlohmann::ordered_json& in, const char* resources, const char* scopes,
-                     const char* items) {
-    if (!in.contains(resources))
-        return;
-    for (auto& resource : in[resources])
-        for (auto& scope : resource[scopes])
-            for (auto& item : scope[items])
-                for (const char* const key : {"traceId", "spanId", "parentSpanId"})
-                    to_hexadecimal(item, key);
-}
-
-std::string to_json(const google::protobuf::Message& message) {
-    google::protobuf::util::JsonPrintOptions options;
-    options.always_print_enums_as_ints = true;
-    std::string text;
-    if (!MessageToJsonString(message, &text, options).ok())
-        throw text::failure("protobuf cannot write JSON");
-    auto document = nlohmann::ordered_json::parse(text);
-    fix_identifiers(document, "resourceLogs", "scopeLogs", "logRecords");
-    fix_identifiers(document, "resourceSpans", "scopeSpans", "spans");
-    return document.dump();
-}
-
 } // namespace
 
 /// A beginning. Its log record has all of it, in case no end comes.
 struct encoder::open_span {
     message::Span span;
-    message::LogRecord log;
+    std::string log;
     std::string resource;
     int event;
     int thread;
 };
 
-/// The requests that are being made, and where the resource's records go in them.
-struct encoder::batches {
-    /// Has the memory of both requests, so that few allocations are needed.
-    google::protobuf::Arena arena;
-    message::ExportLogsServiceRequest& logs = make<message::ExportLogsServiceRequest>();
-    message::ExportTraceServiceRequest& spans = make<message::ExportTraceServiceRequest>();
-    std::map<std::string, message::ScopeLogs*> logs_of;
-    std::map<std::string, message::ScopeSpans*> spans_of;
-    std::uint64_t log_records = 0;
-    std::uint64_t span_records = 0;
-    /// Of the records in all.
-    std::uint64_t bytes = 0;
-
-    template <typename Message>
-    Message& make() {
-        return *google::protobuf::Arena::CreateMessage<Message>(&arena);
-    }
-    message::LogRecord& add_log(const std::string& key, const message::Resource& resource) {
-        auto*& scope = logs_of[key];
-        if (!scope) {
-            auto& added = *logs.add_resource_logs();
-            *added.mutable_resource() = resource;
-            scope = added.add_scope_logs();
-            scope->mutable_scope()->set_name(scope_name);
-        }
-        return *scope->add_log_records();
-    }
-    message::Span& add_span(const std::string& key, const message::Resource& resource) {
-        auto*& scope = spans_of[key];
-        if (!scope) {
-            auto& added = *spans.add_resource_spans();
-            *added.mutable_resource() = resource;
-            scope = added.add_scope_spans();
-            scope->mutable_scope()->set_name(scope_name);
-        }
-        return *scope->add_spans();
-    }
-};
-
 encoder::encoder(encoding as, const std::vector<exporting::pair>& pairs, resources& resources,
                  std::function<void(request)> use)
     : as_(as), resources_(resources), use_(std::move(use)),
-      matcher_(std::make_unique<matcher>(pairs)), batches_(std::make_unique<batches>()),
+      matcher_(std::make_unique<matcher>(pairs)), logs_(resources), spans_(resources),
       random_(std::random_device()()),
       start_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))), observed_(start_) {}
 
@@ -161,15 +72,23 @@ void encoder::add(const recording::record& record) {
     if (!is_span)
         add_log(record, innermost(record.pid));
     limit_open_spans();
-    batches_->bytes += record.data.size();
-    if (batches_->log_records + batches_->span_records >= most_records ||
-        batches_->bytes >= most_bytes)
+    if (logs_.records() + spans_.records() >= most_records ||
+        logs_.size() + spans_.size() >= most_bytes)
         flush();
 }
 
 namespace {
 
+/// The attributes keep their memory, see class attributes.
+void clear(message::LogRecord& to) {
+    attribute_list kept;
+    kept.Swap(to.mutable_attributes());
+    to.Clear();
+    kept.Swap(to.mutable_attributes());
+}
+
 void fill(message::LogRecord& to, const recording::record& from, std::uint64_t observed) {
+    clear(to);
     to.set_time_unix_nano(from.time);
     to.set_observed_time_unix_nano(std::max(from.time, observed));
     assign_utf8(*to.mutable_event_name(), from.event->registered_name());
@@ -179,21 +98,33 @@ void fill(message::LogRecord& to, const recording::record& from, std::uint64_t o
         if (const auto* const body = text_field(*from.event))
             set(*to.mutable_body(), *body, read(*body, from.data));
     }
-    add_fields(*to.mutable_attributes(), from, none);
-    add_origin(*to.mutable_attributes(), from);
+    attributes(*to.mutable_attributes()).add_fields(from, none);
 }
 
 } // namespace
 
 void encoder::add_log(const recording::record& record, const open_span* in) {
-    const std::string& key = resources_.key_of(record);
-    message::LogRecord& log = batches_->add_log(key, resources_.find(key));
-    fill(log, record, observed_);
+    logs_.add(resources_.key_of(record), serialized(record, in), 1);
+}
+
+const std::string& encoder::serialized(const recording::record& record, const open_span* in) {
+    fill(log_, record, observed_);
     if (in) {
-        log.set_trace_id(in->span.trace_id());
-        log.set_span_id(in->span.span_id());
+        log_.set_trace_id(in->span.trace_id());
+        log_.set_span_id(in->span.span_id());
     }
-    batches_->log_records++;
+    log_.SerializeToString(&serialized_);
+    return serialized_ += origin_of(record);
+}
+
+const std::string& encoder::origin_of(const recording::record& record) {
+    auto& result = origins_[{record.pid, record.cpu}];
+    if (result.empty()) {
+        message::LogRecord origin;
+        attributes(*origin.mutable_attributes()).add_origin(record);
+        result = origin.SerializeAsString();
+    }
+    return result;
 }
 
 std::string encoder::random_bytes(std::size_t size) {
@@ -217,7 +148,7 @@ void encoder::begin(const recording::record& record, std::string_view name, open
     to.resource = resources_.key_of(record);
     to.event = record.event->id;
     to.thread = record.pid;
-    fill(to.log, record, observed_);
+    to.log = serialized(record);
     const open_span* const around = innermost(record.pid);
     to.span.set_trace_id(around ? around->span.trace_id() : random_bytes(16));
     to.span.set_span_id(random_bytes(8));
@@ -226,19 +157,18 @@ void encoder::begin(const recording::record& record, std::string_view name, open
     assign_utf8(*to.span.mutable_name(), name);
     to.span.set_kind(internal_kind);
     to.span.set_start_time_unix_nano(record.time);
-    add_fields(*to.span.mutable_attributes(), record,
-               not_shown(tracks_.convention_of(*record.event)));
-    add_origin(*to.span.mutable_attributes(), record);
+    attributes attributes(*to.span.mutable_attributes());
+    attributes.add_fields(record, not_shown(tracks_.convention_of(*record.event)));
+    attributes.add_origin(record);
     open_++;
 }
 
 /// A field of the end that has another value than that of the beginning is "end.NAME".
 void encoder::add_span(const open_span& begun, const recording::record& end) {
-    message::Span& span = batches_->add_span(begun.resource, resources_.find(begun.resource));
-    span = begun.span;
+    message::Span span = begun.span;
     span.set_end_time_unix_nano(std::max(end.time, begun.span.start_time_unix_nano()));
     attribute_list of_end;
-    add_fields(of_end, end, not_shown(tracks_.convention_of(*end.event)));
+    attributes(of_end).add_fields(end, not_shown(tracks_.convention_of(*end.event)));
     for (auto& attribute : of_end) {
         const auto same = std::find_if(
             begun.span.attributes().begin(), begun.span.attributes().end(),
@@ -250,13 +180,12 @@ void encoder::add_span(const open_span& begun, const recording::record& end) {
             *span.add_attributes() = attribute;
         }
     }
-    batches_->span_records += 2;
+    spans_.add(begun.resource, span.SerializeAsString(), 2);
     open_--;
 }
 
 void encoder::add_unfinished(const open_span& begun) {
-    batches_->add_log(begun.resource, resources_.find(begun.resource)) = begun.log;
-    batches_->log_records++;
+    logs_.add(begun.resource, begun.log, 1);
     open_--;
 }
 
@@ -324,18 +253,37 @@ void encoder::finish() {
     flush();
 }
 
-template <typename Message>
-void encoder::send(signal as, std::uint64_t records, const Message& message) {
-    use_({as, records, as_ == encoding::json ? to_json(message) : message.SerializeAsString()});
+void encoder::send(signal which, std::uint64_t records, std::string request) {
+    use_({which, records, as_ == encoding::json ? to_json(which, request) : std::move(request)});
+}
+
+void encoder::send(signal which, batch& made) {
+    const std::uint64_t records = made.records();
+    if (!made.is_empty())
+        send(which, records, made.take());
 }
 
 void encoder::flush() {
-    if (batches_->logs.resource_logs_size())
-        send(signal::logs, batches_->log_records, batches_->logs);
-    if (batches_->spans.resource_spans_size())
-        send(signal::traces, batches_->span_records, batches_->spans);
-    batches_ = std::make_unique<batches>();
+    send(signal::logs, logs_);
+    send(signal::traces, spans_);
+    origins_.clear();
     observe();
+}
+
+void encoder::report_dropped(const std::string& why, std::uint64_t count, std::uint64_t now) {
+    log_.Clear();
+    log_.set_time_unix_nano(now);
+    log_.set_observed_time_unix_nano(now);
+    log_.set_severity_number(warning);
+    log_.set_severity_text("warning");
+    log_.set_event_name("user_events.dropped");
+    log_.mutable_body()->set_string_value(fmt::format("{} records were dropped: {}", count, why));
+    {
+        attributes attributes(*log_.mutable_attributes());
+        attributes.add("reason", why);
+        attributes.add("count", static_cast<std::int64_t>(count));
+    }
+    logs_.add("", log_.SerializeAsString(), 0);
 }
 
 void encoder::report(const drop_counts& drops) {
@@ -358,23 +306,13 @@ void encoder::report(const drop_counts& drops) {
         point.set_start_time_unix_nano(start_);
         point.set_time_unix_nano(now);
         point.set_as_int(static_cast<std::int64_t>(count));
-        otlp::add(*point.mutable_attributes(), "reason", why);
-        if (const std::uint64_t added = count - std::min(count, reported_[why])) {
-            message::LogRecord& log = batches_->add_log("", resources_.own());
-            log.set_time_unix_nano(now);
-            log.set_observed_time_unix_nano(now);
-            log.set_severity_number(warning);
-            log.set_severity_text("warning");
-            log.set_event_name("user_events.dropped");
-            log.mutable_body()->set_string_value(
-                fmt::format("{} records were dropped: {}", added, why));
-            otlp::add(*log.mutable_attributes(), "reason", why);
-            otlp::add(*log.mutable_attributes(), "count", static_cast<std::int64_t>(added));
-        }
+        attributes(*point.mutable_attributes()).add("reason", why);
+        if (const std::uint64_t added = count - std::min(count, reported_[why]))
+            report_dropped(why, added, now);
     }
     reported_ = drops;
     flush();
-    send(signal::metrics, 0, metrics);
+    send(signal::metrics, 0, metrics.SerializeAsString());
 }
 
 } // namespace tool::otlp

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "export/tracks.hpp"
+#include "otlp/batch.hpp"
 #include "otlp/queue.hpp"
 #include "otlp/resources.hpp"
 
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tool::otlp {
@@ -43,11 +45,13 @@ public:
 
 private:
     struct open_span;
-    struct batches;
     using spans = std::vector<open_span>;
     using matcher = exporting::pair_matcher<open_span>;
 
     void add_log(const recording::record& record, const open_span* in = nullptr);
+    /// A log record, serialized, until the next call.
+    const std::string& serialized(const recording::record& record, const open_span* in = nullptr);
+    const std::string& origin_of(const recording::record& record);
     void begin(const recording::record& record, std::string_view name, open_span& to);
     void add_span(const open_span& begun, const recording::record& end);
     void add_unfinished(const open_span& begun);
@@ -57,8 +61,9 @@ private:
     const open_span* innermost(int thread) const;
     std::string random_bytes(std::size_t size);
     void limit_open_spans();
-    template <typename Message>
-    void send(signal as, std::uint64_t records, const Message& message);
+    void report_dropped(const std::string& why, std::uint64_t count, std::uint64_t now);
+    void send(signal which, batch& made);
+    void send(signal which, std::uint64_t records, std::string request);
 
     encoding as_;
     resources& resources_;
@@ -68,7 +73,12 @@ private:
     /// Slices that have begun, by track. Those of a thread have the key "thread NUMBER".
     std::unordered_map<std::string, spans> slices_;
     std::size_t open_ = 0;
-    std::unique_ptr<batches> batches_;
+    batch logs_, spans_;
+    /// Filled again for each record, because its attributes keep their memory.
+    message::LogRecord log_;
+    std::string serialized_;
+    /// What log records of a thread on a CPU have in common, serialized, to be appended to them.
+    std::map<std::pair<int, int>, std::string> origins_;
     std::mt19937_64 random_;
     std::uint64_t start_;
     std::uint64_t observed_;

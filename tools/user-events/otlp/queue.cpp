@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <libdeflate.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <sys/file.h>
@@ -23,8 +24,6 @@
 #include <unistd.h>
 #include <utility>
 #include <vector>
-
-#include <zlib.h>
 
 namespace tool::otlp {
 
@@ -38,8 +37,7 @@ constexpr const char* reasons[] = {"kernel",  "killed",   "spool",   "disk",
 constexpr std::size_t checksum_size = 8;
 
 std::string checksum_of(const std::string& body) {
-    return fmt::format("{:08x}",
-                       crc32_z(0, reinterpret_cast<const Bytef*>(body.data()), body.size()));
+    return fmt::format("{:08x}", libdeflate_crc32(0, body.data(), body.size()));
 }
 
 /// Writes a file so that it has all of the text or is not there. Returns 0 or an errno.

@@ -63,6 +63,16 @@ std::string container_of(int process) {
     return found;
 }
 
+void add_machine(attributes& to) {
+    utsname system{};
+    uname(&system);
+    to.add("host.name", system.nodename);
+    if (const auto id = tracing::first_line("/etc/machine-id"); !id.empty())
+        to.add("host.id", id);
+    to.add("os.type", "linux");
+    to.add("os.version", system.release);
+}
+
 } // namespace
 
 std::map<std::string, std::string> to_services(const std::vector<std::string>& texts) {
@@ -78,32 +88,22 @@ std::map<std::string, std::string> to_services(const std::vector<std::string>& t
 }
 
 resources::resources(std::map<std::string, std::string> services, bool is_here)
-    : services_(std::move(services)), is_here_(is_here), own_(machine()) {
-    add(*own_.mutable_attributes(), "service.name", "user-events");
-}
-
-message::Resource resources::machine() const {
-    message::Resource result;
-    auto& to = *result.mutable_attributes();
-    utsname system{};
-    uname(&system);
-    add(to, "host.name", system.nodename);
-    if (const auto id = tracing::first_line("/etc/machine-id"); !id.empty())
-        add(to, "host.id", id);
-    add(to, "os.type", "linux");
-    add(to, "os.version", system.release);
-    return result;
+    : services_(std::move(services)), is_here_(is_here) {
+    attributes to(*own_.mutable_attributes());
+    add_machine(to);
+    to.add("service.name", "user-events");
 }
 
 message::Resource resources::describe(int process, const std::string& program) const {
-    message::Resource result = machine();
-    auto& to = *result.mutable_attributes();
+    message::Resource result;
+    attributes to(*result.mutable_attributes());
+    add_machine(to);
     const auto mapped = services_.find(program);
-    add(to, "service.name", mapped == services_.end() ? program : mapped->second);
-    add(to, "process.pid", static_cast<std::int64_t>(process));
-    add(to, "process.executable.name", program);
+    to.add("service.name", mapped == services_.end() ? program : mapped->second);
+    to.add("process.pid", static_cast<std::int64_t>(process));
+    to.add("process.executable.name", program);
     if (const auto container = is_here_ ? container_of(process) : ""; !container.empty())
-        add(to, "container.id", container);
+        to.add("container.id", container);
     return result;
 }
 
@@ -118,6 +118,8 @@ const std::string& resources::key_of(const recording::record& record) {
 }
 
 const message::Resource& resources::find(const std::string& key) {
+    if (key.empty())
+        return own_;
     if (const auto known = found_.find(key); known != found_.end())
         return known->second;
     if (found_.size() > most)

@@ -21,7 +21,7 @@ public:
 
     /// A text that identifies the resource of a record.
     const std::string& key_of(const recording::record& record);
-    /// The resource with this key.
+    /// The resource with this key. The empty key is that of user-events itself.
     const message::Resource& find(const std::string& key);
     const message::Resource& own() const noexcept { return own_; }
 
@@ -29,7 +29,6 @@ public:
     void refresh() { keys_.clear(); }
 
 private:
-    message::Resource machine() const;
     message::Resource describe(int process, const std::string& program) const;
 
     std::map<std::string, std::string> services_;

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Requests as JSON.
+#pragma once
+
+#include "otlp/queue.hpp"
+
+#include <string>
+
+namespace tool::otlp {
+
+/// Returns a serialized request as OTLP has it in JSON.
+std::string to_json(signal which, const std::string& serialized);
+
+} // namespace tool::otlp
