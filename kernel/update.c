@@ -10,7 +10,6 @@
  * update has not reached come first. So an update can release the mutex and
  * continue later.
  */
-#include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -39,13 +38,11 @@
 
 /*
  * How many bits a worker writes in a batch, after which it releases the locks,
- * and after how many batches it sleeps, and for how long: programs with very
- * many bits must not keep processors and ue_enabler_mutex busy. Often and
- * briefly: if the worker is preempted in between, others wait for it.
+ * and after how many batches it sleeps. Often and briefly: if the worker is
+ * preempted in between, others wait for it.
  */
 #define UE_BITS_AT_ONCE		64
 #define UE_BATCHES_AT_ONCE	4
-#define UE_WORKER_PAUSE		(2 * NSEC_PER_MSEC)
 
 /* How many enablers to leave to workers before other tasks may run. */
 #define UE_ENABLERS_AT_ONCE	1024
@@ -107,14 +104,6 @@ static bool ue_mm_next_bit(struct ue_mm *ue_mm, struct ue_user_bit *bit, int nr)
 	return enabler;
 }
 
-static void ue_worker_pause(void)
-{
-	ktime_t pause = UE_WORKER_PAUSE;
-
-	set_current_state(TASK_KILLABLE);
-	schedule_hrtimeout_range(&pause, UE_WORKER_PAUSE / 4, HRTIMER_MODE_REL);
-}
-
 int ue_update_mm(struct ue_mm *ue_mm)
 {
 	struct ue_access access = { };
@@ -131,7 +120,7 @@ int ue_update_mm(struct ue_mm *ue_mm)
 		nr = access.bit.nr;
 		if ((current->flags & PF_KTHREAD) &&
 		    ++batches % UE_BATCHES_AT_ONCE == 0)
-			ue_worker_pause();
+			ue_worker_pause(ue_mm);
 		else
 			cond_resched();
 	}

@@ -14,6 +14,7 @@
  */
 #include <linux/cred.h>
 #include <linux/hash.h>
+#include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
 #include <linux/module.h>
@@ -31,6 +32,13 @@
 #define UE_SHARE_BITS		6
 #define UE_NR_SHARES		BIT(UE_SHARE_BITS)
 #define UE_SLOTS_EACH		4
+
+/*
+ * How long a worker sleeps after it has written some bits: programs with very many
+ * bits must not keep processors and ue_enabler_mutex busy. The workers of a share
+ * take turns, so that four of them do not write four times as much.
+ */
+#define UE_WORKER_PAUSE		(2 * NSEC_PER_MSEC)
 
 /* How often to look for workers that are to be interrupted. */
 #define UE_CHECK_INTERVAL	msecs_to_jiffies(50)
@@ -74,11 +82,14 @@ struct ue_slot {
  * @slots: the slots
  * @waiting: the address spaces that wait for a slot, by @waiting of the ue_mm
  * @interrupted: those whose worker was interrupted; they come after @waiting
+ * @paused_until: when the last of its workers that sleep in ue_worker_pause() goes
+ *	on
  */
 struct ue_share {
 	struct ue_slot slots[UE_SLOTS_EACH];
 	struct list_head waiting;
 	struct list_head interrupted;
+	ktime_t paused_until;
 };
 
 /* Protected by ue_enabler_mutex. */
@@ -350,6 +361,20 @@ void ue_worker_start(struct ue_mm *ue_mm)
 		}
 	}
 	schedule_delayed_work(&ue_check_slots_work, UE_CHECK_INTERVAL);
+}
+
+void ue_worker_pause(struct ue_mm *ue_mm)
+{
+	struct ue_share *share;
+	ktime_t until;
+
+	mutex_lock(&ue_enabler_mutex);
+	share = ue_share_of(ue_mm->mm);
+	until = max(ktime_get(), share->paused_until) + UE_WORKER_PAUSE;
+	share->paused_until = until;
+	mutex_unlock(&ue_enabler_mutex);
+	set_current_state(TASK_KILLABLE);
+	schedule_hrtimeout_range(&until, UE_WORKER_PAUSE / 4, HRTIMER_MODE_ABS);
 }
 
 static void ue_share_init(struct ue_share *share)

@@ -21,6 +21,17 @@ struct ue_mm;
 void ue_worker_start(struct ue_mm *ue_mm);
 
 /**
+ * ue_worker_pause() - sleep between the bits of an address space
+ * @ue_mm: the address space that the current worker updates
+ *
+ * For 2 ms after the last other worker of the same user that sleeps here, that
+ * is, for up to 8 ms; SIGKILL ends it.
+ *
+ * Context: a worker; takes ue_enabler_mutex.
+ */
+void ue_worker_pause(struct ue_mm *ue_mm);
+
+/**
  * ue_workers_init() - create the workqueue
  * @update: updates an address space, whose memory is held; returns 0, or an
  *	errno if it is to be called again
