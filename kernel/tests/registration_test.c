@@ -606,36 +606,58 @@ static void ue_undo_test(struct kunit *test)
 }
 
 /*
- * Runs first, because the other cases call ue_fork_copy(). If the kernel never
- * does, a child has the set that its parent has when it is about to run.
+ * Process 0 has registered, and the memory of 1 and 2 are copies of its own. Its
+ * event has changed since.
  */
-static void ue_unreported_fork_test(struct kunit *test)
+static void ue_test_create_copies(struct kunit *test,
+				  struct ue_test_world *world)
 {
-	struct ue_test_process *parent, *child, *other;
-	struct ue_test_world world;
-	bool late, reported;
+	struct ue_test_process *parent = &world->processes[0];
 
-	ue_test_create_world(test, &world);
-	parent = &world.processes[0];
-	child = &world.processes[1];
-	other = &world.processes[2];
-	ue_do_register(test, &world, 0, 0);
-	ue_test_begin(test, child, ue_test_read(parent));
-	ue_test_begin(test, other, ue_test_read(parent));
-	ue_do_toggle(test, &world, 0, 0);
+	ue_test_create_world(test, world);
+	ue_do_register(test, world, 0, 0);
+	for (int nr = 1; nr <= 2; nr++)
+		ue_test_begin(test, &world->processes[nr],
+			      ue_test_read(parent));
+	ue_do_toggle(test, world, 0, 0);
+}
 
-	late = ue_fork_child(parent->mm, child->mm);
+/* Process 1 inherits the set that its parent has when it is about to run. */
+static void ue_test_inherit_late(struct kunit *test,
+				 struct ue_test_world *world)
+{
+	struct ue_test_process *parent = &world->processes[0],
+		*child = &world->processes[1];
+
+	KUNIT_EXPECT_TRUE(test, ue_fork_child(parent->mm, child->mm));
 	child->registered = parent->registered;
 	child->set = parent->set;
-	ue_do_run(test, &world, 1, 0);
-	KUNIT_EXPECT_TRUE(test, late);
-	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
+	ue_do_run(test, world, 1, 0);
+	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(world));
+}
 
+/* Process 2 inherits nothing. */
+static void ue_test_inherit_nothing(struct kunit *test,
+				    struct ue_test_world *world)
+{
+	struct ue_test_process *child = &world->processes[2];
+
+	KUNIT_EXPECT_FALSE(test, ue_fork_child(world->processes[0].mm,
+					       child->mm));
+	child->life = UE_TEST_ALIVE;
+	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(world));
+}
+
+/* Runs first, because the other cases call ue_fork_copy(). */
+static void ue_unreported_fork_test(struct kunit *test)
+{
+	struct ue_test_world world;
+
+	ue_test_create_copies(test, &world);
+	ue_test_inherit_late(test, &world);
 	/* Once the kernel has reported a copy, it reports all. */
-	ue_fork_copy(other->mm, child->mm);
-	reported = ue_fork_child(parent->mm, other->mm);
-	other->life = UE_TEST_ALIVE;
-	KUNIT_EXPECT_FALSE(test, reported);
+	ue_fork_copy(world.processes[2].mm, world.processes[1].mm);
+	ue_test_inherit_nothing(test, &world);
 	ue_test_end_world(test, &world);
 }
 
@@ -645,32 +667,13 @@ static void ue_unreported_fork_test(struct kunit *test)
  */
 static void ue_left_copy_test(struct kunit *test)
 {
-	struct ue_test_process *parent, *child, *other;
 	struct ue_test_world world;
-	bool left, attached;
 
-	ue_test_create_world(test, &world);
-	parent = &world.processes[0];
-	child = &world.processes[1];
-	other = &world.processes[2];
-	ue_do_register(test, &world, 0, 0);
-	ue_test_begin(test, child, ue_test_read(parent));
-	ue_test_begin(test, other, ue_test_read(parent));
-	ue_do_toggle(test, &world, 0, 0);
-
-	ue_fork_leave_copy(parent->mm);
-	left = ue_fork_child(parent->mm, child->mm);
-	child->registered = parent->registered;
-	child->set = parent->set;
-	ue_do_run(test, &world, 1, 0);
-	KUNIT_EXPECT_TRUE(test, left);
-	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
-
-	/* As if its copy had been reported before @parent had registered. */
-	attached = ue_fork_child(parent->mm, other->mm);
-	other->life = UE_TEST_ALIVE;
-	KUNIT_EXPECT_FALSE(test, attached);
-	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
+	ue_test_create_copies(test, &world);
+	ue_fork_leave_copy(world.processes[0].mm);
+	ue_test_inherit_late(test, &world);
+	/* As if its copy had been reported before its parent had registered. */
+	ue_test_inherit_nothing(test, &world);
 	ue_test_end_world(test, &world);
 }
 

@@ -118,13 +118,13 @@ const std::string& encoder::serialized(const recording::record& record, const op
 }
 
 const std::string& encoder::origin_of(const recording::record& record) {
-    auto& result = origins_[{record.pid, record.cpu}];
-    if (result.empty()) {
-        message::LogRecord origin;
-        attributes(*origin.mutable_attributes()).add_origin(record);
-        result = origin.SerializeAsString();
+    origin& known = origins_[{record.pid, record.cpu}];
+    if (known.serialized.empty() || known.task != record.task) {
+        message::LogRecord made;
+        attributes(*made.mutable_attributes()).add_origin(record);
+        known = {std::string(record.task), made.SerializeAsString()};
     }
-    return result;
+    return known.serialized;
 }
 
 std::string encoder::random_bytes(std::size_t size) {

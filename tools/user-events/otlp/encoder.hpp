@@ -77,8 +77,12 @@ private:
     /// Filled again for each record, because its attributes keep their memory.
     message::LogRecord log_;
     std::string serialized_;
-    /// What log records of a thread on a CPU have in common, serialized, to be appended to them.
-    std::map<std::pair<int, int>, std::string> origins_;
+    /// What log records of a thread on a CPU have in common, serialized, to be appended to them,
+    /// while the thread has this name.
+    struct origin {
+        std::string task, serialized;
+    };
+    std::map<std::pair<int, int>, origin> origins_;
     std::mt19937_64 random_;
     std::uint64_t start_;
     std::uint64_t observed_;
