@@ -21,7 +21,7 @@
 
 /* Up to 6.19, the probe of a fork runs with preemption disabled: see fork.c. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0) && defined(CONFIG_PREEMPT_RT)
-#error "With CONFIG_PREEMPT_RT=y, Linux before 7.2 is not supported: see Documentation/admin-guide.rst"
+#error "Real-time kernels before 7.2 are not supported: see Documentation/admin-guide.rst"
 #endif
 
 /* The same for readers of modinfo. */
