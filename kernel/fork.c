@@ -14,9 +14,9 @@
  *    and updates its bits if they are stale, before it first runs in user space.
  *
  * Steps 1 and 2 may not sleep (except on PREEMPT_RT, in a spinlock), so neither
- * takes ue_enabler_mutex. Without the
- * mutex, a reference to a set is taken only through an address space that has
- * the set, with the lock of that address space held.
+ * takes ue_enabler_mutex. Without the mutex, a reference to a set is taken only
+ * through an address space that has the set, with the lock of that address space
+ * held.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -172,6 +172,7 @@ void ue_fork_first_run(struct ue_mm *ue_mm)
 		stale = ue_mm->inherited_stale ||
 			ue_mm->inherited_changes != ue_mm->set->changes;
 	}
+	/* Overwrites inherited_changes: from here on the child may fork. */
 	atomic_set(&ue_mm->copies_left, 0);
 	mutex_unlock(&ue_enabler_mutex);
 	while (stale && ue_update_mm(ue_mm) && !fatal_signal_pending(current))
