@@ -14,10 +14,12 @@ struct ue_mm;
  * @bit: the bit
  * @page: its page, pinned, if it was faulted in and the mmap_lock has been held
  *	since; else NULL
+ * @tried: for the function that writes: how many bits it has tried to write
  */
 struct ue_access {
 	struct ue_user_bit bit;
 	struct page *page;
+	unsigned int tried;
 };
 
 /**

@@ -37,12 +37,12 @@
 #define UE_DIRECT_WRITES_LEAST	32U
 
 /*
- * How many bits a worker writes in a batch, after which it releases the locks,
- * and after how many batches it sleeps. Often and briefly: if the worker is
- * preempted in between, others wait for it.
+ * How many bits a worker writes at most before it releases the locks, and after
+ * how many it sleeps. Often and briefly: if the worker is preempted in between,
+ * others wait for it.
  */
 #define UE_BITS_AT_ONCE		64
-#define UE_BATCHES_AT_ONCE	4
+#define UE_BITS_BEFORE_PAUSE	256
 
 /* How many enablers to leave to workers before other tasks may run. */
 #define UE_ENABLERS_AT_ONCE	1024
@@ -81,11 +81,13 @@ static int ue_follow_events(struct ue_mm *ue_mm, struct ue_access *access)
 		return 0;
 	enabler = ue_enabler_find(set, bit->address, bit->nr);
 	err = enabler ? ue_mm_write(ue_mm, enabler, access->page) : 0;
+	access->tried++;
 	for (int nr = 1; !err && nr < UE_BITS_AT_ONCE; nr++) {
 		enabler = ue_enabler_after(set, bit->address, bit->nr);
 		if (!enabler || ue_mm_write(ue_mm, enabler, NULL))
 			break;
 		*bit = enabler->bit;
+		access->tried++;
 	}
 	return err;
 }
@@ -107,22 +109,21 @@ static bool ue_mm_next_bit(struct ue_mm *ue_mm, struct ue_user_bit *bit, int nr)
 int ue_update_mm(struct ue_mm *ue_mm)
 {
 	struct ue_access access = { };
-	unsigned int batches = 0;
 	int nr = -1, err = 0, result;
 
 	while (!fatal_signal_pending(current) &&
 	       ue_mm_next_bit(ue_mm, &access.bit, nr)) {
+		if (access.tried >= UE_BITS_BEFORE_PAUSE) {
+			ue_worker_pause();
+			access.tried = 0;
+		}
 		result = ue_mm_access(ue_mm, &access, ue_follow_events);
 		if (result == -ESRCH)
 			return 0;
 		if (result == -ENOMEM)
 			err = -ENOMEM;
 		nr = access.bit.nr;
-		if ((current->flags & PF_KTHREAD) &&
-		    ++batches % UE_BATCHES_AT_ONCE == 0)
-			ue_worker_pause(ue_mm);
-		else
-			cond_resched();
+		cond_resched();
 	}
 	return err;
 }

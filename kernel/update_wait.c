@@ -29,7 +29,7 @@
 /* Changed with ue_enabler_mutex held; the counters are also read without. */
 static LIST_HEAD(ue_awaited);
 static unsigned int ue_nr_awaited;
-static unsigned long ue_nr_ended;
+static unsigned long ue_progress;
 
 static DECLARE_WAIT_QUEUE_HEAD(ue_updates_ended);
 
@@ -61,10 +61,17 @@ void ue_update_wait_end(struct ue_update_wait *wait)
 	if (list_empty(&wait->node))
 		return;
 	list_del_init(&wait->node);
-	WRITE_ONCE(ue_nr_ended, ue_nr_ended + 1);
+	WRITE_ONCE(ue_progress, ue_progress + 1);
 	WRITE_ONCE(ue_nr_awaited, ue_nr_awaited - 1);
 	if (!ue_nr_awaited)
 		wake_up_all(&ue_updates_ended);
+}
+
+void ue_update_wait_progress(struct ue_update_wait *wait)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (!list_empty(&wait->node))
+		WRITE_ONCE(ue_progress, ue_progress + 1);
 }
 
 static void ue_updates_time_out(void)
@@ -83,24 +90,24 @@ static void ue_updates_time_out(void)
 }
 
 /*
- * While updates keep ending, the task keeps waiting until @end: there may just
- * be many.
+ * While workers make progress, the task keeps waiting until @end: there may just
+ * be many bits.
  *
  * Return: false if the time is up and updates are still pending; true if none
  * are, or if the task was killed.
  */
 static bool ue_wait_until(unsigned long end)
 {
-	unsigned long nr_ended;
+	unsigned long progress;
 	long left;
 
 	do {
-		nr_ended = READ_ONCE(ue_nr_ended);
+		progress = READ_ONCE(ue_progress);
 		left = clamp_t(long, end - jiffies, 0, UE_WAIT_TIME);
 		left = wait_event_killable_timeout(ue_updates_ended,
 						   !READ_ONCE(ue_nr_awaited),
 						   left);
-	} while (!left && nr_ended != READ_ONCE(ue_nr_ended) &&
+	} while (!left && progress != READ_ONCE(ue_progress) &&
 		 time_before(jiffies, end));
 	return left;
 }

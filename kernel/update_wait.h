@@ -44,13 +44,21 @@ void ue_update_wait_begin(struct ue_update_wait *wait);
 void ue_update_wait_end(struct ue_update_wait *wait);
 
 /**
+ * ue_update_wait_progress() - a worker has written some of the bits
+ * @wait: of the address space, whether or not tasks wait for it
+ *
+ * Context: ue_enabler_mutex held.
+ */
+void ue_update_wait_progress(struct ue_update_wait *wait);
+
+/**
  * ue_update_wait_on_return() - let the current task wait for pending updates
  *
  * The task waits without locks just before it returns to user space. It stops
- * waiting when all updates have ended, when none has ended within 200 ms, and
- * after one second in any case. After that, tasks do not wait for the next
- * updates of an address space whose update has been pending for 200 ms. If
- * memory is short, the task does not wait.
+ * waiting when all updates have ended, when none has made progress within
+ * 200 ms, and after one second in any case. After that, tasks do not wait for
+ * the next updates of an address space whose update has been pending for 200 ms.
+ * If memory is short, the task does not wait.
  *
  * Context: may sleep; in a kernel thread it does nothing. The caller holds a
  * reference to the module.

@@ -21,6 +21,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/user_namespace.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "debug_counter.h"
@@ -363,15 +364,19 @@ void ue_worker_start(struct ue_mm *ue_mm)
 	schedule_delayed_work(&ue_check_slots_work, UE_CHECK_INTERVAL);
 }
 
-void ue_worker_pause(struct ue_mm *ue_mm)
+void ue_worker_pause(void)
 {
-	struct ue_share *share;
+	struct work_struct *work = current_work();
+	struct ue_slot *slot;
 	ktime_t until;
 
+	if (!work)
+		return;
+	slot = container_of(work, struct ue_slot, work);
 	mutex_lock(&ue_enabler_mutex);
-	share = ue_share_of(ue_mm->mm);
-	until = max(ktime_get(), share->paused_until) + UE_WORKER_PAUSE;
-	share->paused_until = until;
+	ue_update_wait_progress(&slot->ue_mm->wait);
+	until = max(ktime_get(), slot->share->paused_until) + UE_WORKER_PAUSE;
+	slot->share->paused_until = until;
 	mutex_unlock(&ue_enabler_mutex);
 	set_current_state(TASK_KILLABLE);
 	schedule_hrtimeout_range(&until, UE_WORKER_PAUSE / 4, HRTIMER_MODE_ABS);

@@ -21,15 +21,14 @@ struct ue_mm;
 void ue_worker_start(struct ue_mm *ue_mm);
 
 /**
- * ue_worker_pause() - sleep between the bits of an address space
- * @ue_mm: the address space that the current worker updates
+ * ue_worker_pause() - let the current worker sleep between two bits
  *
- * For 2 ms after the last other worker of the same user that sleeps here, that
- * is, for up to 8 ms; SIGKILL ends it.
+ * Until 2 ms after the last other worker of the same user that sleeps here, that
+ * is, for up to 8 ms; SIGKILL ends it. Any other task goes on.
  *
- * Context: a worker; takes ue_enabler_mutex.
+ * Context: may sleep; takes ue_enabler_mutex.
  */
-void ue_worker_pause(struct ue_mm *ue_mm);
+void ue_worker_pause(void);
 
 /**
  * ue_workers_init() - create the workqueue
