@@ -33,6 +33,7 @@
 #include "fork.h"
 #include "kernel_hook.h"
 #include "kernel_symbols.h"
+#include "left_copy.h"
 #include "mm.h"
 #include "mm_set.h"
 #include "update.h"
@@ -44,8 +45,6 @@ static struct tracepoint *ue_fork_tracepoint;
 
 /* The kernel has called the hook of step 1 since the module was loaded. */
 static bool ue_copy_reported;
-/* ue_fork_leave_copy() was called since then. */
-static bool ue_copy_left;
 
 /*
  * While @parent->lock is held, the parent cannot drop its reference to the set.
@@ -85,17 +84,12 @@ static bool ue_has_enablers(struct ue_mm *ue_mm)
 	return has;
 }
 
-/* Return: the child's ue_mm, or NULL. */
-static struct ue_mm *ue_fork_inherit(struct mm_struct *from,
-				     struct mm_struct *to)
+static struct ue_mm *ue_fork_attach(struct ue_mm *parent, struct mm_struct *to)
 {
-	struct ue_mm *parent = ue_mm_find(from), *child;
+	struct ue_mm *child = ue_mm_create(to, GFP_ATOMIC | __GFP_ACCOUNT |
+					       __GFP_NOWARN);
 	int err = -ENOMEM;
 
-	/* A guess, before memory is taken for the child. */
-	if (!parent || !ue_has_enablers(parent))
-		return NULL;
-	child = ue_mm_create(to, GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	if (child)
 		err = ue_reference_set(child, parent);
 	if (!err)
@@ -108,6 +102,28 @@ static struct ue_mm *ue_fork_inherit(struct mm_struct *from,
 	return NULL;
 }
 
+/* Return: the child's ue_mm, or NULL. */
+static struct ue_mm *ue_fork_inherit(struct mm_struct *from,
+				     struct mm_struct *to)
+{
+	struct ue_mm *parent = ue_mm_find(from), *child;
+
+	/* A guess, before memory is taken for the child. */
+	if (!parent || !ue_has_enablers(parent))
+		return NULL;
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		return ue_fork_attach(parent, to);
+	/*
+	 * synchronize_rcu_tasks() does not wait for a task that waits for a
+	 * spinlock, and in the meantime another thread may unregister everything.
+	 */
+	if (!try_module_get(THIS_MODULE))
+		return NULL;
+	child = ue_fork_attach(parent, to);
+	module_put(THIS_MODULE);
+	return child;
+}
+
 void ue_fork_copy(struct mm_struct *from, struct mm_struct *to)
 {
 	if (unlikely(!READ_ONCE(ue_copy_reported)))
@@ -115,25 +131,12 @@ void ue_fork_copy(struct mm_struct *from, struct mm_struct *to)
 	ue_fork_inherit(from, to);
 }
 
-void ue_fork_leave_copy(struct mm_struct *from)
+void ue_fork_leave_copy(struct mm_struct *from, struct mm_struct *to)
 {
-	struct ue_mm *parent = ue_mm_find(from);
-
 	WRITE_ONCE(ue_copy_reported, true);
-	WRITE_ONCE(ue_copy_left, true);
-	if (parent)
-		atomic_inc(&parent->copies_left);
-}
-
-/*
- * If a fork fails after ue_fork_leave_copy(), it stays counted, until a child is
- * not attached because its parent had no enablers.
- */
-static bool ue_take_left_copy(struct mm_struct *from)
-{
-	struct ue_mm *parent = ue_mm_find(from);
-
-	return parent && atomic_dec_if_positive(&parent->copies_left) >= 0;
+	if (ue_mm_find(from) && !ue_left_copy_add(to))
+		pr_warn_ratelimited("too many forks at a time: a child of process %d does not inherit its registrations\n",
+				    current->pid);
 }
 
 /* Another thread may have registered or unregistered since the copy. */
@@ -155,8 +158,7 @@ struct ue_mm *ue_fork_child(struct mm_struct *from, struct mm_struct *to)
 
 	if (child)
 		return child;
-	if (unlikely(!READ_ONCE(ue_copy_reported) ||
-		     (READ_ONCE(ue_copy_left) && ue_take_left_copy(from))))
+	if (unlikely(!READ_ONCE(ue_copy_reported) || ue_left_copy_take(to)))
 		return ue_fork_inherit_late(from, to);
 	return NULL;
 }
@@ -172,8 +174,6 @@ void ue_fork_first_run(struct ue_mm *ue_mm)
 		stale = ue_mm->inherited_stale ||
 			ue_mm->inherited_changes != ue_mm->set->changes;
 	}
-	/* Overwrites inherited_changes: from here on the child may fork. */
-	atomic_set(&ue_mm->copies_left, 0);
 	mutex_unlock(&ue_enabler_mutex);
 	while (stale && ue_update_mm(ue_mm) && !fatal_signal_pending(current))
 		schedule_timeout_killable(UE_FORK_RETRY);
@@ -198,11 +198,12 @@ static void ue_dup_mmap(unsigned long ip, unsigned long parent_ip,
 			struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct mm_struct *from = ue_ftrace_argument(fregs, 0);
+	struct mm_struct *to = ue_ftrace_argument(fregs, 1);
 
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !preemptible())
-		ue_fork_leave_copy(from);
+		ue_fork_leave_copy(from, to);
 	else
-		ue_fork_copy(from, ue_ftrace_argument(fregs, 1));
+		ue_fork_copy(from, to);
 }
 
 static struct ftrace_ops ue_dup_mmap_hook = { .func = ue_dup_mmap };

@@ -23,12 +23,15 @@ void ue_fork_copy(struct mm_struct *from, struct mm_struct *to);
 /**
  * ue_fork_leave_copy() - leave a copy for ue_fork_child() to attach
  * @from: the parent's address space
+ * @to: the child's address space, which no task uses yet
  *
  * Instead of ue_fork_copy(), where neither memory nor a spinlock can be taken.
+ * If this happens to 64 forks at the same time, the children of further ones
+ * inherit nothing.
  *
  * Context: before the memory is copied; any.
  */
-void ue_fork_leave_copy(struct mm_struct *from);
+void ue_fork_leave_copy(struct mm_struct *from, struct mm_struct *to);
 
 /**
  * ue_fork_child() - find the ue_mm of a child that is about to run

@@ -40,8 +40,6 @@ struct ue_enabler_set;
  * @rcu: frees this structure
  * @inherited_changes: of a forked child: @set->changes when its memory was
  *	copied
- * @copies_left: after the first run: forks under way whose children are not
- *	attached yet, see ue_fork_leave_copy(); changed without a lock
  * @inherited_stale: of a forked child: its enable bits may differ from the state
  *	of their events, as its parent's did when the memory was copied
  * @update_pending: a worker is to update the enable bits, or is doing so;
@@ -67,10 +65,7 @@ struct ue_mm {
 		struct llist_node ended;
 		struct rcu_head rcu;
 	};
-	union {
-		unsigned int inherited_changes;
-		atomic_t copies_left;
-	};
+	unsigned int inherited_changes;
 	bool inherited_stale;
 	bool update_pending;
 	bool update_again;

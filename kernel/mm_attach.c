@@ -24,6 +24,7 @@
 #include "enabler.h"
 #include "kernel_hook.h"
 #include "kernel_symbols.h"
+#include "left_copy.h"
 #include "mm.h"
 #include "mm_attach.h"
 #include "mm_set.h"
@@ -88,12 +89,16 @@ static bool ue_end_on_return(struct ue_mm *ue_mm)
 static void ue_exit_mmap(unsigned long ip, unsigned long parent_ip,
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct ue_mm *ue_mm = ue_mm_find(ue_ftrace_argument(fregs, 0));
+	struct mm_struct *mm = ue_ftrace_argument(fregs, 0);
+	struct ue_mm *ue_mm = ue_mm_find(mm);
 
-	if (!ue_mm || ue_end_on_return(ue_mm))
-		return;
-	llist_add(&ue_mm->ended, &ue_ended);
-	queue_work(ue_unbound_wq, &ue_ended_work);
+	if (!ue_mm) {
+		/* The copy of a fork that failed. */
+		ue_left_copy_take(mm);
+	} else if (!ue_end_on_return(ue_mm)) {
+		llist_add(&ue_mm->ended, &ue_ended);
+		queue_work(ue_unbound_wq, &ue_ended_work);
+	}
 }
 
 static struct ftrace_ops ue_exit_mmap_hook = { .func = ue_exit_mmap };

@@ -663,17 +663,63 @@ static void ue_unreported_fork_test(struct kunit *test)
 
 /*
  * A copy that could not be attached is attached when its child is about to run.
- * Other children are not: they would inherit what was registered since.
+ * Other children of the parent are not: they would inherit what was registered
+ * since.
  */
 static void ue_left_copy_test(struct kunit *test)
 {
 	struct ue_test_world world;
 
 	ue_test_create_copies(test, &world);
-	ue_fork_leave_copy(world.processes[0].mm);
-	ue_test_inherit_late(test, &world);
+	ue_fork_leave_copy(world.processes[0].mm, world.processes[1].mm);
 	/* As if its copy had been reported before its parent had registered. */
 	ue_test_inherit_nothing(test, &world);
+	ue_test_inherit_late(test, &world);
+	ue_test_end_world(test, &world);
+}
+
+/* Return: the copy, which no process has. */
+static struct mm_struct *ue_test_leave_copy(struct kunit *test,
+					    struct ue_test_world *world)
+{
+	struct mm_struct *copy = mm_alloc();
+
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	ue_fork_leave_copy(world->processes[0].mm, copy);
+	return copy;
+}
+
+/* A copy that could not be attached, and whose fork fails, leaves no entry. */
+static void ue_left_copy_failed_test(struct kunit *test)
+{
+	struct ue_test_world world;
+
+	ue_test_create_copies(test, &world);
+	for (int i = 0; i < 100; i++) {
+		/* Calls exit_mmap(). */
+		mmput(ue_test_leave_copy(test, &world));
+	}
+	ue_fork_leave_copy(world.processes[0].mm, world.processes[1].mm);
+	ue_test_inherit_nothing(test, &world);
+	ue_test_inherit_late(test, &world);
+	ue_test_end_world(test, &world);
+}
+
+/* Of more than 64 copies at a time, some are not attached; later ones are. */
+static void ue_left_copies_test(struct kunit *test)
+{
+	struct ue_test_world world;
+	struct mm_struct *copies[65];
+
+	ue_test_create_copies(test, &world);
+	for (int i = 0; i < ARRAY_SIZE(copies); i++)
+		copies[i] = ue_test_leave_copy(test, &world);
+	ue_fork_leave_copy(world.processes[0].mm, world.processes[2].mm);
+	ue_test_inherit_nothing(test, &world);
+	for (int i = 0; i < ARRAY_SIZE(copies); i++)
+		mmput(copies[i]);
+	ue_fork_leave_copy(world.processes[0].mm, world.processes[1].mm);
+	ue_test_inherit_late(test, &world);
 	ue_test_end_world(test, &world);
 }
 
@@ -711,6 +757,8 @@ static void ue_test_teardown(struct kunit *test)
 static struct kunit_case ue_registration_cases[] = {
 	KUNIT_CASE(ue_unreported_fork_test),
 	KUNIT_CASE(ue_left_copy_test),
+	KUNIT_CASE(ue_left_copy_failed_test),
+	KUNIT_CASE(ue_left_copies_test),
 	KUNIT_CASE_PARAM(ue_every_sequence_test, ue_test_start_gen_params),
 	KUNIT_CASE(ue_long_sequences_test),
 	KUNIT_CASE(ue_errors_test),
