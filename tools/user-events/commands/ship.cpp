@@ -48,6 +48,8 @@ struct options {
 constexpr int pause_ms = 50;
 /// How long records may wait for others to share a request with.
 constexpr std::chrono::milliseconds flush_pause(500);
+/// How much of a recording waits for the collector at most: the rest can wait in its file.
+constexpr std::uint64_t most_of_recording = 16 << 20;
 
 /// Sends what is in the queue, in a thread of its own.
 class sender {
@@ -312,7 +314,7 @@ void ship_recording(const options& given) {
     tracing::stop_signals signals;
     recording::file file(given.from,
                          {given.patterns.empty() ? "" : given.patterns.front(), given.filter});
-    otlp::queue queue("", given.spool_size);
+    otlp::queue queue("", std::min(given.spool_size, most_of_recording));
     sender sender(queue, given.delivery);
     otlp::resources resources(otlp::to_services(given.services), false);
     otlp::encoder encoder(given.delivery.encoding, exporting::to_pairs(given.pairs), resources,

@@ -132,6 +132,8 @@ void file::read(std::function<void(const record&)> function) {
     function_ = std::move(function);
     missing_ = {};
     error_ = nullptr;
+    cannot_map_ = false;
+    errno = 0;
     std::vector<tracecmd_input*> inputs;
     for (const auto& instance : instances_)
         inputs.push_back(instance.get());
@@ -141,13 +143,22 @@ void file::read(std::function<void(const record&)> function) {
         std::rethrow_exception(error_);
     if (result < 0)
         throw text::failure(fmt::format("{} is damaged: not all records can be read", path_));
+    // Of a CPU with more than 2 GiB, libtracecmd 3.1.6 maps each page on its own and keeps it. It
+    // takes the error when there are too many for the end of the records.
+    if (cannot_map_ || errno == ENOMEM)
+        throw text::failure(fmt::format("not all records of {} were read: libtracecmd cannot map "
+                                        "more of the file",
+                                        path_),
+                            "make recordings of less than 2 GiB for each CPU");
 }
 
 /// Called by libtracecmd, which exceptions must not pass.
 int file::take(tracecmd_input* handle, tep_record* from, int, void* pointer) {
     auto* const self = static_cast<file*>(pointer);
+    self->cannot_map_ |= errno == ENOMEM;
     try {
         self->take(handle, *from);
+        errno = 0;
         return 0;
     } catch (...) {
         self->error_ = std::current_exception();

@@ -97,6 +97,7 @@ private:
     std::function<void(const record&)> function_;
     mapped_pages pages_;
     std::exception_ptr error_;
+    bool cannot_map_ = false;
     gaps missing_;
 };
 
