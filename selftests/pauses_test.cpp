@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The pauses of workers keep a change waiting for as long as it needs, and no longer. On a clock that
-// counts instructions, because a change waits for a second at most.
+// The pauses of workers keep a change waiting for as long as it needs, and no longer. On a clock
+// that counts instructions, because a change waits for a second at most.
 #include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
@@ -30,7 +30,8 @@ TEST_CASE("The bits of four programs with 8000 each are up to date when each of 
         children.push_back(std::make_unique<Child>([&](Channel& channel) -> int {
             DataFile file;
             for (unsigned bit = 0; bit < each; bit++)
-                file.must_register(&memory.at<Word>(program * page_size)[bit / 32], bit % 32, event.name());
+                file.must_register(&memory.at<Word>(program * page_size)[bit / 32], bit % 32,
+                                   event.name());
             channel.send('r');
             channel.receive<char>();
             return 0;
@@ -43,9 +44,9 @@ TEST_CASE("The bits of four programs with 8000 each are up to date when each of 
         REQUIRE((enable ? event.enable() : event.disable()) == succeeds(1));
         unsigned wrong = 0;
         for (unsigned program = 0; program < programs; program++)
-            wrong += static_cast<unsigned>(
-                std::count_if(memory.at<Word>(program * page_size), memory.at<Word>(program * page_size) + words,
-                              [=](const Word& word) { return word != (enable ? ~0u : 0); }));
+            wrong += static_cast<unsigned>(std::count_if(
+                memory.at<Word>(program * page_size), memory.at<Word>(program * page_size) + words,
+                [=](const Word& word) { return word != (enable ? ~0u : 0); }));
         CAPTURE(change);
         CHECK(wrong == 0);
     }
@@ -90,7 +91,8 @@ TEST_CASE("Bits in four pages each of 600 forked children are up to date when th
     for (unsigned i = processes; i-- > 0;) {
         for (unsigned page = 0; page < pages; page++) {
             Word word = 0;
-            const iovec here{&word, sizeof(word)}, there{memory.at<Word>(page * page_size), sizeof(word)};
+            const iovec here{&word, sizeof(word)},
+                there{memory.at<Word>(page * page_size), sizeof(word)};
             if (process_vm_readv(shared.pids[i], &here, 1, &there, 1, 0) == sizeof(word))
                 right += word & 1;
         }
