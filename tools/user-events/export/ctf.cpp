@@ -16,6 +16,7 @@
 #include <set>
 #include <unistd.h>
 #include <unordered_map>
+#include <utility>
 
 namespace tool::exporting {
 
@@ -443,6 +444,11 @@ void ctf_exporter::make_graph() {
     check(bt_value_map_insert_bool_entry(parameters.get(), "assume-single-trace", BT_TRUE),
           "set a parameter");
     check(bt_value_map_insert_bool_entry(parameters.get(), "quiet", BT_TRUE), "set a parameter");
+    // Before 2.1 there was only version 1, and the parameter is refused. See
+    // babeltrace2-sink.ctf.fs(7).
+    if (std::pair(bt_version_get_major(), bt_version_get_minor()) >= std::pair(2u, 1u))
+        check(bt_value_map_insert_string_entry(parameters.get(), "ctf-version", "1"),
+              "set the version");
 
     graph_.reset(made(bt_graph_create(0)));
     const bt_component_source* source = nullptr;
