@@ -7,7 +7,7 @@ KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 
 # kernels RUNS: those of the table that have a word in the column "runs".
-kernels = $(shell awk '!/^\#/ && $$4 ~ /^($(1))$$/ { print $$1 }' tools/vm/kernels)
+kernels = $(shell tools/vm/table name 'runs=$(1)')
 
 # Tests run on all of these Debian kernels, single commands on the last one.
 KERNELS := $(call kernels,test)
