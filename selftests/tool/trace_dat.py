@@ -105,6 +105,8 @@ class Buffer:
         self.page = [None] * cpus
         self.time = [0] * cpus
         self.lost = [0] * cpus
+        # Where Recording.bytes() has put the table of the pages' places and sizes.
+        self.table = None
 
     def finish_page(self, cpu):
         if self.page[cpu] is None:
@@ -213,12 +215,12 @@ class Recording:
             if i > 0:
                 struct.pack_into("<Q", out, places[i - 1], len(out))
             out += b"flyrecord\0"
-            table = len(out)
+            buffer.table = len(out)
             out += bytes(16 * self.cpus)
             for cpu in range(self.cpus):
                 buffer.finish_page(cpu)
                 out += bytes(-len(out) % PAGE)
-                struct.pack_into("<QQ", out, table + 16 * cpu, len(out),
+                struct.pack_into("<QQ", out, buffer.table + 16 * cpu, len(out),
                                  len(buffer.pages[cpu]))
                 out += buffer.pages[cpu]
         return bytes(out)
@@ -226,3 +228,24 @@ class Recording:
     def write(self, path):
         with open(path, "wb") as file:
             file.write(self.bytes())
+
+    def write_repeated(self, path, times, later=0, hole=0):
+        """Writes the pages of each CPU several times, each time LATER nanoseconds later, and then a
+        hole of so many bytes. For a recording without instances."""
+        content, buffer = self.bytes(), self.buffers[0]
+        first, _ = struct.unpack_from("<QQ", content, buffer.table)
+        head, end = bytearray(content[:first]), first
+        for cpu, pages in enumerate(buffer.pages):
+            size = len(pages) * times + hole
+            struct.pack_into("<QQ", head, buffer.table + 16 * cpu, end, size)
+            end += size
+        with open(path, "wb") as file:
+            file.write(head)
+            for pages in map(bytearray, buffer.pages):
+                for _ in range(times):
+                    file.write(pages)
+                    for page in range(0, len(pages), PAGE):
+                        begin, = struct.unpack_from("<Q", pages, page)
+                        struct.pack_into("<Q", pages, page, begin + later)
+                file.seek(hole, 1)
+            file.truncate(end)
