@@ -44,8 +44,12 @@
 #define UE_BITS_AT_ONCE		64
 #define UE_BITS_BEFORE_PAUSE	256
 
-/* How many enablers to leave to workers before other tasks may run. */
-#define UE_ENABLERS_AT_ONCE	1024
+/*
+ * How many enablers to leave to workers before other tasks may run, and take the
+ * mutex. A kernel with lazy preemption switches to a real-time task at once, which
+ * then waits for as many.
+ */
+#define UE_ENABLERS_AT_ONCE	128
 
 /* Protected by event_mutex. */
 static unsigned int ue_writes_left;
