@@ -36,7 +36,9 @@ public:
         case EINVAL:
             return "the kernel does not accept the event's name or one of its fields";
         case EMFILE:
-            return "too many events (user_events_max), or too many open files";
+            return "too many events or registrations (raise kernel.user_events_max, "
+                   "user_events_max_per_user or user_events_registrations_max_per_user), or too "
+                   "many open files";
         case ENOTTY:
             return "the file is no user_events_data, or this kernel's user_events cannot do that";
         case EBADF:

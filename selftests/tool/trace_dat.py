@@ -229,23 +229,13 @@ class Recording:
         with open(path, "wb") as file:
             file.write(self.bytes())
 
-    def write_repeated(self, path, times, later=0, hole=0):
-        """Writes the pages of each CPU several times, each time LATER nanoseconds later, and then a
-        hole of so many bytes. For a recording without instances."""
-        content, buffer = self.bytes(), self.buffers[0]
-        first, _ = struct.unpack_from("<QQ", content, buffer.table)
-        head, end = bytearray(content[:first]), first
-        for cpu, pages in enumerate(buffer.pages):
-            size = len(pages) * times + hole
-            struct.pack_into("<QQ", head, buffer.table + 16 * cpu, end, size)
-            end += size
+    def write_repeated(self, path, times, hole):
+        """Writes the pages of the only CPU several times, and then a hole of so many bytes. For a
+        recording without instances."""
+        content, table = self.bytes(), self.buffers[0].table
+        first, size = struct.unpack_from("<QQ", content, table)
+        head = bytearray(content[:first])
+        struct.pack_into("<QQ", head, table, first, size * times + hole)
         with open(path, "wb") as file:
-            file.write(head)
-            for pages in map(bytearray, buffer.pages):
-                for _ in range(times):
-                    file.write(pages)
-                    for page in range(0, len(pages), PAGE):
-                        begin, = struct.unpack_from("<Q", pages, page)
-                        struct.pack_into("<Q", pages, page, begin + later)
-                file.seek(hole, 1)
-            file.truncate(end)
+            file.write(head + content[first:first + size] * times)
+            file.truncate(first + size * times + hole)

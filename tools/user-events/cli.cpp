@@ -5,6 +5,7 @@
 #include "completion.hpp"
 #include "config.hpp"
 #include "text/errors.hpp"
+#include "text/nearest.hpp"
 #include "text/output.hpp"
 #include "text/quantity.hpp"
 
@@ -78,7 +79,8 @@ std::string config_of(const CLI::App& command, const words& given) {
 void append_config(const CLI::App& command, const std::string& path, words& given) {
     words added;
     const words before = given;
-    for (const auto& [name, values] : read_config(path, command.get_name())) {
+    for (const auto& [name, values] :
+         read_config(path, command.get_name(), {configs().begin(), configs().end()})) {
         if (name == "pattern") {
             added.insert(added.end(), values.begin(), values.end());
             continue;
@@ -95,7 +97,8 @@ void append_config(const CLI::App& command, const std::string& path, words& give
         for (const auto& value : values)
             added.push_back(fmt::format("--{}={}", name, value));
     }
-    given.insert(given.end(), added.begin(), added.end());
+    // Behind `--` they would be arguments without a name.
+    given.insert(std::find(given.begin(), given.end(), "--"), added.begin(), added.end());
 }
 
 void add(CLI::App& app, const command& row) {
@@ -234,7 +237,7 @@ void arguments::required_option(const char* names, const char* type, std::string
 
 void arguments::option(const char* names, const char* type, std::uint64_t& value,
                        const char* help) {
-    app_.add_option(names, value, help)->type_name(type);
+    read_with(app_, names, type, value, help, text::to_count);
 }
 
 void arguments::option(const char* names, const char* type, std::vector<std::string>& values,
@@ -268,6 +271,7 @@ void arguments::subcommand(const command& command) {
 int run_command_line(int argc, char** argv) {
     CLI::App app("See, record, keep and look at the events of user programs.", "user-events");
     app.require_subcommand(1);
+    app.set_version_flag("--version", "user-events " VERSION);
     for (const command& row : commands)
         add(app, row);
     words given(argv + 1, argv + argc);
@@ -275,6 +279,10 @@ int run_command_line(int argc, char** argv) {
         complete(app, {given.begin() + 1, given.end()});
         return 0;
     }
+    if (!given.empty() && !given.front().starts_with('-') && !subcommand_of(app, given.front()))
+        throw text::usage_error(fmt::format("there is no command {}", given.front()),
+                                text::did_you_mean(given.front(), names_of_subcommands(app),
+                                                   "`user-events --help` lists the commands"));
     const auto dashes = std::find(given.begin(), given.end(), "--");
     if (dashes != given.end() && programs().count(given.front())) {
         programs()[given.front()]->assign(dashes + 1, given.end());

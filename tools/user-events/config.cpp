@@ -2,10 +2,12 @@
 #include "config.hpp"
 
 #include "text/errors.hpp"
+#include "text/nearest.hpp"
+#include "text/new_file.hpp"
+#include "text/table.hpp"
 
-#include <cerrno>
+#include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <toml++/toml.h>
 
 namespace tool {
@@ -43,13 +45,19 @@ config_entry to_entry(const std::string& path, std::string_view name, const toml
 
 } // namespace
 
-std::vector<config_entry> read_config(const std::string& path, const std::string& command) {
-    std::ifstream file(path);
-    if (!file)
-        throw text::file_failure(errno, "read", path);
+std::vector<config_entry> read_config(const std::string& path, const std::string& command,
+                                      const std::vector<std::string>& commands) {
+    std::string content;
+    try {
+        content = text::contents_of(path);
+    } catch (const text::system_failure& error) {
+        // A service that is started again and again would find it no better.
+        throw text::usage_error(error.what(), "--config names a file in TOML; an example is in "
+                                              "/usr/share/doc/user_events/examples");
+    }
     toml::table document;
     try {
-        document = toml::parse(file, path);
+        document = toml::parse(content, path);
     } catch (const toml::parse_error& error) {
         throw_at(path, error.source(), error.description());
     }
@@ -58,6 +66,12 @@ std::vector<config_entry> read_config(const std::string& path, const std::string
         const auto* const table = node.as_table();
         if (!table)
             throw_at(path, node.source(), "this entry is in no table");
+        if (std::find(commands.begin(), commands.end(), name.str()) == commands.end())
+            throw text::usage_error(
+                fmt::format("{}:{}: there is no table [{}]", path, node.source().begin.line,
+                            name.str()),
+                text::did_you_mean(name.str(), commands,
+                                   fmt::format("the tables are {}", text::joined(commands))));
         if (name != command)
             continue;
         for (const auto& [key, value] : *table)

@@ -14,8 +14,10 @@ struct config_entry {
     std::vector<std::string> values;
 };
 
-/// The entries of the command's table; none if the file has no such table. Throws text::failure if
-/// the file cannot be read, and text::usage_error if it is no such file.
-std::vector<config_entry> read_config(const std::string& path, const std::string& command);
+/// The entries of the command's table; none if the file has no such table. Throws text::usage_error
+/// if the file cannot be read or is no such file.
+/// `commands` are those that may have a table.
+std::vector<config_entry> read_config(const std::string& path, const std::string& command,
+                                      const std::vector<std::string>& commands);
 
 } // namespace tool

@@ -2,25 +2,22 @@
 // user-events: sees, records, keeps and looks at the events of user programs.
 #include "cli.hpp"
 #include "text/errors.hpp"
-#include "text/escape.hpp"
 #include "text/output.hpp"
+#include "tracing/signals.hpp"
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fmt/format.h>
 #include <new>
+#include <string_view>
 #include <unistd.h>
 
 namespace {
 
 enum status { success = 0, failed = 1, usage = 2 };
 
-int complain(status result, const std::string& message, const std::string& remedy = {}) {
-    fmt::print(stderr, "user-events: {}\n", tool::text::escaped(message));
-    if (!remedy.empty())
-        fmt::print(stderr, "  {}\n", tool::text::escaped(remedy));
+int complain(status result, std::string_view message, std::string_view remedy = {}) {
+    tool::text::warn(message, remedy);
     return result;
 }
 
@@ -38,8 +35,10 @@ int main(int argc, char** argv) {
         return complain(usage, error.what(), error.remedy());
     } catch (const tool::text::failure& error) {
         return complain(failed, error.what(), error.remedy());
-    } catch (const tool::text::silent_failure&) {
-        return failed;
+    } catch (const tool::text::silent_failure& failure) {
+        return failure.status;
+    } catch (const tool::text::ended_by_signal& signal) {
+        tool::tracing::end_by_signal(signal.number);
     } catch (const tool::restart&) {
         execv("/proc/self/exe", argv);
         return complain(failed, "cannot start again");

@@ -3,6 +3,7 @@
 
 #include "text/errors.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
@@ -30,7 +31,8 @@ std::vector<std::string> own_arguments() {
 /// Has another process check what this one would begin with.
 bool makes_sense() {
     auto words = own_arguments();
-    words.emplace_back("--check");
+    // Behind the command's name: at the end it could be one of the patterns.
+    words.insert(words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), "--check");
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
     for (auto& word : words)

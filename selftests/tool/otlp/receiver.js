@@ -7,7 +7,7 @@
 //
 //	ok		it takes requests
 //	status/N	it answers N; status/503 also asks to wait for a second
-//	partial/N	it takes requests, but says that it has rejected N records
+//	partial/N[/M]	it takes requests, but says that it has rejected N records, with the message M
 //	half		it takes requests, but closes the connection in the middle of the answer
 //	garbage		it takes requests, and answers what is no message
 //	close		it closes the connection without an answer
@@ -34,6 +34,7 @@ const signals = {
 };
 let mode = "ok";
 let number = 0;
+let reason = "";
 
 function keep(request, signal, body) {
     const isJson = request.headers["content-type"] === "application/json";
@@ -55,7 +56,7 @@ function answer(request, response, body) {
         return response.writeHead(number, number === 503 ? { "Retry-After": "1" } : {}).end();
     const isJson = keep(request, signal, body);
     const partial = mode === "partial"
-        ? { partialSuccess: { [signal[3]]: number, errorMessage: "too old" } } : {};
+        ? { partialSuccess: { [signal[3]]: number, errorMessage: reason } } : {};
     let text = isJson ? JSON.stringify(partial)
         : Buffer.from(signal[2].encode(signal[2].fromObject(partial)).finish());
     if (mode === "garbage")
@@ -71,6 +72,7 @@ function take(request, response) {
     if (parts[1] === "mode") {
         mode = parts[2];
         number = Number(parts[3]);
+        reason = parts[4] || "too old";
         return response.end();
     }
     const chunks = [];

@@ -29,6 +29,7 @@ struct options {
     std::vector<std::string> pairs;
     recording::selection selection;
     exporting::options exporting;
+    bool is_strict = false;
 };
 
 std::unique_ptr<exporting::exporter> make_exporter(const std::string& name,
@@ -48,11 +49,14 @@ void export_file(options given) {
     given.exporting.pairs = exporting::to_pairs(given.pairs);
     given.exporting.source = given.path;
     recording::isolate(given.path, given.selection.filter);
+    // What is written to a pipe need not be removed, and the pipe may be full.
+    if (!given.exporting.output.empty())
+        recording::file::end_by_signals();
     recording::file file(given.path, given.selection);
     const auto exporter = make_exporter(given.format, given.exporting);
     file.read([&](const recording::record& record) { exporter->add(record); });
     exporter->finish();
-    file.warn_about_gaps();
+    file.warn_about_gaps(given.is_strict);
 }
 
 } // namespace
@@ -69,6 +73,7 @@ action export_records(arguments& with) {
                 "only records for which this is true, such as 'cents > 300'");
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end something, and the field that says what");
+    with.flag("--strict", given->is_strict, "fail if records are missing");
     return [given] { export_file(*given); };
 }
 

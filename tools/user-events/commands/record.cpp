@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.hpp"
 #include "text/errors.hpp"
+#include "text/new_file.hpp"
 #include "text/output.hpp"
 #include "text/quantity.hpp"
 #include "tracing/events.hpp"
@@ -11,6 +12,8 @@
 #include "tracing/threads.hpp"
 #include "tracing/trace_dat.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -19,8 +22,9 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fstream>
 #include <memory>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,10 +50,75 @@ struct options {
 
 constexpr int pause_ms = 50;
 
-/// The name of this file says which instance records; --recover reads it.
-std::string note_of(const std::string& output) {
-    return output + ".recording";
-}
+/// The file FILE.recording. It says which instance records into FILE, for --recover, and is locked
+/// by the process that writes FILE.
+class recording_note {
+public:
+    explicit recording_note(const std::string& output)
+        : output_(output), path_(output + ".recording") {
+        file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        struct stat found {};
+        if (file_ < 0 || fstat(file_, &found) != 0) {
+            const int error = errno;
+            // If this file is not in the way, it is the directory of both that is wrong.
+            throw text::file_failure(error, "write",
+                                     lstat(path_.c_str(), &found) == 0 ? path_ : output);
+        }
+        struct stat named {};
+        // The process that had the lock may have removed the file in the meantime.
+        const bool is_locked = flock(file_, LOCK_EX | LOCK_NB) == 0 &&
+                               stat(path_.c_str(), &named) == 0 && named.st_ino == found.st_ino;
+        std::array<char, 64> text{};
+        const ssize_t size = pread(file_, text.data(), text.size(), 0);
+        instance_.assign(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+        instance_.resize(std::min(instance_.find('\n'), instance_.size()));
+        // A link could make it any file of this user.
+        if (!S_ISREG(found.st_mode) || found.st_nlink > 1 || found.st_uid != geteuid() ||
+            (found.st_size > 0 && !instance_.starts_with(tracing::temporary_prefix)))
+            throw text::failure(fmt::format("{} is not a file of `user-events record`", path_),
+                                "choose another file with -o");
+        if (!is_locked)
+            throw text::failure(
+                fmt::format("{} is still being recorded", output),
+                instance_.starts_with(tracing::temporary_prefix)
+                    ? fmt::format("end it: kill {}; or choose another file with -o",
+                                  instance_.substr(tracing::temporary_prefix.size()))
+                    : "choose another file with -o");
+    }
+    recording_note(const recording_note&) = delete;
+    recording_note& operator=(const recording_note&) = delete;
+    ~recording_note() {
+        if (instance_.empty())
+            remove();
+        close(file_);
+    }
+
+    /// The instance whose records are in the files; empty if there is none.
+    const std::string& instance() const noexcept { return instance_; }
+    void set_instance(const std::string& name) {
+        const std::string text = name + "\n";
+        if (ftruncate(file_, 0) != 0 ||
+            pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+            throw text::file_failure(errno, "write", path_);
+        instance_ = name;
+    }
+    void remove() noexcept { unlink(path_.c_str()); }
+
+    /// Throws text::failure if the files are of a recording that can be finished.
+    void refuse_interrupted() const {
+        const auto names = tracing::instance_names();
+        if (std::find(names.begin(), names.end(), instance_) != names.end())
+            throw text::failure(
+                fmt::format("a recording of {} was interrupted", output_),
+                fmt::format("finish it: user-events record --recover -o {}", output_));
+    }
+
+private:
+    std::string output_;
+    std::string path_;
+    std::string instance_;
+    int file_;
+};
 
 /// The program after `--`. It is ended if the object goes before it has ended.
 class program {
@@ -94,12 +163,16 @@ public:
     }
 
     bool has_ended() {
-        ended_ = ended_ || (id_ > 0 && waitpid(id_, nullptr, WNOHANG) == id_);
+        ended_ = ended_ || (id_ > 0 && waitpid(id_, &status_, WNOHANG) == id_);
         return ended_;
+    }
+    int status() const {
+        return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);
     }
 
 private:
     pid_t id_ = 0;
+    int status_ = 0;
     bool ended_ = false;
 };
 
@@ -119,9 +192,10 @@ std::vector<tracing::pattern> patterns_of(const options& given, tracing::trace_d
     return patterns;
 }
 
-/// The formats of what an instance records at present, and of all user events.
-std::vector<std::string> formats_of(const tracing::instance& in) {
-    std::vector<std::string> result{"user_events/*", "user_events_multi/*", "user_mark/*"};
+/// A file with the formats of what an instance records at present, and of all user events.
+tracing::trace_dat file_of(const std::string& output, const tracing::instance& in) {
+    tracing::trace_dat result{
+        output, {"user_events/*", "user_events_multi/*", "user_mark/*"}, false};
     for (const auto& system : tracing::directories(in.path("events")))
         // X: some are enabled, some are not.
         if (const auto some = in.try_read(fmt::format("events/{}/enable", system)).value_or("0");
@@ -129,8 +203,10 @@ std::vector<std::string> formats_of(const tracing::instance& in) {
             for (const auto& event :
                  tracing::directories(in.path(fmt::format("events/{}", system))))
                 if (in.try_read(fmt::format("events/{}/{}/enable", system, event))
-                        .value_or("0")[0] == '1')
-                    result.push_back(fmt::format("{}/{}", system, event));
+                        .value_or("0")[0] == '1') {
+                    result.formats.push_back(fmt::format("{}/{}", system, event));
+                    result.has_kernel_events |= !system.starts_with("user_");
+                }
     return result;
 }
 
@@ -157,50 +233,89 @@ void show_progress(const tracing::cpu_files& files, const tracing::instance& in)
     if (!*same_line() || clock::now() < next)
         return;
     next = clock::now() + std::chrono::milliseconds(500);
-    fmt::print(stderr, "{}{} records, {}, {} lost", same_line(), recorded(in),
-               text::from_bytes(files.size()), tracing::lost_records(in));
+    text::say(fmt::format("{}{} records, {}, {} lost", same_line(), recorded(in),
+                          text::from_bytes(files.size()), tracing::lost_records(in)));
 }
 
-void finish(const tracing::trace_dat& file, const tracing::instance& in,
-            tracing::cpu_files& files) {
+void finish(const tracing::trace_dat& file, const tracing::instance& in, tracing::cpu_files& files,
+            recording_note& note) {
     in.write("tracing_on", "0");
     files.take_rest();
     tracing::write_trace_dat(file, in, files);
     files.remove();
-    unlink(note_of(file.path).c_str());
+    note.remove();
     const auto lost = tracing::lost_records(in);
-    fmt::print(stderr, "{}{}: {} records, {} lost\n", same_line(), file.path, recorded(in), lost);
+    text::say(
+        fmt::format("{}{}: {} records, {} lost\n", same_line(), file.path, recorded(in), lost));
     if (lost)
         text::warn("--buffer makes the buffers larger; --filter and --pid have fewer records");
 }
 
-/// `started` is called when everything is in place.
+/// Calls a function. If it fails, the instance is left with its records, for --recover.
+template <typename Function>
+void call_or_leave(const std::string& output, tracing::instance& in, tracing::following* following,
+                   Function function) {
+    const auto leave = [&] {
+        (void)in.try_write("tracing_on", "0");
+        // They say which formats the file needs.
+        if (following)
+            following->release();
+        in.leave();
+    };
+    const auto fail = [&](const text::failure& error, const char* remedy) {
+        leave();
+        throw text::failure(error.what(), fmt::format("{}, then finish the recording: user-events "
+                                                      "record --recover -o {}",
+                                                      remedy, output));
+    };
+    try {
+        function();
+    } catch (const text::system_failure& error) {
+        fail(error, error.error() == ENOSPC ? "free some space" : "remove the cause");
+    } catch (const text::failure& error) {
+        fail(error, "remove the cause");
+    } catch (...) {
+        leave();
+        throw;
+    }
+}
+
+/// `started` is called when everything is in place. Returns the status of the program, as a shell
+/// would; 0 if there is none, or if it was ended.
 template <typename Started>
-void record_events(const options& given, Started started) {
+int record_events(const options& given, Started started) {
     tracing::trace_dat file{given.output, {}, false};
     const auto patterns = patterns_of(given, file);
+    tracing::require_output(given.output);
     tracing::stop_signals signals;
-    const auto in = tracing::instance::temporary("mono");
+    recording_note note(given.output);
+    note.refuse_interrupted();
+    auto in = tracing::instance::temporary("mono");
     tracing::set_buffer_size(in, given.buffer);
     tracing::remember_processes(in);
     if (!given.pids.empty())
         tracing::record_only(in, given.pids);
     tracing::cpu_files files(in, given.output, false);
-    std::ofstream(note_of(given.output)) << in.name() << "\n";
+    note.set_instance(in.name());
     tracing::following following(in, patterns, given.filter);
     in.write("tracing_on", "1");
     const auto end = clock::now() + std::chrono::duration<double>(given.duration);
     program program(given.program);
     started();
-    bool ended = false;
-    do {
-        ended = signals.wait(pause_ms) || program.has_ended() ||
-                (given.duration > 0 && clock::now() >= end);
-        following.update();
-        files.take();
-        show_progress(files, in);
-    } while (!ended && (given.size == 0 || files.size() < given.size));
-    finish(file, in, files);
+    int status = 0;
+    call_or_leave(given.output, in, &following, [&] {
+        bool ended = false;
+        do {
+            ended = signals.wait(pause_ms) || program.has_ended() ||
+                    (given.duration > 0 && clock::now() >= end);
+            following.update();
+            files.take();
+            show_progress(files, in);
+        } while (!ended && (given.size == 0 || files.size() < given.size));
+        status = program.status();
+        finish(file, in, files, note);
+    });
+    return status;
 }
 
 /// Runs the recording in another process, and returns when that has begun.
@@ -228,29 +343,39 @@ void record_in_background(const options& given) {
     const bool has_begun = read(ends[0], &begun, 1) == 1;
     close(ends[0]);
     if (!has_begun) {
-        waitpid(child, nullptr, 0);
+        int status = 0;
+        waitpid(child, &status, 0);
         // It has said why.
-        throw text::silent_failure();
+        throw text::silent_failure{WIFEXITED(status) && status ? WEXITSTATUS(status) : 1};
     }
     text::print(fmt::format("{}\n", child));
-    fmt::print(stderr, "recording to {} until: kill {}\n", given.output, child);
+    text::say(fmt::format("recording to {} until: kill {}\n", given.output, child));
 }
 
 /// Finishes a file whose process was killed, and removes what it has left.
 void recover(const options& given) {
-    const std::string name = tracing::first_line(note_of(given.output));
+    const auto none = [&] {
+        return text::failure(fmt::format("there is no interrupted recording {}", given.output),
+                             "name its file with -o");
+    };
+    if (access((given.output + ".recording").c_str(), F_OK) != 0)
+        throw none();
+    recording_note note(given.output);
+    const std::string name = note.instance();
     if (!name.starts_with(tracing::temporary_prefix))
-        throw text::failure(fmt::format("there is no interrupted recording {}", given.output),
-                            "name its file with -o");
-    const int id = std::atoi(name.c_str() + tracing::temporary_prefix.size());
-    if (id > 0 && kill(id, 0) == 0)
-        throw text::failure(fmt::format("{} is still being recorded", given.output),
-                            fmt::format("end it: kill {}", id));
+        throw none();
+    // After a reboot it can be of another command.
+    if (tracing::is_in_use(name))
+        throw text::failure(
+            fmt::format("the instance {} is of a process that still runs", name),
+            fmt::format("if the system was booted after the recording, {0}.recording and {0}.cpu* "
+                        "cannot be used any more: remove them; else end that process",
+                        given.output));
     {
-        const auto in = tracing::instance::existing(name);
-        const tracing::trace_dat file{given.output, formats_of(in), true};
+        auto in = tracing::instance::existing(name);
+        const auto file = file_of(given.output, in);
         tracing::cpu_files files(in, given.output, true);
-        finish(file, in, files);
+        call_or_leave(given.output, in, nullptr, [&] { finish(file, in, files, note); });
     }
     tracing::instance::remove_left(name);
 }
@@ -270,15 +395,16 @@ action record(arguments& with) {
     with.size("-s,--size", given->size, "end when the records have this size");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
     with.flag("-b,--background", given->background, "print the number of a process that records");
-    with.flag("--recover", given->recover, "finish the FILE of a recording that was killed");
+    with.flag("--recover", given->recover,
+              "finish the FILE of a recording that was killed or failed");
     with.program(given->program, "record until this program ends");
     return [given] {
         if (given->recover)
             recover(*given);
         else if (given->background)
             record_in_background(*given);
-        else
-            record_events(*given, [] {});
+        else if (const int status = record_events(*given, [] {}))
+            throw text::silent_failure{status};
     };
 }
 
@@ -292,12 +418,17 @@ action snapshot(arguments& with) {
     with.option("-o,--output", "FILE", given->output, "the file (default: trace.dat)");
     return [given] {
         const auto in = tracing::instance::existing(given->instance);
-        const tracing::trace_dat file{given->output, formats_of(in), true};
+        // All that can be wrong with the output, before the records leave the instance.
+        tracing::require_output(given->output);
+        recording_note note(given->output);
+        note.refuse_interrupted();
+        const auto file = file_of(given->output, in);
         in.write("snapshot", "1");
         auto files = tracing::cpu_files::of_snapshot(in, given->output);
         files.take_rest();
         tracing::write_trace_dat(file, in, files);
         files.remove();
+        note.remove();
         in.write("snapshot", "0");
     };
 }

@@ -17,6 +17,7 @@ struct options {
     recording::selection selection;
     bool with_statistics = false;
     bool as_json = false;
+    bool is_strict = false;
 };
 
 void print_records(recording::file& file, bool as_json) {
@@ -52,7 +53,7 @@ void print_report(const options& given) {
     else
         print_records(file, given.as_json);
     text::flush();
-    file.warn_about_gaps();
+    file.warn_about_gaps(given.is_strict);
 }
 
 } // namespace
@@ -66,6 +67,7 @@ action report(arguments& with) {
                 "only records for which this is true, such as 'cents > 300'");
     with.flag("--stats", given->with_statistics, "counts, rates and distributions instead");
     with.flag("--json", given->as_json, "a line of JSON for each record");
+    with.flag("--strict", given->is_strict, "fail if records are missing");
     return [given] { print_report(*given); };
 }
 

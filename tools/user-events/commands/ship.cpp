@@ -14,12 +14,15 @@
 #include "tracing/tasks.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <exception>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
-#include <thread>
+#include <unistd.h>
 
 namespace tool {
 
@@ -40,6 +43,7 @@ struct options {
     std::string headers_file;
     std::string spool;
     std::uint64_t spool_size = 256 << 20;
+    bool sync = false;
     std::uint64_t buffer = 4 << 20;
     otlp::delivery delivery;
 };
@@ -55,23 +59,14 @@ constexpr std::uint64_t most_of_recording = 16 << 20;
 class sender {
 public:
     sender(otlp::queue& queue, const otlp::delivery& how)
-        : queue_(queue), collector_(how), thread_([this] { run(); }) {}
-    sender(const sender&) = delete;
-    sender& operator=(const sender&) = delete;
-    ~sender() { stop(); }
+        : queue_(queue), collector_(how), worker_([this] { run(); }) {}
+    ~sender() { queue_.stop(); }
 
-    /// Waits for the answer to the request that is on its way.
-    void stop() {
-        queue_.stop();
-        if (thread_.joinable())
-            thread_.join();
-    }
-
-    /// Stops, and sends the rest if the collector takes it. Throws what went wrong in the thread.
+    /// Waits for the answer to the request that is on its way, and sends the rest if the collector
+    /// takes it. Throws what went wrong in the thread.
     void finish() {
-        stop();
-        if (error_)
-            std::rethrow_exception(error_);
+        queue_.stop();
+        worker_.join();
         otlp::deliver_rest(queue_, collector_, grace);
     }
 
@@ -79,19 +74,19 @@ private:
     /// Seconds.
     static constexpr double grace = 5;
 
-    void run() noexcept {
+    void run() {
         try {
             otlp::deliver(queue_, collector_);
         } catch (...) {
-            error_ = std::current_exception();
+            // Nothing waits for room in the queue any more.
             queue_.stop();
+            throw;
         }
     }
 
     otlp::queue& queue_;
     otlp::collector collector_;
-    std::exception_ptr error_;
-    std::thread thread_;
+    tracing::worker worker_;
 };
 
 otlp::encoding to_encoding(const std::string& name) {
@@ -117,17 +112,55 @@ void complete(options& given) {
                                 "the recording is kept, so no spool is needed");
 }
 
+/// Whether the directory can be written, or can be made with the directories above it.
+void check_spool(const std::string& spool) {
+    std::error_code error;
+    std::filesystem::path nearest = std::filesystem::absolute(spool, error);
+    while (nearest.has_relative_path() && !std::filesystem::exists(nearest, error) &&
+           error != std::errc::not_a_directory)
+        nearest = nearest.parent_path();
+    if (!std::filesystem::is_directory(nearest, error))
+        throw text::usage_error(
+            fmt::format("{} cannot be a spool: {} is no directory", spool, nearest.string()),
+            "--spool names a directory, or where it can be created");
+    if (faccessat(AT_FDCWD, nearest.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+        throw text::failure(fmt::format("{} cannot be a spool: cannot write to {}: {}", spool,
+                                        nearest.string(), std::strerror(errno)),
+                            "--spool names a directory that this user can write to");
+}
+
+/// Files that are missing are a usage error here. For a command that begins they are a failure,
+/// after which systemd starts it again.
+void check_files(const options& given) {
+    try {
+        if (!given.spool.empty())
+            check_spool(given.spool);
+        const otlp::collector collector(given.delivery);
+    } catch (const text::failure& error) {
+        throw text::usage_error(error.what(), error.remedy());
+    }
+}
+
 void check(const options& given) {
-    const otlp::collector collector(given.delivery);
+    check_files(given);
     tracing::to_patterns(given.patterns);
     otlp::to_services(given.services);
     exporting::to_pairs(given.pairs);
 }
 
+/// A full disk is no reason to end here.
+void try_set_instance(otlp::queue& queue, const std::string& name, std::uint64_t read) {
+    try {
+        queue.set_instance(name, read);
+    } catch (const text::system_failure& error) {
+        text::warn(fmt::format("{}; going on", error.what()));
+    }
+}
+
 /// The instance that a killed process has left, or a new one.
 tracing::instance make_instance(const options& given, otlp::queue& queue) {
     if (auto left = tracing::instance::adopted(queue.instance())) {
-        queue.set_instance(left->name(), tracing::read_records(*left));
+        try_set_instance(queue, left->name(), tracing::read_records(*left));
         return std::move(*left);
     }
     queue.set_instance("", 0);
@@ -238,25 +271,40 @@ bool ship_until_signal(const options& given, const tracing::instance& instance, 
     return false;
 }
 
+/// Ships what the instance records. Returns whether the command has to begin again.
+bool ship_instance(const options& given, tracing::instance& instance, otlp::queue& queue,
+                   tracing::stop_signals& signals) {
+    shipper shipper(given, instance, queue);
+    const bool again = ship_until_signal(given, instance, shipper, signals);
+    if (again && !given.spool.empty()) {
+        shipper.hand_over();
+        instance.leave();
+    } else {
+        instance.write("tracing_on", "0");
+        shipper.finish();
+        try_set_instance(queue, "", 0);
+    }
+    return again;
+}
+
 void ship_events(const options& given) {
     tracing::stop_signals signals;
     if (!given.config.empty())
         signals.reload_on_hangup();
-    otlp::queue queue(given.spool, given.spool_size);
+    otlp::queue queue(given.spool, given.spool_size, given.sync);
     // It checks the options first.
     sender sender(queue, given.delivery);
     bool again = false;
     {
+        const std::string left = queue.instance();
         auto instance = make_instance(given, queue);
-        shipper shipper(given, instance, queue);
-        again = ship_until_signal(given, instance, shipper, signals);
-        if (again && !given.spool.empty()) {
-            shipper.hand_over();
-            instance.leave();
-        } else {
-            instance.write("tracing_on", "0");
-            shipper.finish();
-            queue.set_instance("", 0);
+        try {
+            again = ship_instance(given, instance, queue, signals);
+        } catch (...) {
+            // It may have records that no process has read.
+            if (instance.name() == left)
+                instance.leave();
+            throw;
         }
     }
     sender.finish();
@@ -317,13 +365,15 @@ void ship_recording(const options& given) {
     otlp::queue queue("", std::min(given.spool_size, most_of_recording));
     sender sender(queue, given.delivery);
     otlp::resources resources(otlp::to_services(given.services), false);
-    otlp::encoder encoder(given.delivery.encoding, exporting::to_pairs(given.pairs), resources,
-                          [&queue](otlp::request made) { queue.put(std::move(made), true); });
+    otlp::encoder encoder(
+        given.delivery.encoding, exporting::to_pairs(given.pairs), resources,
+        [&](otlp::request made) { queue.put(std::move(made), [&] { return signals.wait(0); }); });
     replay replay(encoder, signals);
     bool stopped = false;
     file.read([&](const recording::record& record) {
         require_wall_clock(record, given.from);
-        stopped = stopped || queue.is_stopped() || (given.timed && !replay.wait_for(record));
+        stopped = stopped || queue.is_stopped() || signals.has_stopped() ||
+                  (given.timed && !replay.wait_for(record));
         if (stopped)
             queue.drop(otlp::reason::stopped, 1);
         else
@@ -374,6 +424,7 @@ action ship(arguments& with) {
                 "a directory for requests that the collector has not taken yet");
     with.size("--spool-size", given->spool_size,
               "how much may wait for the collector (default: 256M)");
+    with.flag("--sync", given->sync, "have each file of the spool on the disk before going on");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
     with.config(given->config);
     return [given] {

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* needed_options[] = {
     "MODULES",       "KALLSYMS",       "KALLSYMS_ALL", "KPROBES",
     "EVENT_TRACING", "DYNAMIC_EVENTS", "PERF_EVENTS",  "DYNAMIC_FTRACE_WITH_ARGS",
-    "SYSCTL",
+    "SYSCTL",        "SLUB",
 };
 
 struct configuration {
@@ -104,7 +104,8 @@ finding sysctls() {
         return bad("kernel.ftrace_enabled is 0: the module cannot be loaded",
                    "sysctl kernel.ftrace_enabled=1");
     std::string found;
-    for (const char* const name : {"ftrace_enabled", "user_events_max", "user_events_max_per_user"})
+    for (const char* const name : {"ftrace_enabled", "user_events_max", "user_events_max_per_user",
+                                   "user_events_registrations_max_per_user"})
         if (const auto value = first_line(std::string("/proc/sys/kernel/") + name); !value.empty())
             found += fmt::format("{}{} is {}", found.empty() ? "kernel." : ", ", name, value);
     return good(found.empty() ? "none for events" : found);

@@ -24,12 +24,6 @@ unsigned long size_of_buffers(const tracing::instance& of) {
     return std::strtoul(text.c_str() + (expanded == text.npos ? 0 : expanded + 10), nullptr, 10);
 }
 
-/// Whether an instance is of a process that still runs. The kernel gives a number again.
-bool is_in_use(const std::string& instance) {
-    const int id = std::atoi(instance.c_str() + tracing::temporary_prefix.size());
-    return first_line(fmt::format("/proc/{}/comm", id)) == first_line("/proc/self/comm");
-}
-
 } // namespace
 
 finding number_of_events() {
@@ -77,7 +71,7 @@ finding buffers() {
 finding left_instances() {
     std::vector<std::string> left, remedies;
     for (const auto& name : tracing::instance_names())
-        if (name.starts_with(tracing::temporary_prefix) && !is_in_use(name)) {
+        if (name.starts_with(tracing::temporary_prefix) && !tracing::is_in_use(name)) {
             left.push_back(name);
             remedies.push_back("user-events doctor --remove " + name);
         }

@@ -4,12 +4,14 @@
 #include "export/output_file.hpp"
 #include "text/errors.hpp"
 #include "text/json.hpp"
+#include "text/new_file.hpp"
 
 #include <cctype>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace tool::exporting {
 
@@ -31,16 +33,27 @@ std::string file_name(const recording::event_type& event, std::set<std::string>&
     return name + ".csv";
 }
 
+/// Spreadsheets take a cell that begins so for a formula: an apostrophe makes it text.
+bool is_formula(std::string_view text) {
+    return !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != text.npos;
+}
+
+/// Appends text. Control characters other than tabs and ends of lines are as in \x1b.
 void append_quoted(std::string& to, std::string_view text) {
-    const bool is_plain = text.find_first_of(",\"\r\n \t") == text.npos;
-    const std::size_t start = to.size();
-    append_utf8(to, text);
-    if (is_plain)
-        return;
-    std::string quoted = "\"";
-    for (const char c : std::string_view(to).substr(start))
-        quoted.append(c == '"' ? 2 : 1, c);
-    to.replace(start, to.npos, quoted + '"');
+    std::string clean = is_formula(text) ? "'" : "";
+    append_utf8(clean, text);
+    const bool is_plain = clean.find_first_of(",\"\r\n \t") == clean.npos;
+    to += is_plain ? "" : "\"";
+    for (const char c : clean) {
+        if (c == '"')
+            to += "\"\"";
+        else if ((static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\r' && c != '\n') ||
+                 c == 0x7f)
+            fmt::format_to(std::back_inserter(to), "\\x{:02x}", c);
+        else
+            to += c;
+    }
+    to += is_plain ? "" : "\"";
 }
 
 void append_value(std::string& to, const recording::field& field, const recording::value& value) {
@@ -71,8 +84,8 @@ public:
     }
 
     void add(const recording::record& record) override {
-        output_file& file = file_of(*record.event);
-        std::string& line = file.text();
+        file& to = file_of(*record.event);
+        std::string& line = to.text;
         recording::append_seconds(line, record.time);
         line += ',';
         text::append_json(line, static_cast<std::int64_t>(record.cpu));
@@ -90,33 +103,47 @@ public:
             append_value(line, field, read(field, record.data));
         }
         line += "\r\n";
-        file.advance();
+        if (line.size() >= enough)
+            write(to);
     }
 
     void finish() override {
         for (auto& [id, file] : files_)
-            file.finish();
+            write(file);
     }
 
 private:
-    output_file& file_of(const recording::event_type& event) {
+    /// There may be more events than a process may have files open.
+    static constexpr std::size_t enough = 1 << 14;
+    struct file {
+        std::string path;
+        std::string text;
+        bool exists = false;
+    };
+
+    static void write(file& to) {
+        text::append_to_file(to.path, to.text, std::exchange(to.exists, true));
+        to.text.clear();
+    }
+
+    file& file_of(const recording::event_type& event) {
         const auto found = files_.find(event.id);
         if (found != files_.end())
             return found->second;
-        output_file& file =
-            files_.try_emplace(event.id, directory_ + "/" + file_name(event, names_)).first->second;
-        file.text() = "time,cpu,task,pid,tgid,instance";
+        file& added = files_[event.id];
+        added.path = directory_ + "/" + file_name(event, names_);
+        added.text = "time,cpu,task,pid,tgid,instance";
         for (const recording::field& field : event.fields) {
-            file.text() += ',';
-            append_quoted(file.text(), field.name);
+            added.text += ',';
+            append_quoted(added.text, field.name);
         }
-        file.text() += "\r\n";
-        return file;
+        added.text += "\r\n";
+        return added;
     }
 
     std::string directory_;
     std::set<std::string> names_;
-    std::map<int, output_file> files_;
+    std::map<int, file> files_;
 };
 
 } // namespace

@@ -2,17 +2,17 @@
 // A file that is written in large pieces.
 #pragma once
 
+#include "text/new_file.hpp"
+
+#include <optional>
 #include <string>
 
 namespace tool::exporting {
 
-/// A file, or standard output if the path is empty. All functions throw text::failure.
+/// A new file, or standard output if the path is empty. All functions throw text::failure.
 class output_file {
 public:
     explicit output_file(const std::string& path);
-    output_file(const output_file&) = delete;
-    output_file& operator=(const output_file&) = delete;
-    ~output_file();
 
     /// What to append to. Call advance() now and then.
     std::string& text() noexcept { return text_; }
@@ -28,8 +28,7 @@ private:
     static constexpr std::size_t enough = 1 << 16;
     void write();
 
-    std::string path_;
-    int descriptor_ = -1;
+    std::optional<text::new_file> file_;
     std::string text_;
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
@@ -17,6 +18,9 @@ using tracing::event_name;
 using tracing::histogram;
 
 namespace {
+
+/// To how many events the module applies a rule with a trigger unless the rule has a maximum.
+constexpr std::size_t triggers_max = 512;
 
 /// Rows of the kernel's table of threads. A row takes some 200 bytes.
 constexpr std::size_t rows = 256;
@@ -134,8 +138,13 @@ void counting::add_rules() {
     if (!has_rules_)
         return;
     const auto add = [this](const tracing::pattern& wanted, const std::string& trigger) {
+        // The module's own limit for a rule with a trigger is lower than what may be asked for.
+        const std::string most =
+            limits_.events > triggers_max
+                ? fmt::format(" max={}", std::min<std::uint64_t>(limits_.events, UINT32_MAX))
+                : "";
         std::string rule =
-            fmt::format("{} instance={} trigger {}", wanted.text(), in_.name(), trigger);
+            fmt::format("{} instance={}{} trigger {}", wanted.text(), in_.name(), most, trigger);
         if (std::find(rules_.begin(), rules_.end(), rule) != rules_.end())
             return;
         tracing::add_rule(rule);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
@@ -38,7 +39,12 @@ bool has_ipv6() {
 
 addresses resolve(const std::string& text) {
     const auto colon = text.rfind(':');
-    if (colon == text.npos || colon + 1 == text.size())
+    unsigned port = 0;
+    const char* const end = text.data() + text.size();
+    // getaddrinfo() takes larger ones, modulo 65536.
+    if (colon == text.npos ||
+        std::from_chars(text.data() + colon + 1, end, port) != std::from_chars_result{end, {}} ||
+        port > 65535)
         throw_no_address(text);
     std::string host = text.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']'))

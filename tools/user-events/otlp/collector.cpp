@@ -7,13 +7,18 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
+#include <cmath>
+#include <cstring>
 #include <curl/curl.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <libdeflate.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <unistd.h>
 
 namespace tool::otlp {
 
@@ -23,11 +28,19 @@ constexpr const char* paths[] = {"/v1/logs", "/v1/traces", "/v1/metrics"};
 /// Pauses between attempts, in seconds.
 constexpr double first_pause = 0.5;
 constexpr double longest_pause = 30;
+/// The least and the most of what the collector may ask for.
+constexpr double least_wait = 1, most_wait = 300;
 /// More of an answer is not read.
 constexpr std::size_t most_text = 1 << 20;
 
 /// The fastest level.
 constexpr int level = 1;
+
+/// For curl, which takes 0 as no limit, and no more than an int.
+long to_milliseconds(double seconds) {
+    return static_cast<long>(
+        std::clamp(std::ceil(seconds * 1000), 1.0, static_cast<double>(INT_MAX)));
+}
 
 std::string compressed(const std::string& body) {
     const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
@@ -68,6 +81,23 @@ bool parse_json(const std::string& text, message::ExportResponse& to) {
     return true;
 }
 
+/// The URL without a user's name and password, for messages. A password that is not encoded as it
+/// should be may contain a slash.
+std::string redacted(std::string url) {
+    const auto scheme = url.find("://");
+    const std::size_t host = scheme == url.npos ? 0 : scheme + 3;
+    if (const auto at = url.rfind('@'); at != url.npos && at >= host)
+        url.erase(host, at + 1 - host);
+    return url;
+}
+
+/// Unlike access(), faccessat() also counts the capabilities of a process that is not root's.
+void require_readable(const std::string& path, const char* option) {
+    if (!path.empty() && faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0)
+        throw text::failure(fmt::format("cannot read {}: {}", path, std::strerror(errno)),
+                            fmt::format("{} names a file in PEM that this user can read", option));
+}
+
 void require_header(const std::string& text, const std::string& from) {
     const auto colon = text.find(':');
     if (colon == text.npos || colon == 0 || text.find_first_of("\r\n") != text.npos)
@@ -102,10 +132,14 @@ void collector::closer::operator()(curl_slist* list) const noexcept {
 
 collector::collector(delivery how) : how_(std::move(how)) {
     if (!how_.url.starts_with("http://") && !how_.url.starts_with("https://"))
-        throw text::usage_error(fmt::format("\"{}\" is no URL of a collector", how_.url),
+        throw text::usage_error(fmt::format("\"{}\" is no URL of a collector", redacted(how_.url)),
                                 "write it as http://localhost:4318 or https://HOST:PORT");
     while (how_.url.ends_with('/'))
         how_.url.pop_back();
+    shown_url_ = redacted(how_.url);
+    require_readable(how_.ca, "--ca");
+    require_readable(how_.certificate, "--certificate");
+    require_readable(how_.key, "--key");
     curl_global_init(CURL_GLOBAL_DEFAULT);
     curl_.reset(curl_easy_init());
     if (!curl_)
@@ -125,7 +159,8 @@ collector::collector(delivery how) : how_(std::move(how)) {
 
 collector::~collector() = default;
 
-collector::answer collector::to_answer(int code, const char* error, const std::string& text) const {
+collector::answer collector::to_answer(signal which, int code, const char* error,
+                                       const std::string& text) const {
     const auto status = [this] {
         long result = 0;
         curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &result);
@@ -134,12 +169,14 @@ collector::answer collector::to_answer(int code, const char* error, const std::s
     // Half an answer does not say what became of the request.
     if (code != CURLE_OK)
         return {answer::outcome::retry, 0, 0,
-                *error ? std::string(error) : curl_easy_strerror(static_cast<CURLcode>(code))};
+                fmt::format("cannot be reached: {}",
+                            *error ? error : curl_easy_strerror(static_cast<CURLcode>(code)))};
     curl_off_t wait = 0;
     curl_easy_getinfo(curl_.get(), CURLINFO_RETRY_AFTER, &wait);
     if (status == 429 || status == 502 || status == 503 || status == 504)
-        return {answer::outcome::retry, 0, static_cast<double>(wait),
-                fmt::format("it answers {}", status)};
+        return {answer::outcome::retry, 0,
+                wait > 0 ? std::clamp(static_cast<double>(wait), least_wait, most_wait) : 0,
+                fmt::format("does not take records now: it answers {}", status)};
     if (status < 200 || status > 299)
         return {answer::outcome::refused, 0, 0, fmt::format("it answers {}", status)};
     message::ExportResponse response;
@@ -147,7 +184,9 @@ collector::answer collector::to_answer(int code, const char* error, const std::s
                                         : !response.ParseFromString(text))
         return {answer::outcome::taken, 0, 0, "its answer is no message of OTLP"};
     const auto rejected = std::max<std::int64_t>(response.partial_success().rejected(), 0);
-    return {answer::outcome::taken, static_cast<std::uint64_t>(rejected), 0,
+    // A span is made of two records.
+    const std::uint64_t records = which == signal::traces ? 2 : 1;
+    return {answer::outcome::taken, static_cast<std::uint64_t>(rejected) * records, 0,
             rejected ? fmt::format("it has rejected records: {}",
                                    response.partial_success().error_message())
                      : std::string()};
@@ -167,7 +206,7 @@ collector::answer collector::send(const request& what) {
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers_.get());
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(how_.timeout * 1000));
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, to_milliseconds(how_.timeout));
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error.data());
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &text);
@@ -178,7 +217,7 @@ collector::answer collector::send(const request& what) {
     if (!how_.key.empty())
         curl_easy_setopt(curl, CURLOPT_SSLKEY, how_.key.c_str());
     const CURLcode code = curl_easy_perform(curl);
-    return to_answer(code, error.data(), text);
+    return to_answer(what.signal, code, error.data(), text);
 }
 
 namespace {
@@ -191,21 +230,25 @@ public:
     void say(const collector::answer& answer) {
         if (answer.message == last_)
             return;
+        last_ = answer.message;
+        const std::string message =
+            last_.size() > most_shown ? last_.substr(0, most_shown) + "..." : last_;
         if (answer.result == collector::answer::outcome::retry)
-            text::warn(fmt::format("the collector at {} cannot be reached: {}; trying again", url_,
-                                   answer.message));
-        else if (!answer.message.empty())
+            text::warn(fmt::format("the collector at {} {}; trying again", url_, message));
+        else if (!message.empty())
             text::warn(fmt::format("the collector at {} {}: {}", url_,
                                    answer.result == collector::answer::outcome::refused
                                        ? "refuses records, which are dropped"
                                        : "has a fault",
-                                   answer.message));
+                                   message));
         else
             text::warn(fmt::format("the collector at {} takes records again", url_));
-        last_ = answer.message;
     }
 
 private:
+    /// A collector may answer with a megabyte.
+    static constexpr std::size_t most_shown = 200;
+
     std::string url_;
     std::string last_;
 };

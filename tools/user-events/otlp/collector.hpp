@@ -32,14 +32,15 @@ std::vector<std::string> read_headers(const std::string& path);
 
 class collector {
 public:
-    /// Throws text::usage_error if the URL is none.
+    /// Throws text::usage_error if the URL is none, and text::failure if a file for TLS cannot be
+    /// read.
     explicit collector(delivery how);
     ~collector();
 
     struct answer {
         enum class outcome { taken, retry, refused };
         outcome result;
-        /// Records of a request that was taken otherwise.
+        /// Records of a request that was taken otherwise; may be more than it has.
         std::uint64_t rejected = 0;
         /// Seconds that the collector asks to wait; 0 if it does not.
         double wait = 0;
@@ -48,16 +49,18 @@ public:
     };
     /// Sends a request and waits for the answer.
     answer send(const request& what);
-    const std::string& url() const noexcept { return how_.url; }
+    /// For messages.
+    const std::string& url() const noexcept { return shown_url_; }
 
 private:
     struct closer {
         void operator()(void* handle) const noexcept;
         void operator()(curl_slist* list) const noexcept;
     };
-    answer to_answer(int code, const char* error, const std::string& text) const;
+    answer to_answer(signal which, int code, const char* error, const std::string& text) const;
 
     delivery how_;
+    std::string shown_url_;
     std::unique_ptr<void, closer> curl_;
     std::unique_ptr<curl_slist, closer> headers_;
 };

@@ -7,7 +7,10 @@
 #include "text/errors.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <utility>
 
 namespace tool::otlp {
@@ -54,7 +57,6 @@ encoder::encoder(encoding as, const std::vector<exporting::pair>& pairs, resourc
                  std::function<void(request)> use)
     : as_(as), resources_(resources), use_(std::move(use)),
       matcher_(std::make_unique<matcher>(pairs)), logs_(resources), spans_(resources),
-      random_(std::random_device()()),
       start_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))), observed_(start_) {}
 
 encoder::~encoder() = default;
@@ -128,12 +130,13 @@ const std::string& encoder::origin_of(const recording::record& record) {
 }
 
 std::string encoder::random_bytes(std::size_t size) {
-    std::string result;
-    while (result.size() < size) {
-        const std::uint64_t number = random_();
-        result.append(reinterpret_cast<const char*>(&number),
-                      std::min(sizeof(number), size - result.size()));
+    if (random_.size() < size) {
+        random_.resize(256);
+        if (getentropy(random_.data(), random_.size()) != 0)
+            throw text::failure(std::string("cannot get random numbers: ") + std::strerror(errno));
     }
+    std::string result = random_.substr(random_.size() - size);
+    random_.resize(random_.size() - size);
     return result;
 }
 

@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -83,7 +82,8 @@ private:
         std::string task, serialized;
     };
     std::map<std::pair<int, int>, origin> origins_;
-    std::mt19937_64 random_;
+    /// What is left of the last random bytes of the kernel.
+    std::string random_;
     std::uint64_t start_;
     std::uint64_t observed_;
     drop_counts reported_;

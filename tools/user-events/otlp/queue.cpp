@@ -2,6 +2,7 @@
 #include "otlp/queue.hpp"
 
 #include "text/errors.hpp"
+#include "text/new_file.hpp"
 #include "text/quantity.hpp"
 
 #include <algorithm>
@@ -14,10 +15,10 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <libdeflate.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -33,34 +34,39 @@ constexpr const char* signals[] = {"logs", "traces", "metrics"};
 constexpr const char* reasons[] = {"kernel",  "killed",   "spool",   "disk",
                                    "damaged", "rejected", "stopped", "unknown"};
 
+/// How long to wait before a file that could not be read is read again.
+constexpr std::chrono::seconds read_pause(1);
+
+/// How often to ask whether to go on waiting for room.
+constexpr std::chrono::milliseconds room_pause(50);
+
 /// The body is followed by its checksum.
 constexpr std::size_t checksum_size = 8;
+
+/// What a file of this size takes of the disk, in most file systems.
+std::uint64_t in_blocks(std::uint64_t size) {
+    constexpr std::uint64_t block = 4096;
+    return (size + block - 1) / block * block;
+}
 
 std::string checksum_of(const std::string& body) {
     return fmt::format("{:08x}", libdeflate_crc32(0, body.data(), body.size()));
 }
 
-/// Writes a file so that it has all of the text or is not there. Returns 0 or an errno.
-int write_whole(const std::string& path, const std::string& text) {
-    const std::string part = path + ".part";
-    const int file = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file < 0)
-        return errno;
-    int error = 0;
-    for (std::size_t done = 0; done < text.size() && !error;) {
-        const ssize_t size = ::write(file, text.data() + done, text.size() - done);
-        if (size < 0)
-            error = errno;
-        else
-            done += static_cast<std::size_t>(size);
+/// Returns 0 or an errno.
+int write_whole(const std::string& path, const std::string& text, bool sync) {
+    try {
+        text::new_file file(path);
+        file.write(text);
+        file.finish(sync);
+        return 0;
+    } catch (const text::system_failure& error) {
+        return error.error();
+    } catch (const text::failure&) {
+        // The name is that of something else.
+        std::error_code ignored;
+        return std::filesystem::is_directory(path, ignored) ? EISDIR : ELOOP;
     }
-    if (close(file) != 0 && !error)
-        error = errno;
-    if (!error && rename(part.c_str(), path.c_str()) != 0)
-        error = errno;
-    if (error)
-        unlink(part.c_str());
-    return error;
 }
 
 std::optional<std::uint64_t> to_number(std::string_view text) {
@@ -79,20 +85,55 @@ std::vector<std::string> split(const std::string& text) {
     return result;
 }
 
+/// What the name of a file of the queue says.
+struct contents {
+    std::uint64_t sequence;
+    otlp::signal signal;
+    std::uint64_t records;
+    std::uint64_t total;
+};
+
+std::optional<contents> to_contents(const std::string& name) {
+    const auto parts = split(name);
+    if (parts.size() != 4)
+        return {};
+    const auto sequence = to_number(parts[0]), records = to_number(parts[2]),
+               total = to_number(parts[3]);
+    const auto* const signal = std::find(std::begin(signals), std::end(signals), parts[1]);
+    if (!sequence || !records || !total || signal == std::end(signals))
+        return {};
+    return contents{*sequence, static_cast<otlp::signal>(signal - std::begin(signals)), *records,
+                    *total};
+}
+
+/// Whether a killed process has left this file before it had its name.
+bool is_part(const std::string& name) {
+    constexpr std::size_t random = 6;
+    const auto end = name.rfind(".part-");
+    if (end == name.npos || name.size() - end != std::strlen(".part-") + random)
+        return false;
+    const std::string whole = name.substr(0, end);
+    return whole == "state" || to_contents(whole);
+}
+
 } // namespace
 
 const char* name_of(reason why) {
     return reasons[static_cast<int>(why)];
 }
 
-queue::queue(std::string directory, std::uint64_t size)
-    : directory_(std::move(directory)), most_(size) {
+queue::queue(std::string directory, std::uint64_t size, bool sync)
+    : directory_(std::move(directory)), most_(size), sync_(sync) {
+    while (directory_.size() > 1 && directory_.ends_with('/'))
+        directory_.pop_back();
     if (directory_.empty())
         return;
+    std::error_code ignored;
+    std::filesystem::create_directories(std::filesystem::path(directory_).parent_path(), ignored);
     if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST)
         throw text::file_failure(errno, "create", directory_);
     const std::string path = directory_ + "/lock";
-    lock_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    lock_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (lock_ < 0)
         throw text::file_failure(errno, "open", path);
     if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
@@ -110,49 +151,61 @@ queue::~queue() {
 }
 
 void queue::load_state() {
-    std::ifstream file(directory_ + "/state");
-    if (!file)
+    const std::string path = directory_ + "/state";
+    if (access(path.c_str(), F_OK) != 0 && errno == ENOENT)
         return;
-    const auto state = nlohmann::json::parse(file, nullptr, false);
-    if (!state.is_object()) {
+    const std::string text = text::contents_of(path);
+    try {
+        const auto state = nlohmann::json::parse(text);
+        // All of them or none.
+        const auto number = [](const nlohmann::json& found) {
+            if (!found.is_number_unsigned())
+                throw std::invalid_argument("not a number of records");
+            return found.get<std::uint64_t>();
+        };
+        const auto named = [&](const char* name) {
+            return number(state.value(name, nlohmann::json(0U)));
+        };
+        const auto finished = named("finished"), total = named("total"), lost = named("lost"),
+                   first = named("first");
+        auto instance = state.value("instance", std::string());
+        drop_counts drops;
+        for (const auto& [why, count] :
+             state.value("drops", std::map<std::string, nlohmann::json>()))
+            drops[why] = number(count);
+        drops_ = std::move(drops);
+        instance_ = std::move(instance);
+        finished_ = finished;
+        total_ = total;
+        lost_ = lost;
+        first_ = first;
+        next_ = std::max(finished_ + 1, first_);
+    } catch (const std::exception&) {
         text::warn(
             fmt::format("{}/state is damaged: counts of dropped records begin at 0", directory_));
-        return;
     }
-    finished_ = state.value("finished", std::uint64_t{0});
-    total_ = state.value("total", std::uint64_t{0});
-    lost_ = state.value("lost", std::uint64_t{0});
-    instance_ = state.value("instance", std::string());
-    drops_ = state.value("drops", drop_counts());
-    first_ = state.value("first", std::uint64_t{0});
-    next_ = std::max(finished_ + 1, first_);
 }
 
 void queue::load() {
     for (const auto& file : std::filesystem::directory_iterator(directory_)) {
         const std::string name = file.path().filename();
-        const auto parts = split(name);
-        if (name.ends_with(".part"))
+        if (is_part(name))
             unlink(file.path().c_str());
-        if (parts.size() != 4 || name.ends_with(".part"))
-            continue;
-        const auto sequence = to_number(parts[0]), records = to_number(parts[2]),
-                   total = to_number(parts[3]);
-        const auto* const signal = std::find(std::begin(signals), std::end(signals), parts[1]);
-        if (!sequence || !records || !total || signal == std::end(signals))
+        const auto found = to_contents(name);
+        if (!found)
             continue;
         // The process was killed before it had removed the file.
-        if (*sequence <= finished_) {
+        if (found->sequence <= finished_) {
             unlink(file.path().c_str());
             continue;
         }
         std::error_code ignored;
         const auto size = std::filesystem::file_size(file.path(), ignored);
-        entries_.push_back({*sequence,
-                            static_cast<otlp::signal>(signal - std::begin(signals)),
-                            *records,
-                            *total,
-                            ignored ? 0 : size,
+        entries_.push_back({found->sequence,
+                            found->signal,
+                            found->records,
+                            found->total,
+                            ignored ? 0 : in_blocks(size),
                             {}});
     }
     std::sort(entries_.begin(), entries_.end(),
@@ -165,12 +218,13 @@ void queue::load() {
     }
 }
 
-bool queue::save_state() {
+/// Returns 0 or an errno.
+int queue::save_state() {
     if (directory_.empty())
-        return true;
+        return 0;
     const nlohmann::json state{{"finished", finished_}, {"total", total_},       {"lost", lost_},
                                {"first", first_},       {"instance", instance_}, {"drops", drops_}};
-    return write_whole(directory_ + "/state", state.dump() + "\n") == 0;
+    return write_whole(directory_ + "/state", state.dump() + "\n", sync_);
 }
 
 std::string queue::path_of(const entry& of) const {
@@ -179,7 +233,7 @@ std::string queue::path_of(const entry& of) const {
 }
 
 bool queue::write(const entry& added, const std::string& body) {
-    const int error = write_whole(path_of(added), body + checksum_of(body));
+    const int error = write_whole(path_of(added), body + checksum_of(body), sync_);
     if (error && !has_warned_)
         text::warn(fmt::format("cannot write to the spool {}: {}; records are dropped until it "
                                "works again",
@@ -190,13 +244,18 @@ bool queue::write(const entry& added, const std::string& body) {
     return !error;
 }
 
+/// Throws text::system_failure if the file cannot be read; another time it may be.
 std::optional<std::string> queue::read(const entry& from) const {
     if (directory_.empty())
         return from.body;
-    std::ifstream file(path_of(from), std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    std::string body = text.str();
+    const std::string path = path_of(from);
+    std::string body;
+    try {
+        body = text::contents_of(path);
+    } catch (const text::system_failure& error) {
+        if (error.error() != ENOENT)
+            throw;
+    }
     if (body.size() < checksum_size)
         return {};
     const std::string checksum = body.substr(body.size() - checksum_size);
@@ -223,16 +282,17 @@ void queue::remove_front(reason why, std::uint64_t dropped) {
         unlink(path_of(front).c_str());
 }
 
-void queue::put(request added, bool wait) {
+void queue::put(request added, const std::function<bool()>& ends) {
     std::unique_lock lock(mutex_);
-    const std::uint64_t size = added.body.size() + (directory_.empty() ? 0 : checksum_size);
+    const std::uint64_t size =
+        directory_.empty() ? added.body.size() : in_blocks(added.body.size() + checksum_size);
     const auto has_room = [&] { return size_ + size <= most_; };
-    if (wait)
-        changed_.wait(lock, [&] { return stopped_ || entries_.empty() || has_room(); });
+    while (ends && !stopped_ && !entries_.empty() && !has_room() && !ends())
+        changed_.wait_for(lock, room_pause);
     total_ += added.records;
     entry made{next_, added.signal, added.records, total_, size, {}};
-    if (!has_room() && !(wait && entries_.empty())) {
-        drop_new(reason::spool, added.records);
+    if (!has_room() && !(ends && entries_.empty())) {
+        drop_new(ends ? reason::stopped : reason::spool, added.records);
         return;
     }
     is_full_ = false;
@@ -265,8 +325,17 @@ std::optional<request> queue::front() {
         if (entries_.empty())
             return {};
         const entry& first = entries_.front();
-        if (auto body = read(first))
-            return request{first.signal, first.records, std::move(*body)};
+        try {
+            if (auto body = read(first))
+                return request{first.signal, first.records, std::move(*body)};
+        } catch (const text::system_failure& error) {
+            if (std::exchange(unreadable_, first.sequence) != first.sequence)
+                text::warn(fmt::format("{}; trying again", error.what()), error.remedy());
+            if (stopped_)
+                return {};
+            changed_.wait_for(lock, read_pause);
+            continue;
+        }
         text::warn(fmt::format("{} is damaged: its {} records are dropped", path_of(first),
                                first.records));
         remove_front(reason::damaged, first.records);
@@ -342,8 +411,8 @@ void queue::set_instance(const std::string& name, std::uint64_t read) {
     instance_ = name;
     first_ = next_;
     total_ = read;
-    if (!save_state())
-        throw text::file_failure(errno, "write to", directory_ + "/state");
+    if (const int error = save_state())
+        throw text::file_failure(error, "write to", directory_ + "/state");
 }
 
 } // namespace tool::otlp

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -26,8 +27,9 @@ enum class reason { kernel, killed, spool, disk, damaged, rejected, stopped, unk
 const char* name_of(reason why);
 using drop_counts = std::map<std::string, std::uint64_t>;
 
-/// A queue of requests of limited size. If it is full, new requests are dropped and counted.
-/// With a directory, requests are files there, which survive the process:
+/// A queue of requests of limited size, in which a file counts with whole blocks. If it is full,
+/// new requests are dropped and counted. With a directory, requests are files there, which survive
+/// the process:
 ///
 ///     SEQUENCE.SIGNAL.RECORDS.TOTAL
 ///
@@ -38,17 +40,18 @@ using drop_counts = std::map<std::string, std::uint64_t>;
 class queue {
 public:
     /// Without a directory, requests are in memory. Throws text::failure, also if another process
-    /// uses the directory.
-    queue(std::string directory, std::uint64_t size);
+    /// uses the directory. With `sync`, requests are on the disk when put() returns.
+    queue(std::string directory, std::uint64_t size, bool sync = false);
     queue(const queue&) = delete;
     queue& operator=(const queue&) = delete;
     ~queue();
 
-    /// Puts a request at the end. Does not wait, unless `wait` says so: then until it fits.
-    void put(request added, bool wait = false);
+    /// Puts a request at the end. Without `ends`, does not wait; otherwise until it fits, or until
+    /// ends() says so.
+    void put(request added, const std::function<bool()>& ends = {});
 
     /// Waits until there is a request, or stop() was called. Returns a copy of the oldest one.
-    /// Damaged files are dropped.
+    /// Damaged files are dropped; one that cannot be read is tried again.
     std::optional<request> front();
     /// Removes the request that front() returned. `rejected` of its records were not taken.
     void finish(std::uint64_t rejected = 0);
@@ -71,7 +74,8 @@ public:
     /// The instance whose records the directory has; empty if there is none.
     std::string instance();
     /// Records from now on are of this instance. `read` is how many of it were read before: what
-    /// the queue never got of these was lost as a process was killed.
+    /// the queue never got of these was lost as a process was killed. Throws text::system_failure
+    /// if the directory does not take this; the queue goes on with it nevertheless.
     void set_instance(const std::string& name, std::uint64_t read);
 
 private:
@@ -86,7 +90,7 @@ private:
 
     void load();
     void load_state();
-    bool save_state();
+    int save_state();
     std::string path_of(const entry& of) const;
     bool write(const entry& added, const std::string& body);
     std::optional<std::string> read(const entry& from) const;
@@ -96,6 +100,7 @@ private:
 
     std::string directory_;
     std::uint64_t most_;
+    bool sync_;
     int lock_ = -1;
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -114,6 +119,8 @@ private:
     bool stopped_ = false;
     bool has_warned_ = false;
     bool is_full_ = false;
+    /// The last request whose file could not be read.
+    std::uint64_t unreadable_ = 0;
 };
 
 } // namespace tool::otlp

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <pwd.h>
 #include <sys/utsname.h>
 #include <system_error>
 #include <unistd.h>
@@ -63,6 +64,23 @@ std::string container_of(int process) {
     return found;
 }
 
+/// The user of a process, by name if it has one; empty if the process has ended. Not the owner of
+/// its folder in /proc, which is root for some programs.
+std::string owner_of(int process) {
+    std::ifstream status(fmt::format("/proc/{}/status", process));
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("Uid:")) {
+            const auto user = static_cast<uid_t>(std::strtoul(line.c_str() + 4, nullptr, 10));
+            // The names may be on another machine, which takes time.
+            static std::map<uid_t, std::string> names;
+            const auto [known, is_new] = names.try_emplace(user, std::to_string(user));
+            if (const passwd* const entry = is_new ? getpwuid(user) : nullptr)
+                known->second = entry->pw_name;
+            return known->second;
+        }
+    return {};
+}
+
 void add_machine(attributes& to) {
     utsname system{};
     uname(&system);
@@ -102,6 +120,8 @@ message::Resource resources::describe(int process, const std::string& program) c
     to.add("service.name", mapped == services_.end() ? program : mapped->second);
     to.add("process.pid", static_cast<std::int64_t>(process));
     to.add("process.executable.name", program);
+    if (const auto owner = is_here_ ? owner_of(process) : ""; !owner.empty())
+        to.add("process.owner", owner);
     if (const auto container = is_here_ ? container_of(process) : ""; !container.empty())
         to.add("container.id", container);
     return result;

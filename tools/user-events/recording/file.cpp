@@ -4,9 +4,13 @@
 #include "recording/filter.hpp"
 #include "recording/tracecmd.hpp"
 #include "text/errors.hpp"
+#include "text/nearest.hpp"
+#include "text/new_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -26,6 +30,9 @@ constexpr char filter_remedy[] =
 
 /// What libtraceevent returns for a thread whose name it does not know.
 constexpr std::string_view unknown_task = "<...>";
+
+/// See end_by_signals().
+volatile std::sig_atomic_t last_signal = 0;
 
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
@@ -73,6 +80,7 @@ file::file(const std::string& path, const selection& selection)
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         throw text::file_failure(errno, "read", path);
+    text::protect_input(descriptor);
     const std::string compression = compression_of(descriptor);
     tracecmd_input* const input = tracecmd_open_fd(descriptor, TRACECMD_FL_LOAD_NO_PLUGINS);
     if (!input && !compression.empty() && compression != "none" &&
@@ -98,8 +106,40 @@ file::file(const std::string& path, const selection& selection)
     }
     if (const char* const statistics = tracecmd_get_cpustats(input))
         threads_ = to_thread_list(statistics);
+    require_names();
     if (!selection.filter.empty())
         add_filter(selection.filter);
+}
+
+/// What is mistyped would choose no record, without a message.
+void file::require_names() const {
+    std::vector<std::string> events, fields{"COMM", "CPU", "TRUE", "FALSE"};
+    bool is_found = false;
+    tep_event** const all = tep_list_events(tep_, TEP_EVENT_SORT_ID);
+    for (tep_event** each = all; each && *each; each++) {
+        if (!is_complete(**each))
+            continue;
+        const event_type type(**each);
+        events.emplace_back(type.registered_name());
+        if (!matches(selection_.pattern, type))
+            continue;
+        is_found = true;
+        for (const auto* common = (*each)->format.common_fields; common; common = common->next)
+            fields.emplace_back(common->name);
+        for (const field& field : type.fields)
+            fields.push_back(field.name);
+    }
+    if (!is_found && !selection_.pattern.empty())
+        throw text::usage_error(
+            fmt::format("{} has no event that matches {}", path_, selection_.pattern),
+            text::did_you_mean(selection_.pattern, events,
+                               "without a pattern, all events are chosen"));
+    for (const auto& name : fields_of(selection_.filter))
+        if (is_found && std::find(fields.begin(), fields.end(), name) == fields.end())
+            throw text::usage_error(fmt::format("the filter \"{}\" makes no sense: none of the "
+                                                "events has a field {}",
+                                                selection_.filter, name),
+                                    text::did_you_mean(name, fields));
 }
 
 void file::closer::operator()(tracecmd_input* input) const noexcept {
@@ -152,17 +192,32 @@ void file::read(std::function<void(const record&)> function) {
                             "make recordings of less than 2 GiB for each CPU");
 }
 
+void file::end_by_signals() {
+    struct sigaction action {};
+    action.sa_handler = [](int which) { last_signal = which; };
+    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction before {};
+        sigaction(number, nullptr, &before);
+        if (before.sa_handler != SIG_IGN)
+            sigaction(number, &action, nullptr);
+    }
+}
+
 /// Called by libtracecmd, which exceptions must not pass.
 int file::take(tracecmd_input* handle, tep_record* from, int, void* pointer) {
     auto* const self = static_cast<file*>(pointer);
     self->cannot_map_ |= errno == ENOMEM;
     try {
+        if (last_signal)
+            throw text::ended_by_signal{last_signal};
         self->take(handle, *from);
         errno = 0;
         return 0;
     } catch (...) {
         self->error_ = std::current_exception();
-        return 1;
+        // Only a negative number ends the reading.
+        return -1;
     }
 }
 
@@ -244,7 +299,7 @@ void file::learn_thread(const event_type& type, bytes data, int parent) {
     task_of(child).tgid = is_thread ? process : child;
 }
 
-void file::warn_about_gaps() const {
+void file::warn_about_gaps(bool is_strict) const {
     if (missing_.times)
         text::warn(missing_.lost
                        ? fmt::format("{} records were lost when {} was made, in {} places",
@@ -256,6 +311,8 @@ void file::warn_about_gaps() const {
             fmt::format("{} records are of events that {} does not describe, or whose format "
                         "libtraceevent cannot read",
                         missing_.unknown, path_));
+    if (is_strict && (missing_.times || missing_.unknown))
+        throw text::silent_failure();
 }
 
 } // namespace tool::recording

@@ -47,6 +47,10 @@ public:
     /// What the function throws is passed on.
     void read(std::function<void(const record&)> function);
 
+    /// From now on, a signal that would end the process makes read() throw text::ended_by_signal,
+    /// so that destructors remove what is not complete. A second signal ends the process.
+    static void end_by_signals();
+
     /// After read(): what the function did not get.
     struct gaps {
         /// Records that the kernel dropped, as far as it has counted them.
@@ -58,8 +62,9 @@ public:
     };
     const gaps& missing() const noexcept { return missing_; }
 
-    /// Warns about missing records, on standard error.
-    void warn_about_gaps() const;
+    /// Warns about missing records, on standard error. If there are any, throws
+    /// text::silent_failure if `is_strict` says so.
+    void warn_about_gaps(bool is_strict = false) const;
 
 private:
     struct known_event {
@@ -76,6 +81,7 @@ private:
     void take(tracecmd_input* handle, tep_record& from);
     known_event& event_of(int id);
     task& task_of(int pid);
+    void require_names() const;
     void add_filter(const std::string& filter);
     bool passes_filter(const event_type& type, tep_record& from) const;
     void learn_thread(const event_type& type, bytes data, int parent);
@@ -101,9 +107,9 @@ private:
     gaps missing_;
 };
 
-/// Lets a child process go on with the work. If it crashes, which damaged files cause in
-/// libtracecmd and incomplete filters in libtraceevent, this process says so and fails. Otherwise
-/// it ends as the child does.
+/// Lets a child process go on with the work, and passes on signals to it. If it crashes, which
+/// damaged files cause in libtracecmd and incomplete filters in libtraceevent, this process says so
+/// and fails. Otherwise it ends as the child does.
 void isolate(const std::string& path, const std::string& filter);
 
 } // namespace tool::recording

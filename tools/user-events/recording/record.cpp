@@ -55,6 +55,27 @@ void append_time(std::string& to, std::uint64_t time) {
     append_padded<6>(to, time % second / 1000);
 }
 
+namespace {
+
+/// Text that could look like another field is in quotation marks.
+void append_value(std::string& to, const field& field, const value& value) {
+    if (value.kind != kind::text || value.text().find_first_of(" =\"") == std::string_view::npos) {
+        append_text(to, field, value);
+        return;
+    }
+    std::string shown;
+    text::append_escaped(shown, value.text());
+    to += '"';
+    for (const char c : shown) {
+        if (c == '"')
+            to += '\\';
+        to += c;
+    }
+    to += '"';
+}
+
+} // namespace
+
 void append_seconds(std::string& to, std::uint64_t time) {
     text::append_json(to, time / second);
     to += '.';
@@ -64,7 +85,7 @@ void append_seconds(std::string& to, std::uint64_t time) {
 void append_line(std::string& to, const record& record) {
     append_time(to, record.time);
     to += " [";
-    append_padded<3>(to, static_cast<std::uint64_t>(record.cpu));
+    fmt::format_to(std::back_inserter(to), "{:03}", record.cpu);
     to += "] ";
     const std::size_t start = to.size();
     text::append_escaped(to, record.task);
@@ -83,7 +104,7 @@ void append_line(std::string& to, const record& record) {
         to += ' ';
         text::append_escaped(to, field.name);
         to += '=';
-        append_text(to, field, read(field, record.data));
+        append_value(to, field, read(field, record.data));
     }
     to += '\n';
 }

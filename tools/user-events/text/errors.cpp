@@ -4,11 +4,12 @@
 #include "text/escape.hpp"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
 #include <grp.h>
+#include <new>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace tool::text {
 
@@ -58,13 +59,30 @@ std::string remedy_for(int error, std::string_view path) {
     }
 }
 
-failure file_failure(int error, std::string_view doing, std::string_view path) {
-    return failure(fmt::format("cannot {} {}: {}", doing, path, std::strerror(error)),
-                   remedy_for(error, path));
+system_failure file_failure(int error, std::string_view doing, std::string_view path) {
+    return {error, fmt::format("cannot {} {}: {}", doing, path, std::strerror(error)),
+            remedy_for(error, path)};
 }
 
-void warn(std::string_view message) {
-    fmt::print(stderr, "user-events: {}\n", escaped(message));
+void say(std::string_view text) noexcept {
+    while (!text.empty()) {
+        const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+        if (written < 0 && errno != EINTR)
+            return;
+        text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+    }
+}
+
+void warn(std::string_view message, std::string_view remedy) noexcept {
+    try {
+        std::string text = "user-events: ";
+        append_escaped(text, message);
+        if (!remedy.empty())
+            append_escaped(text += "\n  ", remedy);
+        say(text += '\n');
+    } catch (const std::bad_alloc&) {
+        say("user-events: not enough memory for a message\n");
+    }
 }
 
 } // namespace tool::text

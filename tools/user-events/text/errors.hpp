@@ -27,16 +27,39 @@ public:
     using failure::failure;
 };
 
-/// A command failed and has said so itself, as `doctor` does: exit status 1.
-struct silent_failure {};
+/// A command failed and has said so itself, as `doctor` does.
+struct silent_failure {
+    int status = 1;
+};
+
+/// A signal has ended the command, which has put everything back. The process ends by it.
+struct ended_by_signal {
+    int number;
+};
 
 /// What to do about an errno of a file; empty if there is no advice.
 std::string remedy_for(int error, std::string_view path);
 
-/// A system call failed for this file. The remedy fits the file and the error.
-failure file_failure(int error, std::string_view doing, std::string_view path);
+/// A system call failed.
+class system_failure : public failure {
+public:
+    system_failure(int error, const std::string& message, std::string remedy)
+        : failure(message, std::move(remedy)), error_(error) {}
 
-/// A warning on standard error, escaped.
-void warn(std::string_view message);
+    int error() const noexcept { return error_; }
+
+private:
+    int error_;
+};
+
+/// A system call failed for this file. The remedy fits the file and the error.
+system_failure file_failure(int error, std::string_view doing, std::string_view path);
+
+/// Writes text to standard error as it is. Nothing happens if that fails: it may be closed, or a
+/// full disk, and what the process does is more important than what it says.
+void say(std::string_view text) noexcept;
+
+/// A message with the program's name, and what to do in a second line, escaped.
+void warn(std::string_view message, std::string_view remedy = {}) noexcept;
 
 } // namespace tool::text

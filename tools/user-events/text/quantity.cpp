@@ -48,6 +48,14 @@ std::uint64_t to_bytes(std::string_view text) {
         number_with_unit(text, units, 0x1p62, "size", "4096, 64k, 10M or 2G"));
 }
 
+std::uint64_t to_count(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number > 1'000'000'000)
+        throw usage_error(fmt::format("\"{}\" is no number from 0 to 1000000000", text));
+    return number;
+}
+
 std::string from_bytes(std::uint64_t bytes) {
     static constexpr const char* units[] = {"kB", "MB", "GB", "TB"};
     if (bytes < 1024)

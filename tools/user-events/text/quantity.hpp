@@ -14,6 +14,9 @@ double to_seconds(std::string_view text);
 /// `4096`, `64k`, `10M`, `2G`. Throws usage_error for anything else.
 std::uint64_t to_bytes(std::string_view text);
 
+/// A number of things, up to a thousand millions. Throws usage_error for anything else.
+std::uint64_t to_count(std::string_view text);
+
 /// "12.3 MB"
 std::string from_bytes(std::uint64_t bytes);
 

@@ -29,8 +29,9 @@ std::string registration_remedy(int error) {
     case ENAMETOOLONG:
         return "a name and its fields may have 511 characters";
     case EMFILE:
-        return "there are too many events: see /proc/sys/kernel/user_events_max and "
-               "user_events_max_per_user";
+        return "there are too many events or registrations: raise "
+               "/proc/sys/kernel/user_events_max, user_events_max_per_user or "
+               "user_events_registrations_max_per_user";
     case EPERM:
         return "an event that stays without a program needs CAP_PERFMON: run it as root";
     default:

@@ -137,6 +137,10 @@ std::uint64_t read_records(const instance& in) {
     return sum_of(in, {"read events: "});
 }
 
+std::uint64_t waiting_bytes(const instance& in) {
+    return sum_of(in, {"bytes: "});
+}
+
 void set_buffer_size(const instance& in, std::uint64_t size) {
     in.write("buffer_size_kb", std::to_string(std::max<std::uint64_t>(size >> 10, 4)));
 }

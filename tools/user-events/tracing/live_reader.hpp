@@ -51,6 +51,9 @@ std::uint64_t lost_records(const instance& in);
 /// How many records were taken out of the instance, by any reader.
 std::uint64_t read_records(const instance& in);
 
+/// The size of the records that wait in the buffers.
+std::uint64_t waiting_bytes(const instance& in);
+
 /// Sets the size of the buffer of each CPU, in bytes; 4 KiB at least.
 void set_buffer_size(const instance& in, std::uint64_t size);
 

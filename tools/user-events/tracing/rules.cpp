@@ -30,8 +30,8 @@ void change(const std::string& change, std::string_view doing, int accepted = 0)
     case 0:
         return;
     case EINVAL:
-        remedy = "a rule is PATTERN[ instance=NAME][ if FILTER] or PATTERN[ instance=NAME] "
-                 "trigger TRIGGER; the kernel log says what is wrong";
+        remedy = "a rule is PATTERN[ instance=NAME][ max=N][ if FILTER] or PATTERN[ instance=NAME]"
+                 "[ max=N] trigger TRIGGER; the kernel log says what is wrong";
         break;
     case ENOENT:
         remedy = has_rules() ? "`user-events rules list` lists the rules"

@@ -5,9 +5,14 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <poll.h>
+#include <string>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tool::tracing {
@@ -27,6 +32,70 @@ sigset_t stopping() {
 }
 
 } // namespace
+
+bool is_stop_signal(int number) noexcept {
+    return number == SIGINT || number == SIGTERM || number == SIGHUP;
+}
+
+std::optional<int> continue_in_child() {
+    sigset_t set = stopping(), before;
+    sigaddset(&set, SIGCHLD);
+    // The child could not be waited for if this were ignored.
+    std::signal(SIGCHLD, SIG_DFL);
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child < 0)
+        throw text::failure(std::string("cannot start a process: ") + std::strerror(errno));
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            std::_Exit(1);
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        return {};
+    }
+    for (int status = 0;;) {
+        siginfo_t info{};
+        const int number = sigwaitinfo(&set, &info);
+        if (waitpid(child, &status, WNOHANG) == child)
+            return status;
+        // Those of the terminal are for both processes.
+        if (number > 0 && number != SIGCHLD && info.si_code != SI_KERNEL)
+            kill(child, number);
+    }
+}
+
+void end_by_signal(int number) {
+    std::signal(number, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    std::raise(number);
+    std::_Exit(1);
+}
+
+worker::worker(std::function<void()> run)
+    : thread_([this, run = std::move(run)]() noexcept {
+          try {
+              run();
+          } catch (...) {
+              error_ = std::current_exception();
+              kill(getpid(), SIGTERM);
+          }
+      }) {}
+
+worker::~worker() {
+    if (thread_.joinable())
+        thread_.join();
+}
+
+void worker::join() {
+    if (thread_.joinable())
+        thread_.join();
+    if (error_)
+        std::rethrow_exception(std::exchange(error_, nullptr));
+}
 
 stop_signals::stop_signals() {
     const sigset_t set = stopping();

@@ -2,9 +2,41 @@
 // Signals that end a command.
 #pragma once
 
+#include <exception>
+#include <functional>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace tool::tracing {
+
+/// Whether this is one of the signals that end a command.
+bool is_stop_signal(int number) noexcept;
+
+/// Lets a child process go on: returns nothing in it. This process passes on to the child what
+/// would end a command, and returns the child's status when that has ended, as waitpid() gives it.
+/// The child is killed if this process is.
+std::optional<int> continue_in_child();
+
+/// Ends the process by this signal.
+[[noreturn]] void end_by_signal(int number);
+
+/// A thread. If its function throws, the process gets SIGTERM, so that the command ends as for any
+/// other such signal, and join() throws what the function threw.
+class worker {
+public:
+    explicit worker(std::function<void()> run);
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+    ~worker();
+
+    /// Waits until the function has ended.
+    void join();
+
+private:
+    std::exception_ptr error_;
+    std::thread thread_;
+};
 
 /// While the object exists, SIGINT, SIGTERM and SIGHUP do not end the process, but make a file
 /// readable. So a command ends by returning, and its destructors put everything back. Has to be
@@ -20,6 +52,9 @@ public:
     /// good. It also does so if standard output has no reader left. `other` ends the waiting if it
     /// becomes readable.
     bool wait(int milliseconds, int other = -1);
+
+    /// What wait() has returned.
+    bool has_stopped() const noexcept { return stopped_; }
 
     /// From now on, SIGHUP does not stop, but makes wait() return at once, and this return true the
     /// next time.

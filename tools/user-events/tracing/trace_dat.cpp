@@ -2,16 +2,20 @@
 #include "tracing/trace_dat.hpp"
 
 #include "text/errors.hpp"
+#include "text/new_file.hpp"
 #include "tracing/libtracefs.hpp"
+#include "tracing/live_reader.hpp"
 #include "tracing/threads.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <list>
 #include <memory>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -52,6 +56,14 @@ constexpr int version = 6;
     throw text::file_failure(errno ? errno : EIO, "write", path);
 }
 
+/// How much space the disk of a file has; as much as there can be if it does not say that.
+std::uint64_t free_space(const std::string& path) {
+    struct statvfs disk {};
+    if (statvfs(path.c_str(), &disk) != 0 || disk.f_blocks == 0)
+        return ~std::uint64_t{0};
+    return disk.f_frsize * (geteuid() == 0 ? disk.f_bfree : disk.f_bavail);
+}
+
 /// What to add to the clock "mono" to get the time of day, in microseconds.
 std::string wall_clock_offset() {
     const auto microseconds = [](clockid_t clock) {
@@ -82,8 +94,11 @@ void cpu_files::add(int number, tracefs_cpu* pages, const std::string& path, boo
     if (!pages)
         throw text::failure(fmt::format("cannot read the buffer of CPU {}", number),
                             "run it as root");
-    added.file =
-        open(added.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (again ? 0 : O_TRUNC), 0600);
+    // What a recording that cannot be finished any more has left is replaced.
+    if (!again)
+        unlink(added.path.c_str());
+    added.file = open(added.path.c_str(),
+                      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (again ? 0 : O_EXCL), 0600);
     if (added.file < 0)
         cannot_write(added.path);
     // It may end in the middle of a page if the process was killed.
@@ -92,11 +107,12 @@ void cpu_files::add(int number, tracefs_cpu* pages, const std::string& path, boo
     if (fstat(added.file, &found) == 0 && found.st_size % page)
         (void)!ftruncate(added.file, found.st_size / page * page);
     lseek(added.file, 0, SEEK_END);
-    paths_.push_back(added.path);
     cpus_.push_back(std::move(added));
 }
 
-cpu_files::cpu_files(const instance& from, const std::string& path, bool again) {
+cpu_files::cpu_files(const instance& from, const std::string& path, bool again)
+    : from_(&from),
+      capacity_(std::strtoull(from.read("buffer_total_size_kb").c_str(), nullptr, 10) << 10) {
     for (int number = 0; number < sysconf(_SC_NPROCESSORS_CONF); number++)
         if (from.has(fmt::format("per_cpu/cpu{}", number)))
             add(number, tracefs_cpu_open(from.get(), number, true), path, again);
@@ -121,7 +137,22 @@ cpu_files::~cpu_files() {
         close(cpu.file);
 }
 
+/// A page that the library has taken and cannot write is lost.
+void cpu_files::require_space() const {
+    if (!from_ || cpus_.empty())
+        return;
+    const std::uint64_t free = free_space(fmt::format("/proc/self/fd/{}", cpus_[0].file));
+    // Half a page may be empty if the next record did not fit, and all but a record of the last
+    // one.
+    const auto needed = [&](std::uint64_t size) {
+        return size ? 2 * size + cpus_.size() * static_cast<unsigned long>(getpagesize()) : 0;
+    };
+    if (free < needed(capacity_) && free < needed(waiting_bytes(*from_)))
+        throw text::file_failure(ENOSPC, "write", cpus_[0].path);
+}
+
 void cpu_files::take() {
+    require_space();
     for (const cpu& cpu : cpus_) {
         int size = 0;
         while ((size = tracefs_cpu_write(cpu.pages.get(), cpu.file, true)) > 0)
@@ -142,17 +173,44 @@ void cpu_files::take_rest() {
     }
 }
 
+std::size_t cpu_files::count() const noexcept {
+    return cpus_.size();
+}
+
+std::vector<std::string> cpu_files::names_for_library() const {
+    std::vector<std::string> result;
+    for (const cpu& cpu : cpus_)
+        result.push_back(fmt::format("/proc/self/fd/{}", cpu.file));
+    return result;
+}
+
 void cpu_files::remove() noexcept {
-    for (const auto& path : paths_)
-        unlink(path.c_str());
+    for (const cpu& cpu : cpus_)
+        unlink(cpu.path.c_str());
+}
+
+void require_output(const std::string& path) {
+    const std::string old = path + ".old";
+    struct stat found {};
+    if (!text::is_output_as_it_is(path) && lstat(old.c_str(), &found) == 0 &&
+        S_ISDIR(found.st_mode))
+        throw text::usage_error(fmt::format("{} is a directory", old),
+                                "choose another file with -o");
 }
 
 void write_trace_dat(const trace_dat& what, const instance& from, const cpu_files& files) {
+    text::new_file file(what.path);
     errno = 0;
-    const std::unique_ptr<tracecmd_output, decltype(&tracecmd_output_close)> to(
-        tracecmd_output_create(what.path.c_str()), tracecmd_output_close);
+    std::unique_ptr<tracecmd_output, decltype(&tracecmd_output_close)> to(
+        tracecmd_output_create(file.name_for_library().c_str()), tracecmd_output_close);
     if (!to)
         cannot_write(what.path);
+    // The library need not keep the errno.
+    const auto fail = [&] {
+        if (free_space(file.name_for_library()) < static_cast<unsigned long>(getpagesize()))
+            errno = ENOSPC;
+        cannot_write(what.path);
+    };
     std::list<tracecmd_event_list> formats;
     for (const auto& glob : what.formats)
         formats.push_front({formats.empty() ? nullptr : &formats.front(), glob.c_str()});
@@ -172,7 +230,7 @@ void write_trace_dat(const trace_dat& what, const instance& from, const cpu_file
         (!what.has_kernel_events && tracecmd_output_set_kallsyms(to.get(), "/dev/null")) ||
         tracecmd_output_write_headers(to.get(), &formats.front()) ||
         tracecmd_write_cmdlines(to.get()))
-        cannot_write(what.path);
+        fail();
     if (clock == "mono")
         add_text(to.get(), option::date, wall_clock_offset());
     tracecmd_add_option(to.get(), option::trace_clock, 0, nullptr);
@@ -181,16 +239,21 @@ void write_trace_dat(const trace_dat& what, const instance& from, const cpu_file
     add_text(to.get(), option::uname_text,
              fmt::format("{} {} {} {}", system.sysname, system.nodename, system.release,
                          system.machine));
-    for (std::size_t i = 0; i < files.paths().size(); i++)
+    for (std::size_t i = 0; i < files.count(); i++)
         add_text(to.get(), option::cpu_statistics,
                  fmt::format("CPU: {}\n{}", i,
                              from.try_read(fmt::format("per_cpu/cpu{}/stats", i)).value_or("")));
     add_text(to.get(), option::cpu_statistics, recording::to_text(find_threads()));
+    auto names = files.names_for_library();
     std::vector<char*> paths;
-    for (const auto& path : files.paths())
-        paths.push_back(const_cast<char*>(path.c_str()));
+    paths.reserve(names.size());
+    for (auto& name : names)
+        paths.push_back(name.data());
     if (tracecmd_append_cpu_data(to.get(), static_cast<int>(paths.size()), paths.data()))
-        cannot_write(what.path);
+        fail();
+    to.reset();
+    file.keep_old();
+    file.finish();
 }
 
 } // namespace tool::tracing

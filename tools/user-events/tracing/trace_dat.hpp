@@ -23,24 +23,30 @@ public:
     cpu_files(cpu_files&&) noexcept;
     ~cpu_files();
 
-    /// Takes what is there, in whole pages. Throws text::failure.
+    /// Takes what is there, in whole pages. Throws text::failure. What the disk has no space for
+    /// stays in the instance, which has to exist.
     void take();
     /// Takes the rest. The instance does not record any more.
     void take_rest();
 
     std::uint64_t size() const noexcept { return size_; }
-    const std::vector<std::string>& paths() const noexcept { return paths_; }
+    /// How many files there are.
+    std::size_t count() const noexcept;
+    /// Names by which a library can open the files.
+    std::vector<std::string> names_for_library() const;
     /// Removes the files.
     void remove() noexcept;
 
 private:
     struct cpu;
     cpu_files();
+    void require_space() const;
     void add(int cpu, tracefs_cpu* pages, const std::string& path, bool again);
 
     std::vector<cpu> cpus_;
-    std::vector<std::string> paths_;
     std::uint64_t size_ = 0;
+    const instance* from_ = nullptr;
+    std::uint64_t capacity_ = 0;
 };
 
 /// What a file is made of.
@@ -52,7 +58,11 @@ struct trace_dat {
     bool has_kernel_events;
 };
 
-/// Puts the files together. The events have to exist. Throws text::failure.
+/// Throws text::failure if a file of this name cannot be made, or one that exists not be kept.
+void require_output(const std::string& path);
+
+/// Puts the files together. A file that had the name before is then PATH.old. The events have to
+/// exist. Throws text::failure.
 void write_trace_dat(const trace_dat& what, const instance& from, const cpu_files& files);
 
 } // namespace tool::tracing

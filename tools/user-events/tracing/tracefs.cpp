@@ -190,6 +190,12 @@ std::vector<std::string> instance_names() {
     return directories(mount_point() + "/instances");
 }
 
+bool is_in_use(const std::string& name) {
+    const int id = std::atoi(name.c_str() + temporary_prefix.size());
+    return id != getpid() &&
+           first_line(fmt::format("/proc/{}/comm", id)) == first_line("/proc/self/comm");
+}
+
 std::vector<instance> all_instances() {
     std::vector<instance> result;
     result.push_back(instance::top());

@@ -73,6 +73,10 @@ private:
 /// The names of all instances, without the top-level one.
 std::vector<std::string> instance_names();
 
+/// Whether a temporary() instance is of another process that still runs. The kernel gives a number
+/// again, also to other programs.
+bool is_in_use(const std::string& name);
+
 /// The top-level instance, and the others that exist.
 std::vector<instance> all_instances();
 

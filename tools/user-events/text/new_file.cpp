@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "text/new_file.hpp"
+
+#include "text/errors.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tool::text {
+
+namespace {
+
+std::set<std::pair<dev_t, ino_t>>& inputs() {
+    static std::set<std::pair<dev_t, ino_t>> result;
+    return result;
+}
+
+/// Returns false and sets errno if not all of the text was written.
+bool write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = write(descriptor, text.data(), text.size());
+        if (written < 0 && errno != EINTR)
+            return false;
+        text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+    }
+    return true;
+}
+
+/// Has the name of a file on the disk.
+void sync_directory(const std::string& path) {
+    const auto slash = path.rfind('/');
+    const std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
+    const int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0 || fsync(descriptor) != 0)
+        warn(fmt::format("cannot have {} on the disk: {}", path, std::strerror(errno)));
+    if (descriptor >= 0)
+        close(descriptor);
+}
+
+} // namespace
+
+void append_to_file(const std::string& path, std::string_view text, bool exists) {
+    const int descriptor =
+        open(path.c_str(),
+             O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (exists ? O_APPEND : O_CREAT | O_EXCL), 0600);
+    const bool is_written = descriptor >= 0 && write_all(descriptor, text);
+    const int error = errno;
+    // Some file systems report when the file is closed that the disk is full.
+    if (descriptor >= 0 && close(descriptor) != 0 && is_written)
+        throw file_failure(errno, "write", path);
+    if (!is_written)
+        throw file_failure(error, "write", path);
+}
+
+std::string contents_of(const std::string& path) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        throw file_failure(errno, "read", path);
+    std::string result;
+    std::array<char, 1 << 16> part;
+    ssize_t size = 0;
+    while ((size = read(descriptor, part.data(), part.size())) > 0 || (size < 0 && errno == EINTR))
+        result.append(part.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    const int error = errno;
+    close(descriptor);
+    if (size < 0)
+        throw file_failure(error, "read", path);
+    return result;
+}
+
+void protect_input(int descriptor) {
+    struct stat found {};
+    if (fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode))
+        inputs().emplace(found.st_dev, found.st_ino);
+}
+
+bool is_output_as_it_is(const std::string& path) {
+    struct stat link {
+    }, found{};
+    const bool is_link = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
+    const bool exists = stat(path.c_str(), &found) == 0;
+    if (exists && inputs().count({found.st_dev, found.st_ino}))
+        throw usage_error(fmt::format("{} is also the file to read", path),
+                          "choose another file with -o");
+    if (exists && S_ISDIR(found.st_mode))
+        throw usage_error(fmt::format("{} is a directory", path), "name a file with -o");
+    const bool result = exists && !S_ISREG(found.st_mode) && !S_ISBLK(found.st_mode);
+    if (is_link && !(result && path.starts_with("/dev/")))
+        throw usage_error(fmt::format("{} is a symbolic link", path),
+                          "name a file with -o; without -o, export writes to standard output");
+    return result;
+}
+
+new_file::new_file(std::string path) : path_(std::move(path)) {
+    if (is_output_as_it_is(path_)) {
+        descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    } else {
+        temporary_ = path_ + ".part-XXXXXX";
+        // With O_EXCL, and the mode 0600.
+        descriptor_ = mkostemp(temporary_.data(), O_CLOEXEC);
+    }
+    if (descriptor_ < 0)
+        fail();
+}
+
+new_file::~new_file() {
+    if (descriptor_ < 0)
+        return;
+    close(descriptor_);
+    if (!temporary_.empty())
+        unlink(temporary_.c_str());
+}
+
+void new_file::fail() const {
+    throw file_failure(errno ? errno : EIO, "write", path_);
+}
+
+void new_file::write(std::string_view text) {
+    if (!write_all(descriptor_, text))
+        fail();
+}
+
+void new_file::keep_old() {
+    if (!temporary_.empty() && rename(path_.c_str(), (path_ + ".old").c_str()) != 0 &&
+        errno != ENOENT)
+        fail();
+}
+
+void new_file::finish(bool sync) {
+    if (sync && fsync(descriptor_) != 0)
+        fail();
+    // Some file systems report when the file is closed that the disk is full.
+    const int result = close(std::exchange(descriptor_, -1));
+    if (result == 0 && (temporary_.empty() || rename(temporary_.c_str(), path_.c_str()) == 0)) {
+        if (sync)
+            sync_directory(path_);
+        return;
+    }
+    const int error = errno;
+    if (!temporary_.empty())
+        unlink(temporary_.c_str());
+    throw file_failure(error, "write", path_);
+}
+
+std::string new_file::name_for_library() const {
+    return fmt::format("/proc/self/fd/{}", descriptor_);
+}
+
+} // namespace tool::text

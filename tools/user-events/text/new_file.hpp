@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Whole files. A new one appears under its name when it is complete.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tool::text {
+
+/// What a file has. Throws system_failure.
+std::string contents_of(const std::string& path);
+
+/// No output replaces the file of this descriptor: the process reads it.
+void protect_input(int descriptor);
+
+/// Creates a file, or appends to one that this process has created. Throws system_failure.
+void append_to_file(const std::string& path, std::string_view text, bool exists);
+
+/// Whether the output is a device or a pipe, not a file that is made. Throws usage_error for the
+/// name of an input, a directory or a symbolic link. Links in /dev to devices and pipes are
+/// followed.
+bool is_output_as_it_is(const std::string& path);
+
+/// A new file. It is written under another name in the same directory, which only its owner may
+/// read and which replaces no other file, and takes its own name at the end. Until then, a file
+/// that has the name stays as it was. The functions throw system_failure, and the constructor what
+/// is_output_as_it_is() does.
+class new_file {
+public:
+    explicit new_file(std::string path);
+    new_file(const new_file&) = delete;
+    new_file& operator=(const new_file&) = delete;
+    /// Removes the file if finish() was not called.
+    ~new_file();
+
+    void write(std::string_view text);
+    /// Keeps a file that has the name as PATH.old.
+    void keep_old();
+    /// Has the file on the disk before it takes its name, if `sync` says so.
+    void finish(bool sync = false);
+
+    /// A name under which a library can open the file.
+    std::string name_for_library() const;
+    const std::string& path() const noexcept { return path_; }
+
+private:
+    [[noreturn]] void fail() const;
+
+    std::string path_;
+    std::string temporary_;
+    int descriptor_;
+};
+
+} // namespace tool::text
