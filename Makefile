@@ -45,8 +45,15 @@ MAKEFLAGS += --no-print-directory
 ifneq ($(shell command -v ccache),)
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+export CCACHE_SLOPPINESS := pch_defines,time_macros
 export CXX := $(if $(filter ccache,$(CXX)),,ccache )$(CXX)
 endif
+
+# suite SUITE [PACKAGES]: runs a suite of tests.
+define suite
+@$(packages) build vm tests $(2)
++@selftests/run $(1)
+endef
 
 .PHONY: modules
 modules: ## build user_events.ko for the running kernel, KVER=release or KDIR=headers
@@ -58,12 +65,12 @@ demo: ## record a program's events on one of Debian's kernels (under 3 minutes)
 	+@samples/demo/run $(firstword $(KERNELS))
 
 .PHONY: test
-test: ## run the tests on Debian's kernels (about 5 minutes, 8 the first time)
-	+@selftests/run test $(KERNELS)
+test: ## run the tests on Debian's kernels (about 12 minutes on two cores)
+	$(call suite,test $(if $(ONCE),--once $(ONCE)) $(KERNELS))
 
 .PHONY: test-all
 test-all: ## run them on all kernels in tools/vm/kernels, and write README's table of kernels
-	+@selftests/run test $(call kernels,test|full)
+	$(call suite,all $(call kernels,test|full))
 	+@selftests/run kselftest $(call kernels,test|full|light)
 	+@selftests/run light $(call kernels,light)
 	@selftests/run refused $(call kernels,refused)
@@ -71,16 +78,16 @@ test-all: ## run them on all kernels in tools/vm/kernels, and write README's tab
 
 .PHONY: test-light
 test-light: ## run the kernel's own selftests and some of ours on KERNELS=
-	+@selftests/run kselftest $(KERNELS)
+	$(call suite,kselftest $(KERNELS))
 	+@selftests/run light $(KERNELS)
 
 .PHONY: test-races
 test-races: ## run the tests of races, with two CPUs emulated in parallel
-	+@selftests/run races $(KERNELS)
+	$(call suite,races $(KERNELS))
 
 .PHONY: kselftest
 kselftest: ## run the kernel's own selftests of user_events (about 1 minute)
-	+@selftests/run kselftest $(KERNELS)
+	$(call suite,kselftest $(KERNELS))
 
 .PHONY: stress
 stress: ## run random operations for STRESS_SECONDS=60, with SEED= (about 2 minutes)
@@ -101,15 +108,15 @@ soak: ## run stress and fuzz in turns for HOURS=8, also on a kernel with KCSAN (
 
 .PHONY: test-unit
 test-unit: ## run the unit tests on a kernel with KASAN and lockdep (first run builds it)
-	+@selftests/run unit $(DEBUG)
+	$(call suite,unit $(DEBUG),kernel)
 
 .PHONY: test-debug
 test-debug: ## run all tests on that kernel, also with injected faults
-	+@selftests/run debug $(DEBUG)
+	$(call suite,debug $(DEBUG),kernel)
 
 .PHONY: coverage
 coverage: ## print which lines of the module the tests of test-debug do not reach
-	+@selftests/run coverage
+	$(call suite,coverage,kernel)
 
 .PHONY: differential
 differential: ## run INPUTS=100, compare with the in-tree user_events (first run builds a kernel)
@@ -132,12 +139,6 @@ bench: ## measure the module and the in-tree user_events, also on LINUX=7.2 (fir
 	@$(MAKE) -C bench BUILD=../build/bench SELFTESTS=../build/selftests
 	+@bench/run $(if $(LINUX),--linux $(LINUX)) $(if $(filter update,$(BASELINE)),--update)
 
-.PHONY: bench-copy
-bench-copy: ## measure ways to copy a payload, on the processor of this machine
-	@$(packages) build bench
-	@$(MAKE) -C bench BUILD=../build/bench ../build/bench/copying
-	@build/bench/copying
-
 .PHONY: bench-tool
 bench-tool: tool modules-6.12 ## compare the command line tool with trace-cmd
 	@$(packages) vm bench tests recordings time
@@ -148,7 +149,7 @@ bench-tool: tool modules-6.12 ## compare the command line tool with trace-cmd
 .PHONY: vm
 vm: ## boot KERNEL= with the module and the tests, and run RUN="command" there
 	@[ "$$RUN" ] || { echo 'usage: make vm [KERNEL=...] RUN="command"' >&2; exit 1; }
-	+@selftests/run command $(KERNEL)
+	$(call suite,command $(KERNEL))
 
 # Not expanded by make, but by the shell in the guest.
 override export RUN := $(value RUN)
@@ -164,7 +165,7 @@ modules-%:
 
 .PHONY: test-library
 test-library: ## test the C++ library: without a kernel, and with in-tree user_events
-	+@selftests/library/run
+	$(call suite,library,kernel fuzz library)
 
 .PHONY: tool
 tool: ## build the command line tool, build/tools/user-events
@@ -173,8 +174,7 @@ tool: ## build the command line tool, build/tools/user-events
 
 .PHONY: test-tool
 test-tool: ## run the tests of the tool with in-tree user_events (first run builds a kernel)
-	@$(packages) kernel
-	+@selftests/run tool
+	$(call suite,tool,kernel)
 
 .PHONY: test-recordings
 test-recordings: tool ## test the tool without a guest: recordings, and its installation
@@ -183,9 +183,8 @@ test-recordings: tool ## test the tool without a guest: recordings, and its inst
 
 .PHONY: test-fleet
 test-fleet: ## test the tool's ship and serve, on KERNELS=, with Prometheus and OpenTelemetry's decoder
-	@$(packages) fleet
 	@selftests/tool/otlp/install
-	+@selftests/run fleet $(KERNELS)
+	$(call suite,fleet $(KERNELS),fleet)
 	@prove selftests/tool/ship_test
 
 .PHONY: test-packages
@@ -204,6 +203,9 @@ program := $(PREFIX)/bin/user-events
 man_pages := user-events.1 user_events.7 user_events-admin.8
 man_page = $(datadir)/man/man$(subst .,,$(suffix $1))/$1
 completion := $(datadir)/bash-completion/completions/user-events
+ZSHDIR ?= $(datadir)/zsh/site-functions
+completion_zsh := $(ZSHDIR)/_user-events
+completion_fish := $(datadir)/fish/vendor_completions.d/user-events.fish
 pkgconfig := $(datadir)/pkgconfig/user_events.pc
 cmake := $(datadir)/cmake/user_events
 module := /lib/modules/$(KVER)/updates/user_events.ko
@@ -238,7 +240,14 @@ install-tool: tool docs-man ## install only the tool, the man pages and the comp
 	install -D build/tools/user-events "$(DESTDIR)$(program)"
 	$(foreach page,$(man_pages),install -D -m 644 build/docs/man/$(page) \
 		"$(DESTDIR)$(call man_page,$(page))" &&) true
+	set -e; for command in $$(build/tools/user-events --complete ''); do \
+		tools/user-events/man-page build/tools/user-events "$$command" \
+			>"$(DESTDIR)$(datadir)/man/man1/user-events-$$command.1"; \
+	done
+	chmod 644 "$(DESTDIR)$(datadir)/man/man1"/user-events-*.1
 	install -D -m 644 tools/user-events/completion.bash "$(DESTDIR)$(completion)"
+	install -D -m 644 tools/user-events/completion.zsh "$(DESTDIR)$(completion_zsh)"
+	install -D -m 644 tools/user-events/completion.fish "$(DESTDIR)$(completion_fish)"
 
 .PHONY: install-system
 install-system: ## install only the rule of udev, the group, units for systemd, and examples
@@ -253,9 +262,11 @@ install-system: ## install only the rule of udev, the group, units for systemd, 
 .PHONY: uninstall
 uninstall: ## remove what install has installed; the group and the files in /etc stay
 	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)" "$(DESTDIR)$(dir $(examples))"
-	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(pkgconfig)" \
+	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(completion_zsh)" \
+		"$(DESTDIR)$(completion_fish)" "$(DESTDIR)$(pkgconfig)" \
 		"$(DESTDIR)$(udev_rules)" "$(DESTDIR)$(sysusers)" $(units:%="$(DESTDIR)$(UNITDIR)/%") \
 		"$(DESTDIR)$(module)" \
+		"$(DESTDIR)$(datadir)/man/man1"/user-events-*.1 \
 		$(foreach page,$(man_pages),"$(DESTDIR)$(call man_page,$(page))")
 	$(if $(DESTDIR),,$(if $(wildcard $(module)),depmod "$(KVER)"))
 
@@ -280,6 +291,7 @@ clean: ## remove build products; the cached kernels in ~/.cache/user_events stay
 	rm -f user_events*.ko user_events*.o user_events*.mod* .*.cmd \
 		Module.symvers modules.order
 	find kernel -name '*.o' -delete -o -name '.*.cmd' -delete
+	rm -f kernel/kernel_declares.c
 
 .PHONY: help
 help: ## list the targets
