@@ -62,6 +62,14 @@ void write_text(const std::string& path, const std::string& text) {
         throw std::runtime_error("cannot write " + path);
 }
 
+/// One row a line, so that a diff shows which figures have changed.
+std::string json_table(const std::vector<Row>& rows) {
+    std::string text;
+    for (const Row& row : rows)
+        text += (text.empty() ? "[\n" : ",\n") + ordered_json(row).dump();
+    return text + "\n]";
+}
+
 /// Reads the output of `measure` from one or several files.
 ordered_json figures(const std::vector<std::string>& paths) {
     ordered_json all = ordered_json::array();
@@ -172,7 +180,7 @@ int main(int argc, char* argv[]) try {
 
     const std::vector<Row> rows = join(figures(in_tree), figures(ours));
     fmt::print("{}\n", text_table(rows));
-    const std::string json = ordered_json(rows).dump(1);
+    const std::string json = json_table(rows);
     if (!output.empty())
         write_text(output, json);
     if (!rst.empty())

@@ -270,9 +270,9 @@ void check_payload(const ue_format& format, std::string_view written, const std:
             fits = fits && location_fits(format, field, payload);
     }
     const int result = ue_payload_check(&format, payload.data(), payload.size());
-    require(fits ? result == 0 || result == 1 : result == -EFAULT,
+    require(fits ? result >= 0 && result <= UE_PAYLOAD_ZEROS_MAX : result == -EFAULT,
             "a payload is valid exactly if its locations are", command);
-    payload.resize(payload.size() + (result == 1));
+    payload.resize(payload.size() + static_cast<std::size_t>(std::max(result, 0)));
 
     for (int i = 0; fits && i < format.nr_fields; i++) {
         const ue_field& field = format.fields[i];
@@ -284,6 +284,11 @@ void check_payload(const ue_format& format, std::string_view written, const std:
         if (names("char") && (field.storage != UE_STORED_INLINE || names("[")))
             require(std::memchr(&payload[0] + start, 0, payload.size() - start),
                     "a string ends inside the record", command);
+        const bool read_as_one =
+            type.starts_with("struct ") && field.size != 1 && field.size != 2 && field.size != 4;
+        require(!read_as_one || field.offset + UE_READ_SIZE <= payload.size() ||
+                    field.size >= UE_READ_SIZE,
+                "the eight bytes that probes read of a structure are inside the record", command);
         require(span.start >= -8 && span.start + span.size <= static_cast<s64>(payload.size()),
                 "a field's bytes are inside the record", command);
     }

@@ -7,7 +7,10 @@
 
 #include <linux/version.h>
 
-/* Refuse a kernel before one of its headers is missing or a call does not compile. */
+/*
+ * Refuse a kernel before one of its headers is missing or a call does not compile.
+ * Documentation/admin-guide.rst has the reasons.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
 	LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) && \
 	!defined(UE_EVENT_FILES_FIXED)
@@ -19,7 +22,6 @@
 #error "Linux 7.4 and later are not tested: make UE_UNTESTED_KERNEL=y builds for them anyway"
 #endif
 
-/* Up to 6.19, the probe of a fork runs with preemption disabled: see fork.c. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0) && defined(CONFIG_PREEMPT_RT)
 #error "Real-time kernels before 7.2 are not supported: see Documentation/admin-guide.rst"
 #endif
@@ -33,11 +35,14 @@
 #include <linux/mm.h>
 #include <linux/ptrace.h>
 #include <linux/ring_buffer.h>
+#include <linux/slab.h>
 #include <linux/srcu.h>
 #include <linux/string.h>
 #include <linux/sysctl.h>
 #include <linux/trace.h>
+#include <linux/trace_events.h>
 #include <linux/tracepoint.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <linux/workqueue.h>
 #include <asm/local.h>
@@ -76,6 +81,25 @@ static inline bool ue_can_be_directory(const char *name)
 }
 
 /**
+ * ue_find_area() - find the mapping of an address
+ * @mm: the address space, its mmap_lock held for reading
+ * @address: any address, which may have a tag
+ *
+ * Context: mmap_lock of @mm held for reading.
+ * Return: the mapping, or NULL.
+ */
+static inline struct vm_area_struct *ue_find_area(struct mm_struct *mm,
+						  unsigned long address)
+{
+	/* 6.4 introduced address spaces with different tags. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+	return vma_lookup(mm, untagged_addr(address));
+#else
+	return vma_lookup(mm, untagged_addr_remote(mm, address));
+#endif
+}
+
+/**
  * ue_pin_may_fault() - check if ue_pin_page() may fault despite FOLL_NOFAULT
  * @mm: the program's address space, its mmap_lock held for reading
  * @address: any address in the page
@@ -88,7 +112,7 @@ static inline bool ue_can_be_directory(const char *name)
 static inline bool ue_pin_may_fault(struct mm_struct *mm, unsigned long address)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-	struct vm_area_struct *area = vma_lookup(mm, address);
+	struct vm_area_struct *area = ue_find_area(mm, address);
 
 	return area && is_vm_hugetlb_page(area);
 #else
@@ -100,7 +124,8 @@ static inline bool ue_pin_may_fault(struct mm_struct *mm, unsigned long address)
  * ue_pin_page() - pin one page of a program for writing
  * @mm: the program's address space, its mmap_lock held for reading
  * @address: any address in the page
- * @flags: FOLL_NOFAULT to fail instead of handling a page fault, or 0
+ * @flags: 0; FOLL_NOFAULT to fail instead of handling a page fault; FOLL_DUMP to
+ *	fail instead of allocating an absent page of hugetlbfs
  * @page: set to the pinned page, to be released with unpin_user_page()
  * @locked: set to 0 if the function has released the mmap_lock; NULL with
  *	FOLL_NOFAULT
@@ -292,6 +317,56 @@ static inline struct trace_array *ue_trace_array_get(const char *name)
 	return trace_array_get_by_name(name, NULL);
 #endif
 }
+
+/**
+ * ue_trace_event_replace() - give the type number of an event to another one
+ * @old: the event that has the number
+ * @new: the event that gets it; not registered
+ *
+ * Context: event_mutex and trace_event_sem held.
+ */
+static inline void ue_trace_event_replace(struct trace_event *old,
+					  struct trace_event *new)
+{
+	new->type = old->type;
+	hlist_add_behind(&new->node, &old->node);
+	hlist_del(&old->node);
+	/* Before 6.2, a list of the events tells which numbers are in use. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+	list_replace(&old->list, &new->list);
+#endif
+}
+
+/**
+ * ue_trace_event_forget() - remove an event, but leave its type number in use
+ * @event: the event
+ *
+ * Context: event_mutex and trace_event_sem held; may sleep.
+ */
+static inline void ue_trace_event_forget(struct trace_event *event)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+	/* In the kernel's list until it reboots. */
+	struct trace_event *rest = kzalloc(sizeof(*rest),
+					   GFP_KERNEL | __GFP_NOFAIL);
+
+	rest->type = event->type;
+	list_replace(&event->list, &rest->list);
+#endif
+	hlist_del(&event->node);
+}
+
+/*
+ * The parameter of tracing_update_buffers(). Before 6.7 it has none: only the buffers
+ * of the top-level instance can have less than their full size.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#define UE_UPDATE_PARAMETER		void
+#define UE_UPDATE_ARGUMENT(instance)
+#else
+#define UE_UPDATE_PARAMETER		struct trace_array *instance
+#define UE_UPDATE_ARGUMENT(instance)	(instance)
+#endif
 
 /* ue_import_ns() - import a namespace of symbols; since 6.13 it is a string */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)

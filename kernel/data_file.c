@@ -164,8 +164,7 @@ static int ue_register_event(struct ue_index_table *indexes,
 	return err;
 }
 
-static long ue_ioctl_register(struct ue_index_table *indexes,
-			      void __user *argument)
+static long ue_ioctl_register(struct file *file, void __user *argument)
 {
 	struct user_reg __user *ureg = argument;
 	struct ue_event *event;
@@ -183,14 +182,13 @@ static long ue_ioctl_register(struct ue_index_table *indexes,
 	err = ue_get_event(&reg, &event);
 	if (err)
 		return err;
-	err = ue_register_event(indexes, event, &reg, argument +
+	err = ue_register_event(file->private_data, event, &reg, argument +
 				offsetof(struct user_reg, write_index));
 	ue_event_put(event);
 	return err;
 }
 
-static long ue_ioctl_delete(struct ue_index_table *indexes,
-			    void __user *argument)
+static long ue_ioctl_delete(struct file *file, void __user *argument)
 {
 	char *name = strndup_user(argument, UE_COMMAND_MAX + 1);
 	int err;
@@ -202,8 +200,7 @@ static long ue_ioctl_delete(struct ue_index_table *indexes,
 	return err;
 }
 
-static long ue_ioctl_unregister(struct ue_index_table *indexes,
-				void __user *argument)
+static long ue_ioctl_unregister(struct file *file, void __user *argument)
 {
 	struct user_unreg unreg;
 	int err;
@@ -222,15 +219,19 @@ static int ue_share_indexes(struct file *file, struct file *from)
 {
 	if (from == file || !ue_is_data_file(from))
 		return -EINVAL;
-	/* Passing a file for reading only must not permit writing to its events. */
-	if ((file->f_mode & FMODE_WRITE) && !(from->f_mode & FMODE_WRITE))
+	/*
+	 * Passing a file for reading only must not permit writing to its events,
+	 * and to those that are registered through it later.
+	 */
+	if ((file->f_mode ^ from->f_mode) & FMODE_WRITE)
 		return -EBADF;
 	return ue_index_table_share(file->private_data, from->private_data);
 }
 
-static long ue_ioctl_share(struct file *file, unsigned int descriptor)
+/* The argument is the descriptor. */
+static long ue_ioctl_share(struct file *file, void __user *argument)
 {
-	struct file *from = fget(descriptor);
+	struct file *from = fget((unsigned long)argument);
 	int err;
 
 	if (!from)
@@ -240,43 +241,54 @@ static long ue_ioctl_share(struct file *file, unsigned int descriptor)
 	return err;
 }
 
-static const struct ue_ioctl {
+/* The number in a 32-bit program of an ioctl whose number has a pointer's size. */
+#define UE_POINTER_32(number) \
+	_IOC(_IOC_DIR(number), _IOC_TYPE(number), _IOC_NR(number), sizeof(u32))
+
+/**
+ * struct ue_ioctl - an ioctl of user_events_data and of the devices
+ * @number: its number
+ * @number_32: its number in a 32-bit program on a 64-bit kernel
+ * @handle: does it; gets the argument, which need not be a pointer. Structures
+ *	are the same in 32-bit programs
+ */
+struct ue_ioctl {
 	unsigned int number;
-	long (*handle)(struct ue_index_table *indexes, void __user *argument);
-} ue_ioctls[] = {
-	{ DIAG_IOCSREG,		ue_ioctl_register },
-	{ DIAG_IOCSDEL,		ue_ioctl_delete },
-	{ DIAG_IOCSUNREG,	ue_ioctl_unregister },
+	unsigned int number_32;
+	long (*handle)(struct file *file, void __user *argument);
 };
+
+static const struct ue_ioctl ue_ioctls[] = {
+	{ DIAG_IOCSREG, UE_POINTER_32(DIAG_IOCSREG), ue_ioctl_register },
+	{ DIAG_IOCSDEL, UE_POINTER_32(DIAG_IOCSDEL), ue_ioctl_delete },
+	{ DIAG_IOCSUNREG, UE_POINTER_32(DIAG_IOCSUNREG), ue_ioctl_unregister },
+	{ USER_EVENTS_SHARE_INDEXES, USER_EVENTS_SHARE_INDEXES, ue_ioctl_share },
+};
+
+static __always_inline long ue_do_ioctl(struct file *file, unsigned int number,
+					bool in_32_bits,
+					void __user *argument)
+{
+	for (int i = 0; i < ARRAY_SIZE(ue_ioctls); i++) {
+		const struct ue_ioctl *ioctl = &ue_ioctls[i];
+
+		if ((in_32_bits ? ioctl->number_32 : ioctl->number) == number)
+			return ioctl->handle(file, argument);
+	}
+	return -ENOTTY;
+}
 
 static long ue_data_ioctl(struct file *file, unsigned int number,
 			  unsigned long argument)
 {
-	for (int i = 0; i < ARRAY_SIZE(ue_ioctls); i++) {
-		if (ue_ioctls[i].number == number)
-			return ue_ioctls[i].handle(file->private_data,
-						   (void __user *)argument);
-	}
-	if (number == USER_EVENTS_SHARE_INDEXES)
-		return ue_ioctl_share(file, argument);
-	return -ENOTTY;
+	return ue_do_ioctl(file, number, false, (void __user *)argument);
 }
 
 #ifdef CONFIG_COMPAT
-/*
- * The ioctl numbers contain the size of a pointer, so those of 32-bit programs
- * differ. The structures are the same.
- */
 static long ue_data_compat_ioctl(struct file *file, unsigned int number,
 				 unsigned long argument)
 {
-	if (number == USER_EVENTS_SHARE_INDEXES)
-		return ue_data_ioctl(file, number, argument);
-	if (_IOC_SIZE(number) != sizeof(compat_uptr_t))
-		return -ENOTTY;
-	number = _IOC(_IOC_DIR(number), _IOC_TYPE(number), _IOC_NR(number),
-		      sizeof(void *));
-	return ue_data_ioctl(file, number, (unsigned long)compat_ptr(argument));
+	return ue_do_ioctl(file, number, true, compat_ptr(argument));
 }
 #endif
 
@@ -303,8 +315,9 @@ static __always_inline int ue_fetch_payload(void *to,
 	return 0;
 }
 
-/* The memory, in bytes, for recording a payload and a NUL after it. */
-#define UE_WRITE_BUFFER_SIZE(size)	UE_RECORD_BUFFER_SIZE((size) + 1)
+/* The memory, in bytes, for recording a payload and zeros after it. */
+#define UE_WRITE_BUFFER_SIZE(size) \
+	UE_RECORD_BUFFER_SIZE((size) + UE_PAYLOAD_ZEROS_MAX)
 
 /*
  * Copies the payload once and records the copy, so that the program can't
@@ -323,7 +336,8 @@ static __always_inline int ue_record_from(struct ue_event *event, void *record,
 	if (unlikely(err)) {
 		if (err < 0)
 			return err;
-		((char *)payload)[size++] = '\0';
+		memset(payload + size, 0, err);
+		size += err;
 	}
 	return ue_record(&event->recorders, &event->call, record, size);
 }

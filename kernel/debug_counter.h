@@ -16,6 +16,7 @@
  * @UE_COUNT_WORKERS: workers
  * @UE_COUNT_INDEX_TABLES: index tables of open files
  * @UE_COUNT_RULES: rules
+ * @UE_COUNT_USERS: struct ue_user
  * @UE_DEBUG_COUNTERS: number of kinds
  */
 enum ue_debug_counter {
@@ -27,6 +28,7 @@ enum ue_debug_counter {
 	UE_COUNT_WORKERS,
 	UE_COUNT_INDEX_TABLES,
 	UE_COUNT_RULES,
+	UE_COUNT_USERS,
 	UE_DEBUG_COUNTERS
 };
 

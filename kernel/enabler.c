@@ -2,22 +2,98 @@
 /*
  * Sets of enablers, as red-black trees by address and number of the bit.
  */
+#include <linux/cred.h>
 #include <linux/module.h>
+#include <linux/preempt.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "debug_counter.h"
 #include "enabler.h"
 #include "event.h"
-
-/* How many to create, copy or free before other tasks may run. */
-#define UE_ENABLERS_AT_ONCE	1024
+#include "share.h"
+#include "user.h"
 
 DEFINE_MUTEX(ue_enabler_mutex);
 
+u64 ue_enabler_last_id;
+
+/*
+ * With kmalloc() they would take 8 and 24 bytes more. kfree() frees objects of any
+ * cache, in fewer instructions than kmem_cache_free(). (Before 6.4 not with SLOB:
+ * see Kbuild.)
+ */
+static struct kmem_cache *ue_enabler_cache, *ue_set_cache;
+
+/* Each is held by the task of a share that waits for ue_enabler_mutex or has it. */
+static struct mutex ue_turns[UE_NR_SHARES];
+
+/* Held together with ue_enabler_mutex, which protects this; NULL if none is. */
+static struct mutex *ue_held_turn;
+
+/* A task that finds the mutex free, with no queue, need not have the turn. */
+void ue_enabler_lock(void)
+{
+	struct mutex *turn = NULL;
+
+	if (!mutex_trylock(&ue_enabler_mutex)) {
+		turn = &ue_turns[ue_share_of_cred(current_cred())];
+		mutex_lock(turn);
+		mutex_lock(&ue_enabler_mutex);
+	}
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+	ue_held_turn = turn;
+}
+
+void ue_enabler_unlock(void)
+{
+	struct mutex *turn = ue_held_turn;
+
+	mutex_unlock(&ue_enabler_mutex);
+	if (turn)
+		mutex_unlock(turn);
+	/* Last: else the task might be preempted before it releases the mutex. */
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+}
+
+/*
+ * The kernel warns of two caches with one name. The module of the unit tests has this
+ * code too, and both are loaded at the same time.
+ */
+static struct kmem_cache *ue_cache_create(const char *what, size_t size)
+{
+	char name[MODULE_NAME_LEN + 16];
+
+	snprintf(name, sizeof(name), "%s_%s", THIS_MODULE->name, what);
+	return kmem_cache_create(name, size, 0, SLAB_ACCOUNT, NULL);
+}
+
+int ue_enablers_init(void)
+{
+	ue_enabler_cache = ue_cache_create("enabler",
+					   sizeof(struct ue_enabler));
+	ue_set_cache = ue_cache_create("set", sizeof(struct ue_enabler_set));
+	if (!ue_enabler_cache || !ue_set_cache) {
+		ue_enablers_exit();
+		return -ENOMEM;
+	}
+	ue_shares_init();
+	for (int i = 0; i < UE_NR_SHARES; i++)
+		mutex_init(&ue_turns[i]);
+	return 0;
+}
+
+void ue_enablers_exit(void)
+{
+	kmem_cache_destroy(ue_set_cache);
+	kmem_cache_destroy(ue_enabler_cache);
+}
+
 struct ue_enabler *ue_enabler_create(gfp_t gfp)
 {
-	struct ue_enabler *enabler = kzalloc(sizeof(*enabler), gfp);
+	struct ue_enabler *enabler = kmem_cache_zalloc(ue_enabler_cache, gfp);
 
 	if (enabler)
 		ue_debug_count(UE_COUNT_ENABLERS, 1);
@@ -32,13 +108,18 @@ void ue_enabler_free(struct ue_enabler *enabler)
 
 struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
 {
-	struct ue_enabler_set *set = kzalloc(sizeof(*set), gfp);
+	struct ue_enabler_set *set = kmem_cache_zalloc(ue_set_cache, gfp);
 
-	if (set) {
-		ue_debug_count(UE_COUNT_SETS, 1);
-		set->enablers = RB_ROOT;
-		atomic_set(&set->references, 1);
+	if (!set)
+		return NULL;
+	set->user = ue_user_get_current(gfp);
+	if (!set->user) {
+		kfree(set);
+		return NULL;
 	}
+	ue_debug_count(UE_COUNT_SETS, 1);
+	set->enablers = RB_ROOT;
+	atomic_set(&set->references, 1);
 	return set;
 }
 
@@ -47,9 +128,9 @@ static void ue_enabler_yield(unsigned int nr)
 {
 	if (nr % UE_ENABLERS_AT_ONCE)
 		return;
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock();
 	cond_resched();
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock();
 }
 
 void ue_enabler_set_free(struct ue_enabler_set *set)
@@ -66,6 +147,8 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 		/* The rest can be found through events, but has no address space. */
 		ue_enabler_yield(++nr);
 	}
+	set->user->nr_registrations -= set->nr;
+	ue_user_put(set->user);
 	ue_debug_count(UE_COUNT_SETS, -1);
 	kfree(set);
 }
@@ -86,9 +169,9 @@ void ue_enabler_set_put_locked(struct ue_enabler_set *set)
 
 void ue_enabler_set_put(struct ue_enabler_set *set)
 {
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock();
 	ue_enabler_set_put_locked(set);
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock();
 }
 
 /* Return: false if the current task was killed, and @gfp allows failure. */
@@ -177,9 +260,11 @@ struct ue_enabler *ue_enabler_after(const struct ue_enabler_set *set,
 	return after;
 }
 
-int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
-		      const struct ue_user_bit *bit, struct ue_event *event,
-		      u64 id)
+/* Inserts an enabler that counts for the user already. */
+static int ue_enabler_link(struct ue_enabler_set *set,
+			   struct ue_enabler *enabler,
+			   const struct ue_user_bit *bit,
+			   struct ue_event *event, u64 id)
 {
 	struct rb_node **link = &set->enablers.rb_node, *parent = NULL;
 
@@ -208,6 +293,17 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	return 0;
 }
 
+int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
+		      const struct ue_user_bit *bit, struct ue_event *event,
+		      u64 id)
+{
+	int err = ue_enabler_link(set, enabler, bit, event, id);
+
+	if (!err)
+		set->user->nr_registrations++;
+	return err;
+}
+
 /* Inserts a copy of each enabler of @from into @to; takes them from @blank. */
 static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 				      const struct ue_enabler_set *from,
@@ -223,36 +319,68 @@ static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 			list_first_entry(blank, struct ue_enabler, of_event);
 
 		list_del(&copy->of_event);
-		ue_enabler_insert(to, copy, &enabler->bit, enabler->event,
-				  enabler->id);
-		/* An update that has not reached the original yet must reach the copy. */
-		if (enabler->update != enabler->event->update) {
-			copy->update = enabler->update;
-			list_move(&copy->of_event, &enabler->event->enablers);
-		}
+		ue_enabler_link(to, copy, &enabler->bit, enabler->event,
+				enabler->id);
+		/*
+		 * An update has not reached the original yet. The copy goes to
+		 * the end of the list all the same: before it, it would keep
+		 * the update from the bits of others. So the caller updates it.
+		 */
+		if (enabler->update != enabler->event->update)
+			to->changes++;
 		ue_enabler_yield(to->nr);
 	}
 }
 
+bool ue_enabler_set_may_grow(const struct ue_enabler_set *set, unsigned int nr,
+			     unsigned long max)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	return nr <= max && set->user->nr_registrations <= max - nr;
+}
+
+/*
+ * Copies count before memory is allocated for them: else copies that are made at
+ * the same time would together exceed the limit.
+ */
+static int ue_enabler_set_count_copies(struct ue_enabler_set *copy,
+				       unsigned int nr, unsigned long max)
+{
+	int err = -EMFILE;
+
+	ue_enabler_lock();
+	if (ue_enabler_set_may_grow(copy, nr, max)) {
+		copy->user->nr_registrations += nr;
+		err = 0;
+	}
+	ue_enabler_unlock();
+	return err;
+}
+
 struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
-					   gfp_t gfp)
+					   unsigned long max, gfp_t gfp)
 {
 	struct ue_enabler_set *copy = ue_enabler_set_create(gfp);
 	LIST_HEAD(blank);
 	int err;
 
 	if (!copy)
-		return NULL;
-	err = ue_enablers_create(&blank, set->nr, gfp);
-	mutex_lock(&ue_enabler_mutex);
+		return ERR_PTR(-ENOMEM);
+	err = ue_enabler_set_count_copies(copy, set->nr, max);
 	if (err) {
+		ue_enabler_set_put(copy);
+		return ERR_PTR(err);
+	}
+	err = ue_enablers_create(&blank, set->nr, gfp);
+	ue_enabler_lock();
+	if (err) {
+		copy->user->nr_registrations -= set->nr;
 		ue_enabler_set_free(copy);
-		copy = NULL;
 	} else {
 		ue_enablers_insert_copies(copy, set, &blank);
 	}
-	mutex_unlock(&ue_enabler_mutex);
-	return copy;
+	ue_enabler_unlock();
+	return err ? ERR_PTR(err) : copy;
 }
 
 struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
@@ -264,6 +392,7 @@ struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
 	list_del(&enabler->of_event);
 	rb_erase(&enabler->in_set, &set->enablers);
 	set->nr--;
+	set->user->nr_registrations--;
 	ue_enabler_free(enabler);
 	return event;
 }

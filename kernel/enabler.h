@@ -16,13 +16,59 @@
 #include "user_bit.h"
 
 struct ue_event;
+struct ue_user;
 
 /*
  * Taken inside the mmap_lock and event_mutex. Its holders take the lock of an
- * address space, those of the table of address spaces, and an mmap_lock by
- * trylock, but no other lock.
+ * address space, those of the tables of address spaces and of users, and an
+ * mmap_lock by trylock, but no other lock.
  */
 extern struct mutex ue_enabler_mutex;
+
+/*
+ * How many enablers to create, copy, free or leave to workers before other tasks may
+ * run, and take the mutex. A kernel with lazy preemption switches to a real-time task
+ * at once, which then waits for as many.
+ */
+#define UE_ENABLERS_AT_ONCE	128
+
+/* The number of the last registration, from 1. Protected by ue_enabler_mutex. */
+extern u64 ue_enabler_last_id;
+
+/**
+ * ue_enabler_lock() - take ue_enabler_mutex in a task of a program
+ *
+ * Of all tasks that have a share (see share.h), one at a time waits for the mutex. So
+ * the queue is no longer than there are shares, however many tasks a user has. The
+ * others wait for that one. While the mutex is held, preemption is disabled, except
+ * on PREEMPT_RT. So no scheduling parameter or limit of a program keeps others waiting
+ * for the mutex.
+ *
+ * Context: may sleep. Taken inside the mmap_lock, outside event_mutex.
+ */
+void ue_enabler_lock(void);
+
+/**
+ * ue_enabler_unlock() - undo ue_enabler_lock()
+ *
+ * Context: in the task that has called ue_enabler_lock(), with the same user.
+ */
+void ue_enabler_unlock(void);
+
+/**
+ * ue_enablers_init() - get ready to lock and to allocate
+ *
+ * Context: before anything else of this file; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int ue_enablers_init(void);
+
+/**
+ * ue_enablers_exit() - undo ue_enablers_init()
+ *
+ * Context: may sleep; there are no enablers and no sets.
+ */
+void ue_enablers_exit(void);
 
 /**
  * struct ue_enabler - one registration
@@ -48,6 +94,8 @@ struct ue_enabler {
 /**
  * struct ue_enabler_set - the enablers of an address space
  * @enablers: by address and number of the bit
+ * @user: the user of the task that has created the set. All enablers of the
+ *	set count for this user, whichever user adds them.
  * @nr: how many
  * @references: of address spaces, and copying in progress; fork.c changes it
  *	without ue_enabler_mutex
@@ -58,6 +106,7 @@ struct ue_enabler {
  */
 struct ue_enabler_set {
 	struct rb_root enablers;
+	struct ue_user *user;
 	unsigned int nr;
 	atomic_t references;
 	unsigned int changes;
@@ -83,11 +132,11 @@ struct ue_enabler *ue_enabler_create(gfp_t gfp);
 void ue_enabler_free(struct ue_enabler *enabler);
 
 /**
- * ue_enabler_set_create() - create an empty set with one reference
+ * ue_enabler_set_create() - create an empty set of the current task's user
  * @gfp: how to allocate
  *
  * Context: depends on @gfp.
- * Return: the set, or NULL if memory is short.
+ * Return: the set, with one reference, or NULL if memory is short.
  */
 struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp);
 
@@ -98,7 +147,7 @@ struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp);
  * A set with enablers holds a reference to the module, which is dropped as
  * well.
  *
- * Context: ue_enabler_mutex held, which may be released and retaken.
+ * Context: ue_enabler_lock() held, which may be released and retaken.
  */
 void ue_enabler_set_put_locked(struct ue_enabler_set *set);
 
@@ -114,7 +163,7 @@ void ue_enabler_set_put(struct ue_enabler_set *set);
  * ue_enabler_set_free() - free a set that no other task can find
  * @set: the set; its enablers are freed too, and stop using their events
  *
- * Context: ue_enabler_mutex held, which may be released and retaken.
+ * Context: ue_enabler_lock() held, which may be released and retaken.
  */
 void ue_enabler_set_free(struct ue_enabler_set *set);
 
@@ -138,16 +187,33 @@ int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp);
 void ue_enablers_free(struct list_head *list);
 
 /**
+ * ue_enabler_set_may_grow() - compare registrations with the limit of a user
+ * @set: the set that gets more enablers
+ * @nr: how many more
+ * @max: how many registrations its user may have
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: false if there would be more.
+ */
+bool ue_enabler_set_may_grow(const struct ue_enabler_set *set, unsigned int nr,
+			     unsigned long max);
+
+/**
  * ue_enabler_set_copy() - create another set with the same registrations
  * @set: the set; does not change, as it has the caller's and another reference
+ * @max: how many registrations the current task's user may have, copies included
  * @gfp: how to allocate
  *
+ * If @changes of the copy is not 0, some of its bits may be outdated, and no
+ * update in progress writes them: the caller has a worker do it.
+ *
  * Context: may sleep; takes and releases ue_enabler_mutex.
- * Return: a set with one reference; NULL if memory is short. Without
- * __GFP_NOFAIL also NULL if the current task was killed.
+ * Return: a set with one reference; -EMFILE if there would be more than @max
+ * registrations; -ENOMEM. Without __GFP_NOFAIL also -ENOMEM if the current task
+ * was killed.
  */
 struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
-					   gfp_t gfp);
+					   unsigned long max, gfp_t gfp);
 
 /**
  * ue_enabler_insert() - insert an enabler into a set
@@ -180,7 +246,7 @@ struct ue_event *ue_enabler_erase(struct ue_enabler *enabler);
  * @address: of the word that holds the bit
  * @nr: number of the bit
  *
- * Context: ue_enabler_mutex held.
+ * Context: ue_enabler_mutex, or the lock of an address space that has the set, held.
  * Return: the enabler, or NULL.
  */
 struct ue_enabler *ue_enabler_find(const struct ue_enabler_set *set,

@@ -116,9 +116,21 @@ static int ue_event_add_recorder(struct ue_event *event,
 	}
 	ue_event_get(event);
 	if (kind == UE_RECORDER_FTRACE)
-		event->ever_enabled = true;
+		event->has_records = true;
 	event->owner->recorders_changed(event, first);
 	return 0;
+}
+
+/*
+ * When an event is removed that was ever enabled in an instance, the kernel marks
+ * the instance. The next removal of any dynamic event then clears its buffers,
+ * because another event could get the type number. Events of this module keep
+ * their numbers (see retired.h), so nothing has to be cleared.
+ */
+static void ue_event_keep_records(struct trace_event_file *file)
+{
+	if (ue_trace_event_sem)
+		clear_bit(EVENT_FILE_FL_WAS_ENABLED_BIT, &file->flags);
 }
 
 /*
@@ -130,6 +142,8 @@ static int ue_event_remove_recorder(struct ue_event *event,
 				    struct trace_event_file *file)
 {
 	ue_recorder_remove(&event->recorders, kind, file);
+	if (kind == UE_RECORDER_FTRACE)
+		ue_event_keep_records(file);
 	event->owner->recorders_changed(event, !ue_event_enabled(event));
 	ue_event_put_later(event);
 	module_put(THIS_MODULE);
@@ -154,11 +168,6 @@ static int ue_event_reg(struct trace_event_call *call, enum trace_reg type,
 	default:
 		return 0;
 	}
-}
-
-static int ue_event_raw_init(struct trace_event_call *call)
-{
-	return register_trace_event(&call->event) ? 0 : -ENODEV;
 }
 
 /* Called by tracing, with trace_event_sem or a raw spinlock held. */
@@ -229,7 +238,6 @@ static void ue_event_init_call(struct ue_event *event, const char *system)
 	struct trace_event_class *class = &event->class;
 
 	class->system = system;
-	class->raw_init = ue_event_raw_init;
 	class->reg = ue_event_reg;
 	INIT_LIST_HEAD(&class->fields);
 
@@ -261,7 +269,6 @@ struct ue_event *ue_event_create(struct ue_format *format, char *name,
 						     strlen(text) + 1);
 	event->tracepoint.name = name ?: ue_format_name(event->format);
 	event->owner = owner;
-	event->creator = current_uid();
 	atomic_long_set(&event->users, UE_EVENT_UNAVAILABLE);
 	refcount_set(&event->references, 1);
 	INIT_LIST_HEAD(&event->enablers);
@@ -279,6 +286,7 @@ void ue_event_abandon(struct ue_event *event)
 		ue_debug_count(UE_COUNT_EVENTS, -1);
 	event->class.reg = trace_event_reg;
 	event->class.raw_init = NULL;
+	event->call.perf_perm = NULL;
 	event->class.fields_array = NULL;
 	event->call.event.funcs = NULL;
 }

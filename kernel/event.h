@@ -22,6 +22,7 @@
 
 struct ue_event;
 struct ue_format;
+struct ue_user;
 
 /**
  * struct ue_event_owner - callbacks of the owner of an event
@@ -43,12 +44,12 @@ struct ue_event_owner {
  *	is ever registered with it
  * @format: the parsed command; owned by the event
  * @owner: the callbacks
- * @creator: the user ID of the task that created the event
+ * @creator: the user that has created the event; NULL if it counts for none
  * @inline_used: bytes of @inline_data in use
  * @multi: registered with USER_EVENT_REG_MULTI_FORMAT
  * @persistent: stays when it has no users
- * @ever_enabled: an ftrace instance has ever enabled it; changed with
- *	event_mutex held
+ * @has_records: buffers of ftrace may have records with its type number; changed
+ *	with event_mutex held
  * @users: number of users; negative while the event is unavailable, see
  *	UE_EVENT_UNAVAILABLE
  * @recorders: the recorders; changed with event_mutex held
@@ -78,11 +79,7 @@ struct ue_event {
 	struct tracepoint tracepoint;
 	struct ue_format *format;
 	const struct ue_event_owner *owner;
-	kuid_t creator;
-	u16 inline_used;
-	bool multi : 1;
-	bool persistent : 1;
-	bool ever_enabled : 1;
+	struct ue_user *creator;
 	atomic_long_t users;
 	struct ue_recorders recorders;
 	struct list_head enablers;
@@ -93,6 +90,10 @@ struct ue_event {
 	u32 update;
 	refcount_t references;
 	atomic_t check_queued;
+	u16 inline_used;
+	bool multi : 1;
+	bool persistent : 1;
+	bool has_records : 1;
 	union {	/* never in use at the same time */
 		struct llist_node check_node;
 		struct rcu_head rcu;

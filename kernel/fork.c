@@ -47,6 +47,12 @@ static struct tracepoint *ue_fork_tracepoint;
 static bool ue_copy_reported;
 
 /*
+ * There was no room to note a copy, so any child that is not attached may be one
+ * that has to be. Never reset: such a fork may take as long as its task likes.
+ */
+static bool ue_copy_not_noted;
+
+/*
  * While @parent->lock is held, the parent cannot drop its reference to the set.
  *
  * Return: 0; -ENOENT if the parent has no enablers; -ENOMEM.
@@ -135,8 +141,7 @@ void ue_fork_leave_copy(struct mm_struct *from, struct mm_struct *to)
 {
 	WRITE_ONCE(ue_copy_reported, true);
 	if (ue_mm_find(from) && !ue_left_copy_add(to))
-		pr_warn_ratelimited("too many forks at a time: a child of process %d does not inherit its registrations\n",
-				    current->pid);
+		WRITE_ONCE(ue_copy_not_noted, true);
 }
 
 /* Another thread may have registered or unregistered since the copy. */
@@ -158,24 +163,29 @@ struct ue_mm *ue_fork_child(struct mm_struct *from, struct mm_struct *to)
 
 	if (child)
 		return child;
-	if (unlikely(!READ_ONCE(ue_copy_reported) || ue_left_copy_take(to)))
+	if (unlikely(!READ_ONCE(ue_copy_reported) || ue_left_copy_take(to) ||
+		     READ_ONCE(ue_copy_not_noted)))
 		return ue_fork_inherit_late(from, to);
 	return NULL;
 }
 
 void ue_fork_first_run(struct ue_mm *ue_mm)
 {
+	struct ue_position position = { };
 	bool stale = false;
 
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock();
 	/* If not, the child was killed, and its address space has ended. */
 	if (ue_mm->set) {
-		ue_mm_join_set(ue_mm);
 		stale = ue_mm->inherited_stale ||
 			ue_mm->inherited_changes != ue_mm->set->changes;
+		/* From now on there may be a worker. */
+		ue_mm->position = position;
+		ue_mm_join_set(ue_mm);
 	}
-	mutex_unlock(&ue_enabler_mutex);
-	while (stale && ue_update_mm(ue_mm) && !fatal_signal_pending(current))
+	ue_enabler_unlock();
+	while (stale && ue_update_mm(ue_mm, &position) &&
+	       !fatal_signal_pending(current))
 		schedule_timeout_killable(UE_FORK_RETRY);
 }
 

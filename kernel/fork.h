@@ -26,8 +26,9 @@ void ue_fork_copy(struct mm_struct *from, struct mm_struct *to);
  * @to: the child's address space, which no task uses yet
  *
  * Instead of ue_fork_copy(), where neither memory nor a spinlock can be taken.
- * If this happens to 64 forks at the same time, the children of further ones
- * inherit nothing.
+ * If this happens to more than 64 forks at the same time, from then on all
+ * children that are not attached inherit what their parents have when they are
+ * about to run.
  *
  * Context: before the memory is copied; any.
  */

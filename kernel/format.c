@@ -260,6 +260,23 @@ static bool ue_is_inline_text(const struct ue_field *field, const char *type)
 	       strstr(type, "char");
 }
 
+/* Updates how many bytes after the fields tracing may read. */
+static void ue_add_read_beyond(struct ue_format *format,
+			       const struct ue_field *field)
+{
+	const u32 size = field->size;
+
+	if (format->read_beyond)
+		format->read_beyond -= min(size, (u32)format->read_beyond);
+	/* Only a structure is bytes that are neither located nor an array. */
+	if (field->kind != UE_KIND_BYTES || size >= UE_READ_SIZE ||
+	    field->storage != UE_STORED_INLINE || field->length)
+		return;
+	if (size != 1 && size != 2 && size != 4)
+		format->read_beyond = max_t(u8, format->read_beyond,
+					    UE_READ_SIZE - size);
+}
+
 /* Adds a field that has been parsed to the totals of the format. */
 static void ue_add_field(struct ue_format *format, struct ue_field *field)
 {
@@ -269,7 +286,9 @@ static void ue_add_field(struct ue_format *format, struct ue_field *field)
 	format->nr_locations += field->storage != UE_STORED_INLINE;
 	if (ue_is_inline_text(field, ue_field_type(format, field)))
 		format->last_text = format->nr_fields;
-	format->needs_check = format->nr_locations || format->last_text;
+	ue_add_read_beyond(format, field);
+	format->needs_check = format->nr_locations || format->last_text ||
+			      format->read_beyond;
 }
 
 /* The text between two semicolons may be empty. */
@@ -372,6 +391,35 @@ int ue_format_parse(const char *command, struct ue_format **result)
 	else
 		*result = format;
 	return err;
+}
+
+/* U+0080 to U+009F are control characters, too; their first byte is 0xc2. */
+static bool ue_has_control(const char *text)
+{
+	unsigned char before = 0;
+
+	for (; *text; before = *text++) {
+		const unsigned char c = *text;
+
+		if (ue_is_control(c) || (before == 0xc2 && c < 0xa0))
+			return true;
+	}
+	return false;
+}
+
+bool ue_format_may_be_created(const struct ue_format *format)
+{
+	if (ue_has_control(ue_format_name(format)))
+		return false;
+	for (int i = 0; i < format->nr_fields; i++) {
+		const struct ue_field *field = &format->fields[i];
+		const char *name = ue_field_name(format, field);
+
+		if (strstarts(name, "common_") || ue_has_control(name) ||
+		    ue_has_control(ue_field_type(format, field)))
+			return false;
+	}
+	return true;
 }
 
 bool ue_format_equal(const struct ue_format *a, const struct ue_format *b)

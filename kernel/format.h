@@ -12,6 +12,12 @@
 /* Maximum length of a command, in bytes without its NUL. */
 #define UE_COMMAND_MAX		511
 
+/*
+ * Event probes read that many bytes of a structure that has not 1, 2 or 4, even
+ * if it is smaller.
+ */
+#define UE_READ_SIZE		8
+
 /**
  * enum ue_field_storage - where the bytes of a field are
  * @UE_STORED_INLINE: in the field itself
@@ -68,6 +74,8 @@ struct ue_field {
  * @last_text: number, from 1 on, of the last field with inline text, which may
  *	lack a NUL; 0 for none
  * @needs_check: some field of a payload has to be checked
+ * @read_beyond: how many bytes after the fixed part tracing may read as part of a
+ *	structure
  * @fields: in the order of the command
  *
  * The texts of names and types are after @fields, at offsets from the start of
@@ -82,6 +90,7 @@ struct ue_format {
 	u16 bytes;
 	u16 last_text;
 	bool needs_check;
+	u8 read_beyond;
 	struct ue_field fields[];
 };
 
@@ -166,6 +175,22 @@ static inline bool ue_field_is_signed(const struct ue_format *format,
  * would exceed 65,535 bytes; -ENOMEM.
  */
 int ue_format_parse(const char *command, struct ue_format **format);
+
+/**
+ * ue_format_may_be_created() - check the texts of a format that no event has
+ * @format: the format
+ *
+ * Names and types are shown as they are in files that a terminal may print, so
+ * they have no control characters. The names of fields do not begin with "common_":
+ * filters and histograms look for a field of the event first, so that a program
+ * could falsify the process and the time of a record.
+ *
+ * Not part of parsing, because REG mostly finds an existing event.
+ *
+ * Context: any.
+ * Return: true if an event may have the format.
+ */
+bool ue_format_may_be_created(const struct ue_format *format);
 
 /**
  * ue_command_has_flags() - check for flags after the name, "name:flag"

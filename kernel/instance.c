@@ -31,17 +31,7 @@ bool ue_has_instances(void)
 
 struct trace_array *ue_instance_get(const char *name)
 {
-	struct trace_array *instance = ue_global_trace;
-
-	if (name)
-		instance = ue_trace_array_get(name);
-	if (!instance)
-		return NULL;
-	if (static_call(ue_tracing_update_buffers)(instance) < 0) {
-		ue_instance_put(instance);
-		return NULL;
-	}
-	return instance;
+	return name ? ue_trace_array_get(name) : ue_global_trace;
 }
 
 /* The top-level instance is never removed; ue_instance_get() takes no reference. */
@@ -149,6 +139,19 @@ int ue_file_set_filter(struct trace_event_file *file, const char *filter,
 	return err;
 }
 
+/*
+ * Lets the buffers have their full size, as the kernel does before it enables an
+ * event. This erases what a persistent buffer has kept of the previous boot.
+ */
+static int ue_file_use_buffers(struct trace_event_file *file, char *reason)
+{
+	int err = static_call(ue_tracing_update_buffers)(UE_UPDATE_ARGUMENT(file->tr));
+
+	if (err < 0)
+		ue_errno_reason(err, reason);
+	return min(err, 0);
+}
+
 static bool ue_file_is_on(const struct trace_event_file *file)
 {
 	/* A trigger alone leaves it soft-disabled. */
@@ -171,12 +174,16 @@ int ue_file_enable(struct trace_event_file *file, const char *filter,
 	err = filter ? ue_file_set_filter(file, filter, reason) : 0;
 	if (err)
 		return err;
+	err = ue_file_use_buffers(file, reason);
+	if (err)
+		goto clear;
 	err = static_call(ue_trace_event_enable_disable)(file, 1, 0);
-	if (err) {
-		if (filter)
-			ue_file_clear_filter(file);
-		ue_errno_reason(err, reason);
-	}
+	if (!err)
+		return 0;
+	ue_errno_reason(err, reason);
+clear:
+	if (filter)
+		ue_file_clear_filter(file);
 	return err;
 }
 
@@ -216,8 +223,11 @@ int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
 			char *reason)
 {
 	const int before = atomic_read(&file->tm_ref);
-	int err = ue_file_trigger(file, "", trigger);
+	int err = ue_file_use_buffers(file, reason);
 
+	if (err)
+		return err;
+	err = ue_file_trigger(file, "", trigger);
 	/* "hist:...:pause" and the like change a histogram that is there. */
 	if (!err && atomic_read(&file->tm_ref) == before)
 		err = -EEXIST;

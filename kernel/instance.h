@@ -31,10 +31,10 @@ bool ue_has_instances(void);
  * ue_instance_get() - find or create an instance, and take a reference to it
  * @name: its name; NULL for the top-level one
  *
- * Its buffers get their full size, as if an event were enabled in tracefs.
+ * Its buffers stay as they are until an event is enabled, or gets a trigger.
  *
  * Context: may sleep; event_mutex not held.
- * Return: the instance; NULL if the kernel can't create it, or is out of memory.
+ * Return: the instance; NULL if the kernel can't create it.
  */
 struct trace_array *ue_instance_get(const char *name);
 

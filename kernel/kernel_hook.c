@@ -6,6 +6,8 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/sched.h>
+
 #include "compat.h"
 #include "kernel_hook.h"
 
@@ -43,9 +45,20 @@ int ue_kernel_hook_add(struct ftrace_ops *hook, void *function)
 	return err;
 }
 
+/*
+ * Fails only after ftrace has switched itself off because of a bug (ftrace_kill()).
+ * It may still call the hook then, so the module must not be freed.
+ */
 void ue_kernel_hook_remove(struct ftrace_ops *hook)
 {
-	/* Fails only after a bug of ftrace, which then keeps using the filter. */
-	if (!WARN_ON_ONCE(unregister_ftrace_function(hook)))
+	if (!unregister_ftrace_function(hook)) {
 		ftrace_free_filter(hook);
+		return;
+	}
+	pr_err("ftrace has failed and does not remove a hook: unloading waits until the next boot\n");
+	/* TASK_IDLE: this is not reported as a hung task. */
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		schedule();
+	}
 }

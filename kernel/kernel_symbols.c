@@ -25,15 +25,18 @@ struct list_head *ue_dyn_event_list;
 const struct dyn_event_operations *ue_eprobe_operations;
 struct vfsmount **ue_tracefs_mount;
 struct trace_array *ue_global_trace;
+int *ue_perf_event_paranoid;
 void *ue_exit_mmap_entry;
 void *ue_uprobe_dup_mmap_entry;
 
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
 DEFINE_STATIC_CALL_NULL(ue_event_file_get, event_file_get);
 DEFINE_STATIC_CALL_NULL(ue_event_file_put, event_file_put);
-/* Returns false if the kernel lacks it. */
+/* These return false if the kernel lacks them. */
 DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 			ring_buffer_record_is_set_on);
+DEFINE_STATIC_CALL_RET0(ue_ring_buffer_time_stamp_abs,
+			ring_buffer_time_stamp_abs);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
 DEFINE_STATIC_CALL_NULL(ue_tracing_update_buffers, tracing_update_buffers);
@@ -107,6 +110,12 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "printing records of removed events", UE_VARIABLE(ue_trace_event_sem) },
 	{ "ring_buffer_record_is_set_on", UE_SYMBOL_OPTIONAL,
 	  "counting lost records", UE_FUNCTION(ring_buffer_record_is_set_on) },
+	{ "ring_buffer_time_stamp_abs", UE_SYMBOL_OPTIONAL,
+	  "E2BIG for records that are too large for absolute time stamps",
+	  UE_FUNCTION(ring_buffer_time_stamp_abs) },
+	{ "sysctl_perf_event_paranoid", UE_SYMBOL_OPTIONAL,
+	  "perf for users without privilege",
+	  UE_VARIABLE(ue_perf_event_paranoid) },
 	{ "dyn_event_register", UE_SYMBOL_OPTIONAL,
 	  "the file dynamic_events", UE_FUNCTION(dyn_event_register) },
 	{ "dyn_event_ops_mutex", UE_SYMBOL_OPTIONAL,

@@ -2,9 +2,16 @@
 /*
  * Symbols of the kernel that the module needs and the kernel does not export.
  *
- * Functions are called as static_call(ue_NAME)(...): a direct branch, which
- * neither IBT nor kCFI checks. Nothing here may be used before
- * ue_kernel_symbols_init() has returned 0.
+ * Functions are called as static_call(ue_NAME)(...):
+ *
+ * x86:   a direct branch, which neither IBT nor kCFI checks. A function need not
+ *	  have the landing pad that the linker removes where no pointer to it is taken.
+ * arm64: an indirect branch, as arm64 has no static calls of its own. BTI and kCFI
+ *	  check it in a kernel that clang has built with them: clang gives each
+ *	  function that is not static a landing pad, and kCFI compares the prototypes.
+ *	  Debian's kernels have neither.
+ *
+ * Nothing here may be used before ue_kernel_symbols_init() has returned 0.
  */
 #ifndef UE_KERNEL_SYMBOLS_H
 #define UE_KERNEL_SYMBOLS_H
@@ -17,6 +24,7 @@
 #include <linux/static_call.h>
 #include <linux/tracefs.h>
 
+#include "compat.h"
 #include "dyn_event.h"
 
 /*
@@ -44,11 +52,7 @@ struct trace_event_file;
 struct trace_seq;
 void event_file_get(struct trace_event_file *file);
 void event_file_put(struct trace_event_file *file);
-/*
- * Before 6.7 it has no parameter, and ignores the register that @instance is in:
- * only the buffers of the top-level instance can have less than their full size.
- */
-int tracing_update_buffers(struct trace_array *instance);
+int tracing_update_buffers(UE_UPDATE_PARAMETER);
 struct trace_event_file *find_event_file(struct trace_array *instance,
 					 const char *system, const char *name);
 int trace_event_enable_disable(struct trace_event_file *file, int enable,
@@ -77,8 +81,12 @@ extern const struct dyn_event_operations *ue_eprobe_operations;
 DECLARE_STATIC_CALL(ue_dyn_event_register, dyn_event_register);
 DECLARE_STATIC_CALL(ue_ring_buffer_record_is_set_on,
 		    ring_buffer_record_is_set_on);
+DECLARE_STATIC_CALL(ue_ring_buffer_time_stamp_abs, ring_buffer_time_stamp_abs);
 DECLARE_STATIC_CALL(ue_tracefs_create_file, tracefs_create_file);
 DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
+
+/* The sysctl perf_event_paranoid; NULL if the kernel lacks it. */
+extern int *ue_perf_event_paranoid;
 
 /* For instance.c; see ue_has_instances(). */
 extern struct trace_array *ue_global_trace;

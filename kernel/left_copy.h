@@ -2,7 +2,7 @@
 /*
  * Copies of address spaces that fork makes where they cannot be attached: see
  * ue_fork_leave_copy(). Each is noted until its fork ends, so that no other
- * child is taken for it.
+ * child is taken for it. The table has 64 entries for the whole machine.
  */
 #ifndef UE_LEFT_COPY_H
 #define UE_LEFT_COPY_H

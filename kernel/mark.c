@@ -99,6 +99,13 @@ static noinline int ue_mark_record(struct ue_event *event, u32 type,
 	void *record;
 	int err;
 
+	/*
+	 * A process that observes itself is a recorder of the event, but must not
+	 * make the marks of others fail.
+	 */
+	if (ue_recorders_have_perf_only(&event->recorders) &&
+	    ue_recorders_ignore(&event->recorders, &event->call))
+		return 0;
 	if (size > USER_MARK_MAX)
 		return -E2BIG;
 	err = ue_recorders_check_size(&event->recorders, &event->call, least);

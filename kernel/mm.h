@@ -18,6 +18,18 @@
 struct ue_enabler_set;
 
 /**
+ * struct ue_position - how far a pass over all bits of an address space has come
+ * @address: of the last bit that was written
+ * @last_id: the last registration before the pass began; 0 if none is in progress
+ * @nr: number of the last bit; -1 before the first one
+ */
+struct ue_position {
+	unsigned long address;
+	u64 last_id : 56;
+	s64 nr : 8;
+};
+
+/**
  * struct ue_mm - an attached address space
  * @mm: the address space; a reference to the mm_struct, but none to its memory.
  *	So no other address space gets the same mm_struct.
@@ -31,7 +43,8 @@ struct ue_enabler_set;
  * @lock: held to change an unshared set in place, and to take a reference to
  *	the set without ue_enabler_mutex. Inside it, only the locks of the hash
  *	table are taken.
- * @waiting: node in the list of address spaces without a slot for their worker
+ * @waiting: node in the list of address spaces without a slot for their worker;
+ *	empty if it is not in it
  * @wait: for tasks that wait for the pending update
  * @first_run: makes a forked child join its set before it runs in user space
  * @end_task_work: detaches the address space after its end
@@ -42,6 +55,7 @@ struct ue_enabler_set;
  *	copied
  * @inherited_stale: of a forked child: its enable bits may differ from the state
  *	of their events, as its parent's did when the memory was copied
+ * @position: of the worker's pass, kept while it waits for a slot again
  * @update_pending: a worker is to update the enable bits, or is doing so;
  *	changed with ue_enabler_mutex held
  * @update_again: an event has changed since the worker began
@@ -59,7 +73,10 @@ struct ue_mm {
 	spinlock_t lock;
 	struct list_head waiting;
 	struct ue_update_wait wait;
-	struct callback_head first_run;
+	union {
+		struct callback_head first_run;
+		struct ue_position position;
+	};
 	union {
 		struct callback_head end_task_work;
 		struct llist_node ended;
@@ -73,10 +90,22 @@ struct ue_mm {
 };
 
 /**
+ * ue_mm_holders() - count the references to the memory that are this module's
+ * @ue_mm: the address space
+ * @holders: how many the caller holds (mmget()), not counting those of the worker
+ *	and of the program itself
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: the number.
+ */
+static inline int ue_mm_holders(const struct ue_mm *ue_mm, int holders)
+{
+	return ue_mm->worker_holds_mm + holders;
+}
+
+/**
  * ue_mm_has_exited() - has the program exited, or called exec?
  * @ue_mm: the address space
- * @holders: how many references to its memory (mmget()) the caller holds, not
- *	counting those of the worker and of the program itself
  *
  * If only this module still holds the memory, no program uses its bits, and
  * pages that are shared with other programs may be in use for something else. A
@@ -85,10 +114,9 @@ struct ue_mm {
  * Context: ue_enabler_mutex held.
  * Return: true if nothing may be written to the memory any more.
  */
-static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm, int holders)
+static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm)
 {
-	return atomic_read(&ue_mm->mm->mm_users) <=
-	       ue_mm->worker_holds_mm + holders;
+	return atomic_read(&ue_mm->mm->mm_users) <= ue_mm_holders(ue_mm, 0);
 }
 
 /**

@@ -12,6 +12,26 @@
 /* The page may be reclaimed again after each fault; this limits the attempts. */
 #define UE_FAULTS_MAX	16
 
+/*
+ * In the program itself, where writing a bit does not sleep, or in its worker, which no
+ * limit of the program applies to.
+ */
+static void ue_access_lock(const struct ue_mm *ue_mm)
+{
+	if (ue_mm->mm == current->mm)
+		ue_enabler_lock();
+	else
+		mutex_lock(&ue_enabler_mutex);
+}
+
+static void ue_access_unlock(const struct ue_mm *ue_mm)
+{
+	if (ue_mm->mm == current->mm)
+		ue_enabler_unlock();
+	else
+		mutex_unlock(&ue_enabler_mutex);
+}
+
 int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access))
 {
@@ -23,10 +43,12 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		if (!locked && mmap_read_lock_killable(mm))
 			return -EINTR;
 		locked = 1;
-		mutex_lock(&ue_enabler_mutex);
-		err = ue_mm_has_exited(ue_mm, 0) ? -ESRCH :
-						   write(ue_mm, access);
-		mutex_unlock(&ue_enabler_mutex);
+		err = -EAGAIN;
+		if (access->page || !access->with_page) {
+			ue_access_lock(ue_mm);
+			err = write(ue_mm, access);
+			ue_access_unlock(ue_mm);
+		}
 		if (access->page)
 			unpin_user_page(access->page);
 		access->page = NULL;

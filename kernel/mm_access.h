@@ -15,11 +15,13 @@ struct ue_mm;
  * @page: its page, pinned, if it was faulted in and the mmap_lock has been held
  *	since; else NULL
  * @tried: for the function that writes: how many bits it has tried to write
+ * @with_page: call the function that writes with a page only
  */
 struct ue_access {
 	struct ue_user_bit bit;
 	struct page *page;
 	unsigned int tried;
+	bool with_page;
 };
 
 /**
@@ -27,8 +29,9 @@ struct ue_access {
  * @ue_mm: the current task's address space, or that of the calling worker,
  *	which holds the memory (mmget())
  * @access: the bit, without a page
- * @write: returns -EAGAIN if it needs a page fault first. It is called with the
- *	mmap_lock held for reading and with ue_enabler_mutex held.
+ * @write: returns -EAGAIN if it needs a page fault first, and -ESRCH if the program
+ *	has exited. It is called with the mmap_lock held for reading and with
+ *	ue_enabler_mutex held.
  *
  * Context: may sleep; no lock held. Waits for the program's memory, in a
  * killable sleep, with at most the mmap_lock held.

@@ -28,16 +28,18 @@
 #include "mm.h"
 #include "mm_attach.h"
 #include "mm_set.h"
+#include "worker.h"
 
 /* The address spaces that ended in a kernel thread. */
 static LLIST_HEAD(ue_ended);
 
 static void ue_mm_end(struct ue_mm *ue_mm)
 {
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock();
 	ue_update_wait_end(&ue_mm->wait);
+	ue_worker_cancel(ue_mm);
 	ue_mm_replace_set(ue_mm, NULL);
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock();
 	ue_mm_put(ue_mm);
 }
 
@@ -111,11 +113,11 @@ int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set)
 	if (!ue_mm)
 		return -ENOMEM;
 	ue_mm->set = set;
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock();
 	err = ue_mm_insert(ue_mm);
 	if (!err)
 		ue_mm_join_set(ue_mm);
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock();
 	if (err)
 		ue_mm_put(ue_mm);
 	return err;

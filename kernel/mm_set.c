@@ -34,38 +34,41 @@ void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set)
  * Replaces a shared set by a copy, unless another thread has done so by then.
  * The additional reference keeps the set unchanged while it is copied.
  */
-static int ue_mm_copy_set(struct ue_mm *ue_mm, gfp_t gfp)
+static int ue_mm_copy_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp)
 {
 	struct ue_enabler_set *set = ue_mm->set, *copy;
 
 	atomic_inc(&set->references);
-	mutex_unlock(&ue_enabler_mutex);
-	copy = ue_enabler_set_copy(set, gfp);
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_unlock();
+	copy = ue_enabler_set_copy(set, max, gfp);
+	ue_enabler_lock();
 
-	if (copy) {
+	if (!IS_ERR(copy)) {
 		if (copy->nr)
 			__module_get(THIS_MODULE);
 		if (ue_mm->set == set) {
-			ue_mm_replace_set(ue_mm, copy);
-			/* An update reached a copy before the address space had it. */
+			/*
+			 * Before the address space has the copy: a fork that
+			 * takes it must see the pending update.
+			 */
 			if (copy->changes)
 				ue_worker_start(ue_mm);
+			ue_mm_replace_set(ue_mm, copy);
 		} else {
 			ue_enabler_set_put_locked(copy);
 		}
 	}
 	ue_enabler_set_put_locked(set);
-	return copy ? 0 : -ENOMEM;
+	return PTR_ERR_OR_ZERO(copy);
 }
 
-int ue_mm_own_set(struct ue_mm *ue_mm, gfp_t gfp)
+int ue_mm_own_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp)
 {
 	int err = 0;
 
 	lockdep_assert_held(&ue_enabler_mutex);
 	while (!err && atomic_read(&ue_mm->set->references) > 1)
-		err = ue_mm_copy_set(ue_mm, gfp);
+		err = ue_mm_copy_set(ue_mm, max, gfp);
 	return err;
 }
 

@@ -30,21 +30,22 @@ void ue_mm_join_set(struct ue_mm *ue_mm);
  *
  * Drops the reference to the old set.
  *
- * Context: ue_enabler_mutex held, which may be released and retaken.
+ * Context: ue_enabler_lock() held, which may be released and retaken.
  */
 void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set);
 
 /**
  * ue_mm_own_set() - give an address space a set that it does not share
  * @ue_mm: the address space, which stays attached: the caller holds its memory
+ * @max: as for ue_enabler_set_copy(), if the set has to be copied
  * @gfp: how to allocate
  *
  * A fork may share the set again at any time.
  *
- * Context: ue_enabler_mutex held, which may be released and retaken; may sleep.
- * Return: 0 or -ENOMEM.
+ * Context: ue_enabler_lock() held, which may be released and retaken; may sleep.
+ * Return: 0; -EMFILE; -ENOMEM.
  */
-int ue_mm_own_set(struct ue_mm *ue_mm, gfp_t gfp);
+int ue_mm_own_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp);
 
 /**
  * ue_mm_lock_own_set() - take @ue_mm->lock if the set is not shared

@@ -61,6 +61,14 @@ static __always_inline int ue_check_text(struct ue_span span,
 	return span.start == size || payload[size - 1];
 }
 
+/* Return: how many zeros let tracing read each structure as eight bytes. */
+static int ue_structures_need(const struct ue_format *format, size_t size)
+{
+	const size_t readable = format->size + format->read_beyond;
+
+	return size < readable ? readable - size : 0;
+}
+
 int ue_payload_check_fields(const struct ue_format *format,
 			    const void *payload, size_t size)
 {
@@ -87,5 +95,5 @@ int ue_payload_check_fields(const struct ue_format *format,
 			return result;
 		needs_nul |= result;
 	}
-	return needs_nul;
+	return max(needs_nul, ue_structures_need(format, size));
 }

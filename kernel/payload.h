@@ -13,6 +13,9 @@
 /* Size of the common fields of a record, before the payload, in bytes. */
 #define UE_RECORD_HEADER	8
 
+/* The most zeros that ue_payload_check() asks for. */
+#define UE_PAYLOAD_ZEROS_MAX	(UE_READ_SIZE - 1)
+
 /**
  * struct ue_span - the bytes of a field in a payload
  * @start: offset from the start of the payload, bytes; negative in the common
@@ -53,8 +56,8 @@ int ue_payload_check_fields(const struct ue_format *format,
  * @size: of the payload, bytes
  *
  * Context: any.
- * Return: 0; 1 if the record needs a NUL after the payload, so that no reader
- * of text reads past the end; -EFAULT if the data of a location end after the
+ * Return: 0; how many zeros the record needs after the payload, so that no reader
+ * of the kernel reads past the end; -EFAULT if the data of a location end after the
  * payload, or are text whose last byte (for empty text, the byte before) is not
  * NUL.
  */

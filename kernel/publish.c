@@ -69,6 +69,7 @@ static int ue_event_add_call(struct ue_event *event)
 		return -ENOMEM;
 	ue_event_set_fields(event->format, fields);
 	event->class.fields_array = fields;
+	event->class.raw_init = ue_event_take_type;
 	cred = override_creds(ue_cred);
 	err = trace_add_event_call(&event->call);
 	revert_creds(cred);
@@ -89,14 +90,16 @@ static bool ue_event_has_fields(const struct ue_event *event)
 	return nr == event->format->nr_fields;
 }
 
-static void ue_event_remove_call(struct ue_event *event, bool retire)
+/* @keep_number: how to remove an event whose number records may have. */
+static void ue_event_remove_call(struct ue_event *event,
+				 void (*keep_number)(struct ue_event *event))
 {
 	const struct cred *cred = override_creds(ue_cred);
 
 	if (UE_KEEP_EVENT_FILES)
 		ue_event_files_disconnect(event);
-	if (retire && event->ever_enabled && ue_trace_event_sem)
-		ue_event_retire(event);
+	if (event->has_records && ue_trace_event_sem)
+		keep_number(event);
 	else
 		WARN_ON_ONCE(trace_remove_event_call(&event->call));
 	revert_creds(cred);
@@ -111,7 +114,7 @@ int ue_event_publish(struct ue_event *event)
 	if (err)
 		return err;
 	if (!ue_event_has_fields(event)) {
-		ue_event_remove_call(event, false);
+		ue_event_remove_call(event, ue_event_retire);
 		return -ENOMEM;
 	}
 	return 0;
@@ -125,7 +128,7 @@ void ue_event_unpublish(struct ue_event *event)
 {
 	lockdep_assert_held(ue_event_mutex);
 	WARN_ON_ONCE(!ue_event_unavailable(event) || ue_event_enabled(event));
-	ue_event_remove_call(event, true);
+	ue_event_remove_call(event, ue_event_retire);
 }
 
 /*
@@ -141,7 +144,7 @@ void ue_event_unpublish_at_unload(struct ue_event *event)
 	/* A probe has pointers to the fields: do not let tracing free them. */
 	if (atomic_read(&event->call.refcnt))
 		INIT_LIST_HEAD(&event->class.fields);
-	ue_event_remove_call(event, false);
+	ue_event_remove_call(event, ue_event_forget);
 	if (!atomic_read(&event->call.refcnt)) {
 		ue_event_unref(event);
 		return;

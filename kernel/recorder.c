@@ -47,7 +47,7 @@ int ue_recorder_add(struct ue_recorders *recorders,
 	recorder->file = file;
 	recorder->number = ++ue_last_number;
 	list_add_tail_rcu(&recorder->node, &recorders->list);
-	recorders->nr[kind]++;
+	WRITE_ONCE(recorders->nr[kind], recorders->nr[kind] + 1);
 	ue_debug_count(UE_COUNT_RECORDERS, 1);
 	return 0;
 }
@@ -63,7 +63,7 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 		if (recorder->kind != kind || recorder->file != file)
 			continue;
 		list_del_rcu(&recorder->node);
-		recorders->nr[kind]--;
+		WRITE_ONCE(recorders->nr[kind], recorders->nr[kind] - 1);
 		ue_debug_count(UE_COUNT_RECORDERS, -1);
 		kfree_rcu(recorder, rcu);
 		return;
@@ -84,6 +84,19 @@ unsigned long ue_recorder_number(const struct ue_recorders *recorders,
 	return 0;
 }
 
+struct trace_event_file *ue_recorder_file(const struct ue_recorders *recorders,
+					  unsigned long number)
+{
+	struct ue_recorder *recorder;
+
+	lockdep_assert_held(ue_event_mutex);
+	list_for_each_entry(recorder, &recorders->list, node) {
+		if (recorder->number == number)
+			return recorder->file;
+	}
+	return NULL;
+}
+
 /* What a recorder did with a payload; the outcomes of all recorders are ORed. */
 enum ue_outcome {
 	UE_RECORDED	= BIT(0),	/* or filtered out, or recording is off */
@@ -97,22 +110,32 @@ enum ue_outcome {
  */
 static bool ue_fits(const struct trace_event_buffer *buffer, size_t size)
 {
-	return size <= UE_RECORD_MAX_IN_PAGE ||
-	       size <= ue_ring_buffer_max_record(buffer->buffer);
+	struct trace_buffer *ring = buffer->buffer;
+
+	if (size <= UE_RECORD_MAX_IN_PAGE - sizeof(u64))
+		return true;
+	/* An absolute time stamp takes eight bytes more. */
+	if (static_call(ue_ring_buffer_time_stamp_abs)(ring))
+		size += sizeof(u64);
+	return size <= ue_ring_buffer_max_record(ring);
 }
 
 /*
  * Most payloads are a few words, and copying them takes less time than calling
  * a function. For long payloads, memcpy() moves register by register unless
  * the processor has a fast "rep movsb" for all sizes. The choices were made by
- * cycles: see Documentation/performance.rst, and "make bench-copy".
+ * cycles: see Documentation/performance.rst.
+ *
+ * The sanitizers check the accesses of C code, but not those of an instruction in
+ * assembly. With one of them, words are copied one by one.
  */
 static __always_inline void ue_copy_payload(void *to, const void *from,
 					    size_t size)
 {
 	/* Keep the compiler from hoisting calculations out of the caller's loop. */
 	asm volatile("" : "+r" (from), "+r" (size));
-#ifdef CONFIG_X86_64
+#if defined(CONFIG_X86_64) && !defined(CONFIG_KASAN) && \
+	!defined(CONFIG_KCSAN) && !defined(CONFIG_KMSAN)
 	if (size >= UE_COPY_BY_STRING) {
 		size_t words = size / sizeof(u64);
 
@@ -258,6 +281,22 @@ static bool ue_may_hold(const struct ue_recorder *recorder,
 		       (call->flags & TRACE_EVENT_FL_CAP_ANY &&
 			ue_perf_ignores(call));
 	return ue_ftrace_may_hold(recorder->file, UE_RECORD_HEADER + size);
+}
+
+bool ue_recorders_ignore(struct ue_recorders *recorders,
+			 struct trace_event_call *call)
+{
+	struct ue_recorder *recorder;
+	struct ue_probe probe;
+	bool ignored = true;
+
+	probe = ue_probe_begin();
+	list_for_each_entry_rcu(recorder, &recorders->list, node,
+				rcu_read_lock_sched_held())
+		ignored &= recorder->kind == UE_RECORDER_PERF &&
+			   ue_perf_ignores(call);
+	ue_probe_end(probe);
+	return ignored;
 }
 
 int ue_recorders_check_large(struct ue_recorders *recorders,

@@ -91,6 +91,17 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 			struct trace_event_file *file);
 
 /**
+ * ue_recorder_file() - find the event file of a recorder
+ * @recorders: recorders of the event
+ * @number: from ue_recorder_number()
+ *
+ * Context: event_mutex held.
+ * Return: the file; NULL if the recorder was removed.
+ */
+struct trace_event_file *ue_recorder_file(const struct ue_recorders *recorders,
+					  unsigned long number);
+
+/**
  * ue_recorder_number() - identify the recorder of an ftrace instance
  * @recorders: recorders of the event
  * @file: as passed to ue_recorder_add(), not NULL
@@ -103,15 +114,39 @@ void ue_recorder_remove(struct ue_recorders *recorders,
 unsigned long ue_recorder_number(const struct ue_recorders *recorders,
 				 const struct trace_event_file *file);
 
+/**
+ * ue_recorders_have_perf_only() - check for recorders other than perf
+ * @recorders: recorders of the event
+ *
+ * Context: any; without event_mutex the result may be outdated.
+ * Return: true if no ftrace instance records the event.
+ */
+static inline bool ue_recorders_have_perf_only(const struct ue_recorders *recorders)
+{
+	return !READ_ONCE(recorders->nr[UE_RECORDER_FTRACE]);
+}
+
+/**
+ * ue_recorders_ignore() - check whether all recorders ignore the event on this CPU
+ * @recorders: recorders of the event
+ * @call: trace_event_call of the event
+ *
+ * Context: as ue_record().
+ * Return: true if ue_record() would record nothing on this CPU now.
+ */
+bool ue_recorders_ignore(struct ue_recorders *recorders,
+			 struct trace_event_call *call);
+
 /* No recorder holds a larger record: an ftrace sub-buffer has at most 1 MiB. */
 #define UE_RECORD_LIMIT		SZ_1M
 
 /*
- * Each recorder holds a record of this size, in bytes: nearly a page, and what perf takes with its
- * padding. With pages of 16 KiB or more, ftrace holds larger records than perf.
+ * Each recorder holds a record of this size, in bytes: nearly a page with a time stamp of eight
+ * bytes, and what perf takes with its padding. With pages of 16 KiB or more, ftrace holds larger
+ * records than perf.
  */
 #define UE_RECORD_ALWAYS_FITS \
-	min_t(size_t, UE_RECORD_MAX_IN_PAGE, PERF_MAX_TRACE_SIZE - sizeof(u64))
+	min_t(size_t, UE_RECORD_MAX_IN_PAGE - sizeof(u64), PERF_MAX_TRACE_SIZE - sizeof(u64))
 
 /**
  * ue_recorders_check_large() - ue_recorders_check_size() for a large payload

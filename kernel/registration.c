@@ -6,6 +6,8 @@
  * change of the set, so fork copies either both or neither. If a bit cannot be
  * written any more, only the set is changed, without the mmap_lock.
  */
+#include <linux/capability.h>
+#include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -20,12 +22,15 @@
 #include "update.h"
 #include "worker.h"
 
+unsigned int ue_registrations_max_per_user = 524288;
+
 /**
  * struct ue_request - a bit that is to be registered or unregistered
  * @access: the bit
  * @event: the event to follow; or the event that was followed, of which the
  *	caller is then a user
  * @id: of the new registration, or of the one to end; 0 until it is known
+ * @max: how many registrations the user may have
  * @gfp: how to allocate
  * @enabler: the enabler that was found, or that is to be inserted
  */
@@ -33,6 +38,7 @@ struct ue_request {
 	struct ue_access access;
 	struct ue_event *event;
 	u64 id;
+	unsigned long max;
 	gfp_t gfp;
 	struct ue_enabler *enabler;
 };
@@ -42,11 +48,22 @@ static struct ue_request *ue_request_of(struct ue_access *access)
 	return container_of(access, struct ue_request, access);
 }
 
-/* The number of the last registration, from 1. Protected by ue_enabler_mutex. */
-static u64 ue_last_id;
-
 /* For what must not fail. */
 #define UE_GFP_MUST	(GFP_KERNEL_ACCOUNT | __GFP_NOFAIL)
+#define UE_MAX_NONE	ULONG_MAX
+
+/*
+ * For a request that has failed at the limit: checks of capabilities are audited.
+ *
+ * Return: true if the request may now exceed the limit.
+ */
+static bool ue_lift_limit(struct ue_request *request)
+{
+	if (!perfmon_capable())
+		return false;
+	request->max = UE_MAX_NONE;
+	return true;
+}
 
 bool ue_registered(unsigned long address, u8 nr)
 {
@@ -55,35 +72,10 @@ bool ue_registered(unsigned long address, u8 nr)
 
 	if (!ue_mm)
 		return false;
-	mutex_lock(&ue_enabler_mutex);
+	spin_lock(&ue_mm->lock);
 	registered = ue_enabler_find(ue_mm->set, address, nr);
-	mutex_unlock(&ue_enabler_mutex);
+	spin_unlock(&ue_mm->lock);
 	return registered;
-}
-
-/*
- * Calls @write on a set that is not shared. After a success, @ue_mm->lock keeps
- * forks from taking a reference to the set before the caller has changed it.
- *
- * Return: 0 with @ue_mm->lock held; what @write returns; -ENOMEM.
- */
-static int ue_write_unshared(struct ue_mm *ue_mm, struct ue_request *request,
-			     int (*write)(struct ue_mm *ue_mm,
-					  struct ue_request *request))
-{
-	gfp_t gfp = request->gfp;
-	int err;
-
-	do {
-		err = ue_mm_own_set(ue_mm, gfp);
-		if (!err)
-			err = write(ue_mm, request);
-		if (err)
-			return err;
-		/* The bit is written: copying the set must not fail now. */
-		gfp = UE_GFP_MUST;
-	} while (!ue_mm_lock_own_set(ue_mm));
-	return 0;
 }
 
 /* Return: 0, with @request->enabler set; -ENOENT. */
@@ -102,13 +94,51 @@ static int ue_find_registration(struct ue_mm *ue_mm, struct ue_request *request)
 	return 0;
 }
 
+/*
+ * Calls @write on a set that is not shared. After a success, @ue_mm->lock keeps
+ * forks from taking a reference to the set before the caller has changed it.
+ *
+ * Return: 0 with @ue_mm->lock held; what @write returns; -EMFILE; -ENOMEM.
+ */
+static int ue_write_unshared(struct ue_mm *ue_mm, struct ue_request *request,
+			     int (*write)(struct ue_mm *ue_mm,
+					  struct ue_request *request))
+{
+	int err;
+
+	for (;;) {
+		err = ue_mm_own_set(ue_mm, request->max, request->gfp);
+		if (!err)
+			err = write(ue_mm, request);
+		if (err || ue_mm_lock_own_set(ue_mm))
+			return err;
+		if (write == ue_find_registration)
+			continue;
+		/* The bit is written: copying the set must not fail now. */
+		request->gfp = UE_GFP_MUST;
+		request->max = UE_MAX_NONE;
+	}
+}
+
+/* Return: 0; -EAGAIN; -EFAULT if a protection key forbids it. */
+static int ue_write_current(const struct ue_access *access, bool value)
+{
+	int err = ue_user_bit_write_own(&access->bit, value, NULL);
+
+	if (!err)
+		return 0;
+	if (!ue_user_bit_is_permitted(&access->bit))
+		return -EFAULT;
+	if (!access->page)
+		return -EAGAIN;
+	return ue_user_bit_write_own(&access->bit, value, access->page);
+}
+
 static int ue_find_and_clear(struct ue_mm *ue_mm, struct ue_request *request)
 {
 	int err = ue_find_registration(ue_mm, request);
 
-	return err ? err : ue_user_bit_clear(ue_mm->mm,
-					     &request->access.bit,
-					     request->access.page);
+	return err ? err : ue_write_current(&request->access, false);
 }
 
 static int ue_erase(struct ue_mm *ue_mm, struct ue_request *request,
@@ -142,10 +172,20 @@ static int ue_erase_only(struct ue_mm *ue_mm, struct ue_request *request)
 {
 	int err;
 
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock();
 	err = ue_erase(ue_mm, request, ue_find_registration);
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock();
 	return err;
+}
+
+/*
+ * A program may free the word next, so this should work at the limit. But without
+ * any limit, each child could make a copy.
+ */
+static unsigned long ue_unregister_max(void)
+{
+	return min_t(u64, 2ULL * READ_ONCE(ue_registrations_max_per_user),
+		     ULONG_MAX);
 }
 
 int ue_unregister(unsigned long address, u8 nr)
@@ -153,15 +193,18 @@ int ue_unregister(unsigned long address, u8 nr)
 	struct ue_mm *ue_mm = ue_mm_find_current();
 	struct ue_request request = {
 		.access.bit = { .address = address, .nr = nr },
+		.max = ue_unregister_max(),
 		.gfp = GFP_KERNEL_ACCOUNT,
 	};
 	int err;
 
 	if (!ue_mm)
 		return -ENOENT;
-	err = ue_mm_access(ue_mm, &request.access, ue_clear_and_erase);
-	if (err == -EFAULT)
-		err = ue_erase_only(ue_mm, &request) ?: -EFAULT;
+	do {
+		err = ue_mm_access(ue_mm, &request.access, ue_clear_and_erase);
+		if (err == -EFAULT)
+			err = ue_erase_only(ue_mm, &request) ?: -EFAULT;
+	} while (err == -EMFILE && ue_lift_limit(&request));
 	if (request.event)
 		ue_event_put(request.event);
 	return err;
@@ -173,12 +216,16 @@ void ue_register_undo(const struct ue_user_bit *bit, u64 id)
 	struct ue_request request = {
 		.access.bit = *bit,
 		.id = id,
+		.max = ue_unregister_max(),
 		.gfp = UE_GFP_MUST,
 	};
-	int err = ue_mm_access(ue_mm, &request.access, ue_clear_and_erase);
+	int err;
 
-	if (err && err != -ENOENT)
-		ue_erase_only(ue_mm, &request);
+	do {
+		err = ue_mm_access(ue_mm, &request.access, ue_clear_and_erase);
+		if (err && err != -ENOENT && err != -EMFILE)
+			err = ue_erase_only(ue_mm, &request);
+	} while (err == -EMFILE && ue_lift_limit(&request));
 	if (request.event)
 		ue_event_put(request.event);
 }
@@ -207,9 +254,10 @@ static int ue_find_none_and_write(struct ue_mm *ue_mm,
 	/* 2^32 enablers take 400 GB, which some machines have. */
 	if (ue_mm->set->nr == UINT_MAX)
 		return -ENOMEM;
-	return ue_user_bit_write(ue_mm->mm, bit,
-				 ue_event_enabled(request->event),
-				 request->access.page);
+	if (!ue_enabler_set_may_grow(ue_mm->set, 1, request->max))
+		return -EMFILE;
+	return ue_write_current(&request->access,
+				ue_event_enabled(request->event));
 }
 
 static int ue_write_and_insert(struct ue_mm *ue_mm, struct ue_access *access)
@@ -220,7 +268,7 @@ static int ue_write_and_insert(struct ue_mm *ue_mm, struct ue_access *access)
 	if (err)
 		return err;
 	__acquire(&ue_mm->lock);
-	request->id = ++ue_last_id;
+	request->id = ++ue_enabler_last_id;
 	/* Succeeds: ue_find_none_and_write() has found no other. */
 	ue_enabler_insert(ue_mm->set, request->enabler, &request->access.bit,
 			  request->event, request->id);
@@ -236,7 +284,10 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id)
 	struct ue_mm *ue_mm = ue_mm_find_current();
 	struct ue_request request = {
 		.access.bit = *bit,
+		/* So what no worker could write, such as a device, is EFAULT. */
+		.access.with_page = true,
 		.event = event,
+		.max = READ_ONCE(ue_registrations_max_per_user),
 		.gfp = GFP_KERNEL_ACCOUNT,
 	};
 	int err;
@@ -250,22 +301,37 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id)
 	request.enabler = ue_enabler_create(GFP_KERNEL_ACCOUNT);
 	if (!request.enabler)
 		return -ENOMEM;
-	err = ue_mm_access(ue_mm, &request.access, ue_write_and_insert);
+	do {
+		err = ue_mm_access(ue_mm, &request.access, ue_write_and_insert);
+	} while (err == -EMFILE && ue_lift_limit(&request));
 	if (err)
 		ue_enabler_free(request.enabler);
 	*id = request.id;
 	return err;
 }
 
+static int ue_update_by_worker(struct ue_mm *ue_mm)
+{
+	return ue_update_mm(ue_mm, &ue_mm->position);
+}
+
 int ue_registrations_init(void)
 {
-	int err = ue_mm_attach_init();
+	int err = ue_enablers_init();
 
 	if (err)
 		return err;
-	err = ue_workers_init(ue_update_mm);
+	err = ue_mm_attach_init();
 	if (err)
-		ue_mm_attach_exit();
+		goto exit_enablers;
+	err = ue_workers_init(ue_update_by_worker);
+	if (err)
+		goto exit_attach;
+	return 0;
+exit_attach:
+	ue_mm_attach_exit();
+exit_enablers:
+	ue_enablers_exit();
 	return err;
 }
 
@@ -274,4 +340,5 @@ void ue_registrations_exit(void)
 	/* Workers have references to address spaces; no new one starts. */
 	ue_workers_exit();
 	ue_mm_attach_exit();
+	ue_enablers_exit();
 }

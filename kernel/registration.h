@@ -9,6 +9,12 @@
 
 struct ue_event;
 
+/*
+ * The maximum number of registrations of a user without CAP_PERFMON and
+ * CAP_SYS_ADMIN; set by a sysctl, read without a lock.
+ */
+extern unsigned int ue_registrations_max_per_user;
+
 /**
  * ue_registered() - is a bit registered in the current address space?
  * @address: of the word that holds the bit
@@ -31,8 +37,10 @@ bool ue_registered(unsigned long address, u8 nr);
  *
  * Context: process context; may sleep, see ue_mm_access().
  * Return: 0. On an error nothing is registered: -EADDRINUSE if the pair of
- * address and number is registered; -EFAULT if the memory cannot be written;
- * -ENOMEM; -EINTR if the caller was killed.
+ * address and number is registered; -EMFILE if the user would have more
+ * registrations than permitted, with those that are copied because a fork shares
+ * them; -EFAULT if the memory cannot be written; -ENOMEM; -EINTR if the caller was
+ * killed.
  */
 int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id);
 
@@ -42,9 +50,11 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id);
  * @nr: number of the bit
  *
  * Context: process context; may sleep, see ue_mm_access().
- * Return: 0; -ENOENT if the pair is not registered; -ENOMEM, or -EINTR if the
- * caller was killed, with the registration unchanged; -EFAULT if the bit cannot
- * be written: the registration ends all the same.
+ * Return: 0; -ENOENT if the pair is not registered; -EFAULT if the bit cannot be
+ * written: the registration ends all the same. The registration is unchanged after
+ * -EMFILE if a set that a fork shares would have to be copied, and the user would
+ * have more than twice as many registrations as permitted; -ENOMEM; -EINTR if the
+ * caller was killed.
  */
 int ue_unregister(unsigned long address, u8 nr);
 
@@ -53,7 +63,8 @@ int ue_unregister(unsigned long address, u8 nr);
  * @bit: the bit
  * @id: from ue_register()
  *
- * Does nothing if another thread has ended the registration since.
+ * Does nothing if another thread has ended the registration since, or where
+ * ue_unregister() would fail with -EMFILE.
  *
  * Context: as ue_unregister().
  */

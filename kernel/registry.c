@@ -6,6 +6,7 @@
 #include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
+#include <linux/perf_event.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -19,6 +20,7 @@
 #include "publish.h"
 #include "registry.h"
 #include "update.h"
+#include "user.h"
 
 /*
  * The key of an event: the name of a single-format event, the name and the
@@ -81,12 +83,6 @@ static DEFINE_XARRAY(ue_by_serial);
 /* The multi-format events by name, to delete them. Protected by event_mutex. */
 static DEFINE_HASHTABLE(ue_multi_by_name, 10);
 
-/*
- * Pointers to the number of events that a user has created, by user ID. They are
- * allocated while it is not 0. Protected by event_mutex.
- */
-static DEFINE_XARRAY(ue_nr_by_user);
-
 /* Marks events in @ue_by_serial that are unused, but tracing refers to them. */
 #define UE_RECHECK		XA_MARK_1
 #define UE_RECHECK_DELAY	HZ
@@ -124,48 +120,13 @@ static u32 ue_hash_name(const char *name)
 	return jhash(name, strlen(name), 0);
 }
 
-static unsigned int *ue_registry_nr_of_user(kuid_t user)
-{
-	return xa_load(&ue_nr_by_user, __kuid_val(user));
-}
-
-/* Return: 0 or -ENOMEM. */
-static int ue_registry_count(kuid_t creator)
-{
-	unsigned int *nr = ue_registry_nr_of_user(creator);
-	int err;
-
-	if (nr) {
-		++*nr;
-		return 0;
-	}
-	nr = kmalloc(sizeof(*nr), GFP_KERNEL_ACCOUNT);
-	if (!nr)
-		return -ENOMEM;
-	*nr = 1;
-	err = xa_insert(&ue_nr_by_user, __kuid_val(creator), nr,
-			GFP_KERNEL_ACCOUNT);
-	if (err)
-		kfree(nr);
-	return err;
-}
-
-static void ue_registry_uncount(kuid_t creator)
-{
-	unsigned int *nr = ue_registry_nr_of_user(creator);
-
-	if (--*nr)
-		return;
-	xa_erase(&ue_nr_by_user, __kuid_val(creator));
-	kfree(nr);
-}
-
 static void ue_registry_unlink(struct ue_event *event)
 {
 	xa_erase(&ue_by_serial, event->serial);
 	rhashtable_remove_fast(&ue_by_key, &event->by_key, ue_params);
 	hash_del(&event->same_name);
-	ue_registry_uncount(event->creator);
+	event->creator->nr_events--;
+	ue_user_put(event->creator);
 	WRITE_ONCE(ue_nr_active, ue_nr_active - 1);
 }
 
@@ -263,46 +224,67 @@ static struct ue_event *ue_registry_find(const struct ue_format *format,
  * Checks whether the current task may create an event of this tracepoint name.
  * Compares the count before it checks a capability, which is audited.
  */
-static int ue_registry_may_create(const char *name)
+static int ue_registry_may_create(const struct ue_format *format,
+				  const char *name, const struct ue_user *user)
 {
-	const unsigned int *nr = ue_registry_nr_of_user(current_uid());
-
-	if (!ue_can_be_directory(name))
+	if (!ue_can_be_directory(name) || !ue_format_may_be_created(format))
 		return -EINVAL;
 	if (ue_nr_active >= READ_ONCE(ue_registry_max))
 		return -EMFILE;
-	if ((nr ? *nr : 0) >= READ_ONCE(ue_registry_max_per_user) &&
+	if (user->nr_events >= READ_ONCE(ue_registry_max_per_user) &&
 	    !perfmon_capable())
 		return -EMFILE;
 	return 0;
 }
 
+/*
+ * The kernel lets any user count an event where perf_event_paranoid is 2 or less.
+ * That would set the enable bits of all programs, and keep the event from being
+ * deleted. So counting needs what sampling needs. Children inherit what their parent
+ * was allowed.
+ */
+static int ue_registry_perf_perm(struct trace_event_call *call,
+				 struct perf_event *event)
+{
+	if (event->parent || perfmon_capable() ||
+	    (ue_perf_event_paranoid && READ_ONCE(*ue_perf_event_paranoid) < 0))
+		return 0;
+	return -EPERM;
+}
+
 /* On success, the event owns @format. */
 static struct ue_event *ue_registry_new_event(struct ue_format *format, bool multi)
 {
+	struct ue_user *user = ue_user_get_current(GFP_KERNEL_ACCOUNT);
 	struct ue_event *event = NULL;
 	char *name = NULL;
-	int err;
+	int err = 0;
 
-	if (multi) {
+	if (multi)
 		name = kasprintf(GFP_KERNEL, "%s.%lx", ue_format_name(format),
 				 ue_next_multi_id);
-		if (!name)
-			return ERR_PTR(-ENOMEM);
-	}
-	err = ue_registry_may_create(name ?: ue_format_name(format));
+	if (!user || (multi && !name))
+		err = -ENOMEM;
+	if (!err)
+		err = ue_registry_may_create(format,
+					     name ?: ue_format_name(format), user);
 	if (!err)
 		event = ue_event_create(format, name, NULL, multi ?
 					USER_EVENTS_MULTI_SYSTEM :
 					USER_EVENTS_SYSTEM, &ue_registry_owner);
 	if (!event) {
 		kfree(name);
+		if (user)
+			ue_user_put(user);
 		return ERR_PTR(err ?: -ENOMEM);
 	}
+	event->creator = user;
 	event->multi = multi;
+	event->call.perf_perm = ue_registry_perf_perm;
 	return event;
 }
 
+/* If it fails, the event has lost its reference to its creator. */
 static int ue_registry_link(struct ue_event *event)
 {
 	int err;
@@ -310,27 +292,25 @@ static int ue_registry_link(struct ue_event *event)
 	err = xa_insert(&ue_by_serial, event->serial, event,
 			GFP_KERNEL_ACCOUNT);
 	if (err)
-		return err;
-	err = ue_registry_count(event->creator);
-	if (err)
-		goto erase;
+		goto put;
 	if (rhashtable_insert_fast(&ue_by_key, &event->by_key, ue_params)) {
 		err = -ENOMEM;
-		goto uncount;
+		goto erase;
 	}
 	if (event->multi)
 		hash_add(ue_multi_by_name, &event->same_name,
 			 ue_hash_name(ue_format_name(event->format)));
+	event->creator->nr_events++;
 	WRITE_ONCE(ue_nr_active, ue_nr_active + 1);
 
 	err = ue_event_publish(event);
 	if (err)
 		ue_registry_unlink(event);
 	return err;
-uncount:
-	ue_registry_uncount(event->creator);
 erase:
 	xa_erase(&ue_by_serial, event->serial);
+put:
+	ue_user_put(event->creator);
 	return err;
 }
 
@@ -447,7 +427,7 @@ int ue_registry_register(const char *command, unsigned int flags,
 static bool ue_may_delete(const struct ue_event *event)
 {
 	/* Check the creator first: checks of capabilities are audited. */
-	return (!event->persistent && uid_eq(event->creator, current_uid())) ||
+	return (!event->persistent && uid_eq(event->creator->uid, current_uid())) ||
 	       perfmon_capable();
 }
 
@@ -572,5 +552,4 @@ void ue_registry_exit(void)
 	cancel_delayed_work_sync(&ue_recheck_work);
 	ue_publish_exit();
 	rhashtable_destroy(&ue_by_key);
-	WARN_ON_ONCE(!xa_empty(&ue_nr_by_user));
 }

@@ -13,6 +13,7 @@
 #define UE_SPACES	" \t\n\v\f\r"
 
 #define UE_INSTANCE	"instance="
+#define UE_MAX		"max="
 
 static char *ue_skip_spaces(char *text)
 {
@@ -38,7 +39,8 @@ static char *ue_rule_word(char **text)
 /*
  * A comment begins with a '#' after a space. Quotes, which filters put around
  * strings, may contain that.
- * Return: the rest of a rule without spaces around it; NULL if it is empty.
+ * Return: the rest of a rule without spaces around it; NULL if it is empty, or has a
+ * quote without its end, which would hide a comment behind it.
  */
 static char *ue_rule_rest(char *text)
 {
@@ -56,7 +58,7 @@ static char *ue_rule_rest(char *text)
 			end = at + 1;
 	}
 	*end = '\0';
-	return *rest ? rest : NULL;
+	return *rest && !quote ? rest : NULL;
 }
 
 static bool ue_instance_name_valid(const char *name)
@@ -92,13 +94,13 @@ static const char *ue_rule_parse_action(const char *word, char *rest,
 		return NULL;
 	if (!strcmp(word, "if")) {
 		rule->filter = ue_rule_rest(rest);
-		return rule->filter ? NULL : "no filter after \"if\"";
+		return rule->filter ? NULL : "no filter after \"if\", or a quote without its end";
 	}
 	if (strcmp(word, "trigger"))
-		return "expected \"if\" or \"trigger\" after the pattern and the instance";
+		return "expected \"if\" or \"trigger\" after the pattern and its options";
 	rule->trigger = ue_rule_rest(rest);
 	if (!rule->trigger)
-		return "no trigger after \"trigger\"";
+		return "no trigger after \"trigger\", or a quote without its end";
 	return *rule->trigger == '!' ? "a rule can't remove a trigger" : NULL;
 }
 
@@ -123,16 +125,26 @@ const char *ue_rule_parse(char *text, struct ue_rule_text *rule)
 			return "no instance can have this name";
 		word = ue_rule_word(&text);
 	}
+	if (word && strstarts(word, UE_MAX)) {
+		if (kstrtouint(word + strlen(UE_MAX), 10, &rule->max) ||
+		    !rule->max)
+			return "not a number above 0 after \"max=\"";
+		word = ue_rule_word(&text);
+	}
 	return ue_rule_parse_action(word, text, rule);
 }
 
 char *ue_rule_to_text(const struct ue_rule_text *rule)
 {
-	return kasprintf(GFP_KERNEL, "%s%s%s%s%s%s%s%s%s",
+	char max[sizeof(" " UE_MAX "4294967295")] = "";
+
+	if (rule->max)
+		snprintf(max, sizeof(max), " " UE_MAX "%u", rule->max);
+	return kasprintf(GFP_KERNEL, "%s%s%s%s%s%s%s%s%s%s",
 			 rule->system ?: "", rule->system ? ":" : "",
 			 rule->name,
 			 rule->instance ? " " UE_INSTANCE : "",
-			 rule->instance ?: "",
+			 rule->instance ?: "", max,
 			 rule->filter ? " if " : "", rule->filter ?: "",
 			 rule->trigger ? " trigger " : "", rule->trigger ?: "");
 }
@@ -142,6 +154,13 @@ bool ue_rule_matches(const struct ue_rule_text *rule, const char *system,
 {
 	return glob_match(rule->name, name) &&
 	       (!rule->system || glob_match(rule->system, system));
+}
+
+unsigned int ue_rule_max_events(const struct ue_rule_text *rule)
+{
+	if (rule->max)
+		return rule->max;
+	return rule->trigger ? UE_RULE_TRIGGERS_MAX : UINT_MAX;
 }
 
 size_t ue_rule_prefix_length(const struct ue_rule_text *rule)

@@ -2,8 +2,8 @@
 /*
  * The text of a rule:
  *
- *	PATTERN[ instance=NAME][ if FILTER][ # comment]
- *	PATTERN[ instance=NAME] trigger TRIGGER[ # comment]
+ *	PATTERN[ instance=NAME][ max=N][ if FILTER][ # comment]
+ *	PATTERN[ instance=NAME][ max=N] trigger TRIGGER[ # comment]
  *
  * PATTERN is a glob over registered names, or SYSTEM:NAME with two globs.
  */
@@ -18,11 +18,19 @@
  */
 #define UE_RULE_MAX	2048
 
+/*
+ * Without "max=", a rule with a trigger is applied to this many events: a
+ * histogram takes about 1 MiB that counts for no program.
+ */
+#define UE_RULE_TRIGGERS_MAX	512
+
 /**
  * struct ue_rule_text - a parsed rule
  * @system: glob over the system of events; NULL for any system
  * @name: glob over registered names; NULL if the text has no rule
  * @instance: name of the ftrace instance; NULL for the top-level one
+ * @max: to how many events the rule is applied at a time; 0 if the text does not
+ *	say that
  * @filter: filter of the events; NULL for none
  * @trigger: trigger that events get instead of being enabled; NULL for none
  */
@@ -30,6 +38,7 @@ struct ue_rule_text {
 	const char *system;
 	const char *name;
 	const char *instance;
+	unsigned int max;
 	const char *filter;
 	const char *trigger;
 };
@@ -69,6 +78,15 @@ char *ue_rule_to_text(const struct ue_rule_text *rule);
  */
 bool ue_rule_matches(const struct ue_rule_text *rule, const char *system,
 		     const char *name);
+
+/**
+ * ue_rule_max_events() - get to how many events a rule is applied at a time
+ * @rule: the rule
+ *
+ * Context: any.
+ * Return: the number.
+ */
+unsigned int ue_rule_max_events(const struct ue_rule_text *rule);
 
 /**
  * ue_rule_prefix_length() - get the length of what all matching names begin with

@@ -36,6 +36,7 @@
  * @applied: by serial, the events to which the rule was applied, with the number
  *	of their recorder for @instance as a value. While that recorder has this
  *	number, the event was not disabled.
+ * @nr_entries: number of entries in @applied
  * @nr_applied: to how many events the rule was applied since it was added
  * @nr_failed: to how many it could not
  * @reason: why it could not be applied to the last one
@@ -50,6 +51,7 @@ struct ue_rule {
 	struct trace_array *instance;
 	bool removed;
 	struct xarray applied;
+	unsigned int nr_entries;
 	unsigned long nr_applied;
 	unsigned long nr_failed;
 	char reason[2 * UE_REASON_MAX];
@@ -116,14 +118,27 @@ static struct trace_event_file *ue_rule_file(const struct ue_rule *rule,
 	return ue_instance_file(rule->instance, &event->call);
 }
 
+static void ue_rule_forget(struct ue_rule *rule, unsigned long serial)
+{
+	if (xa_erase(&rule->applied, serial))
+		rule->nr_entries--;
+}
+
+static bool ue_rule_is_full(const struct ue_rule *rule)
+{
+	return rule->nr_entries >= ue_rule_max_events(&rule->parsed);
+}
+
 /* Remembers that a rule was applied; space is reserved. */
 static void ue_rule_applied(struct ue_rule *rule, const struct ue_event *event,
 			    const struct trace_event_file *file)
 {
 	unsigned long number = ue_recorder_number(&event->recorders, file);
 
-	xa_store(&rule->applied, event->serial, xa_mk_value(number),
-		 GFP_KERNEL);
+	/* A rule that takes an event over may have an entry already. */
+	if (!xa_store(&rule->applied, event->serial, xa_mk_value(number),
+		      GFP_KERNEL))
+		rule->nr_entries++;
 	rule->nr_applied++;
 }
 
@@ -136,6 +151,11 @@ static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 	if (!file) {
 		strscpy(reason, "not in this instance", UE_REASON_MAX);
 		return -ENOENT;
+	}
+	if (ue_rule_is_full(rule)) {
+		snprintf(reason, UE_REASON_MAX, "more than %u events",
+			 ue_rule_max_events(&rule->parsed));
+		return -ENOSPC;
 	}
 	if (xa_reserve(&rule->applied, event->serial, GFP_KERNEL)) {
 		strscpy(reason, "-ENOMEM", UE_REASON_MAX);
@@ -183,7 +203,7 @@ static void ue_rules_event_removed(struct ue_event *event)
 	if (!ue_rules_may_be_for(event))
 		return;
 	list_for_each_entry(rule, &ue_rules, node)
-		xa_erase(&rule->applied, event->serial);
+		ue_rule_forget(rule, event->serial);
 }
 
 static struct ue_registry_observer ue_rules_observer = {
@@ -243,7 +263,7 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 
 	list_for_each_entry(rule, &ue_rules, node) {
 		if (rule->instance != from->instance || rule->parsed.trigger ||
-		    !ue_rule_is_for(rule, event) ||
+		    !ue_rule_is_for(rule, event) || ue_rule_is_full(rule) ||
 		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
 			continue;
 		if (!ue_file_set_filter(file, rule->parsed.filter, reason)) {
@@ -262,9 +282,10 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 static int ue_rule_undo(struct ue_rule *rule, struct ue_event *event,
 			unsigned long number)
 {
-	struct trace_event_file *file = ue_rule_file(rule, event);
+	/* Not by name: a kernel probe may have the same one. */
+	struct trace_event_file *file = ue_recorder_file(&event->recorders, number);
 
-	if (!file || ue_recorder_number(&event->recorders, file) != number)
+	if (!file)
 		return 0;
 	if (rule->parsed.trigger)
 		return ue_file_remove_trigger(file, rule->parsed.trigger);
@@ -283,7 +304,7 @@ static int ue_rule_undo_event(struct ue_rule *rule, unsigned long serial,
 	int err = event ? ue_rule_undo(rule, event, number) : 0;
 
 	if (!err)
-		xa_erase(&rule->applied, serial);
+		ue_rule_forget(rule, serial);
 	return err;
 }
 

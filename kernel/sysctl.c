@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /proc/sys/kernel/user_events_max and user_events_max_per_user.
+ * The limits in /proc/sys/kernel.
  */
 #include <linux/sysctl.h>
 
 #include "compat.h"
+#include "registration.h"
 #include "registry.h"
 #include "sysctl.h"
 
@@ -20,6 +21,13 @@ static struct ctl_table ue_sysctls[] = {
 		.procname	= "user_events_max_per_user",
 		.data		= &ue_registry_max_per_user,
 		.maxlen		= sizeof(ue_registry_max_per_user),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
+	{
+		.procname	= "user_events_registrations_max_per_user",
+		.data		= &ue_registrations_max_per_user,
+		.maxlen		= sizeof(ue_registrations_max_per_user),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
 	},

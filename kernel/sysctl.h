@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * /proc/sys/kernel/user_events_max and user_events_max_per_user: the maximum
- * number of events of all users, and of each user.
+ * The limits in /proc/sys/kernel: user_events_max, the maximum number of events
+ * of all users; user_events_max_per_user, of each user; and
+ * user_events_registrations_max_per_user, of registrations of each user.
  */
 #ifndef UE_SYSCTL_H
 #define UE_SYSCTL_H

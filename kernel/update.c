@@ -12,6 +12,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -37,6 +38,13 @@
 #define UE_DIRECT_WRITES_LEAST	32U
 
 /*
+ * An update writes for this long, whatever a bit takes. The clock is read now and
+ * then.
+ */
+#define UE_DIRECT_TIME		(2 * NSEC_PER_MSEC)
+#define UE_WRITES_PER_CLOCK	16
+
+/*
  * How many bits a worker writes at most before it releases the locks, and after
  * how many it sleeps. Often and briefly: if the worker is preempted in between,
  * others wait for it.
@@ -44,51 +52,75 @@
 #define UE_BITS_AT_ONCE		64
 #define UE_BITS_BEFORE_PAUSE	256
 
-/*
- * How many enablers to leave to workers before other tasks may run, and take the
- * mutex. A kernel with lazy preemption switches to a real-time task at once, which
- * then waits for as many.
- */
-#define UE_ENABLERS_AT_ONCE	128
-
 /* Protected by event_mutex. */
 static unsigned int ue_writes_left;
 static unsigned long ue_interval_start;
+static u64 ue_update_start;	/* of the present update; local_clock() */
 
 /* Protected by ue_enabler_mutex. */
 static u32 ue_last_update;
 static bool ue_workers_started;	/* by the present update */
 
-/* The caller holds the memory, and the mmap_lock for reading. */
-static int ue_mm_write(struct ue_mm *ue_mm, const struct ue_enabler *enabler,
-		       struct page *page)
+/*
+ * The caller has the mmap_lock for reading, and holds the memory: with @holders
+ * references, as its worker, or because it is its own.
+ */
+static int ue_mm_write(struct ue_mm *ue_mm, int holders,
+		       const struct ue_enabler *enabler, struct page *page)
 {
+	bool value = ue_event_enabled(enabler->event);
+
 	lockdep_assert_held(&ue_enabler_mutex);
-	return ue_user_bit_write(ue_mm->mm, &enabler->bit,
-				 ue_event_enabled(enabler->event), page);
+	if (ue_mm->mm == current->mm)
+		return ue_user_bit_write_own(&enabler->bit, value, page);
+	return ue_user_bit_write(ue_mm->mm, ue_mm_holders(ue_mm, holders),
+				 &enabler->bit, value, page);
 }
+
+/* Is it from before the pass? */
+static bool ue_is_of_pass(const struct ue_enabler *enabler,
+			  const struct ue_position *position)
+{
+	return enabler->id <= position->last_id;
+}
+
+/**
+ * struct ue_pass - a pass over the bits of an address space
+ * @access: the bit that is written
+ * @position: where the pass is
+ */
+struct ue_pass {
+	struct ue_access access;
+	struct ue_position *position;
+};
 
 /*
  * Writes a bit and, as far as that needs no page fault, the next ones. Sets
  * @access->bit to the last one.
  *
- * Return: 0, also if the bit is no longer registered; -EAGAIN.
+ * Return: 0, also if the bit is no longer registered; -EAGAIN; -ESRCH.
  */
 static int ue_follow_events(struct ue_mm *ue_mm, struct ue_access *access)
 {
+	const struct ue_position *position =
+		container_of(access, struct ue_pass, access)->position;
 	const struct ue_enabler_set *set = ue_mm->set;
 	struct ue_user_bit *bit = &access->bit;
 	struct ue_enabler *enabler;
-	int err;
+	int err = 0;
 
 	if (!set)
 		return 0;
 	enabler = ue_enabler_find(set, bit->address, bit->nr);
-	err = enabler ? ue_mm_write(ue_mm, enabler, access->page) : 0;
+	if (enabler && ue_is_of_pass(enabler, position))
+		err = ue_mm_write(ue_mm, 0, enabler, access->page);
 	access->tried++;
 	for (int nr = 1; !err && nr < UE_BITS_AT_ONCE; nr++) {
 		enabler = ue_enabler_after(set, bit->address, bit->nr);
-		if (!enabler || ue_mm_write(ue_mm, enabler, NULL))
+		if (!enabler)
+			break;
+		if (ue_is_of_pass(enabler, position) &&
+		    ue_mm_write(ue_mm, 0, enabler, NULL))
 			break;
 		*bit = enabler->bit;
 		access->tried++;
@@ -96,37 +128,51 @@ static int ue_follow_events(struct ue_mm *ue_mm, struct ue_access *access)
 	return err;
 }
 
-/* Copies to @bit the next registered bit after @bit->address and @nr. */
-static bool ue_mm_next_bit(struct ue_mm *ue_mm, struct ue_user_bit *bit, int nr)
+/*
+ * Copies to @bit the next registered bit after @position, the first one of a new
+ * pass.
+ */
+static bool ue_mm_next_bit(struct ue_mm *ue_mm, struct ue_user_bit *bit,
+			   struct ue_position *position)
 {
 	struct ue_enabler *enabler = NULL;
 
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock();
+	if (!position->last_id)
+		*position = (struct ue_position){
+			.last_id = ue_enabler_last_id, .nr = -1
+		};
 	if (ue_mm->set)
-		enabler = ue_enabler_after(ue_mm->set, bit->address, nr);
+		enabler = ue_enabler_after(ue_mm->set, position->address,
+					   position->nr);
 	if (enabler)
 		*bit = enabler->bit;
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock();
 	return enabler;
 }
 
-int ue_update_mm(struct ue_mm *ue_mm)
+int ue_update_mm(struct ue_mm *ue_mm, struct ue_position *position)
 {
-	struct ue_access access = { };
-	int nr = -1, err = 0, result;
+	struct ue_pass pass = { .position = position };
+	struct ue_user_bit *bit = &pass.access.bit;
+	int err = 0, result = 0;
 
-	while (!fatal_signal_pending(current) &&
-	       ue_mm_next_bit(ue_mm, &access.bit, nr)) {
-		if (access.tried >= UE_BITS_BEFORE_PAUSE) {
-			ue_worker_pause();
-			access.tried = 0;
+	while (!fatal_signal_pending(current)) {
+		if (result == -ESRCH || !ue_mm_next_bit(ue_mm, bit, position)) {
+			*position = (struct ue_position){ };
+			return err;
 		}
-		result = ue_mm_access(ue_mm, &access, ue_follow_events);
-		if (result == -ESRCH)
-			return 0;
+		if (pass.access.tried >= UE_BITS_BEFORE_PAUSE) {
+			ue_worker_pause();
+			pass.access.tried = 0;
+		}
+		result = ue_mm_access(ue_mm, &pass.access, ue_follow_events);
+		if (result == -EINTR)
+			break;
 		if (result == -ENOMEM)
 			err = -ENOMEM;
-		nr = access.bit.nr;
+		position->address = bit->address;
+		position->nr = bit->nr;
 		cond_resched();
 	}
 	return err;
@@ -178,15 +224,25 @@ static void ue_write_or_start_worker(struct ue_mm *ue_mm,
 				     const struct ue_enabler *enabler,
 				     struct ue_held_mm *held)
 {
-	if (!ue_hold_mm(held, ue_mm->mm) || ue_mm_has_exited(ue_mm, 1))
+	int err = -EAGAIN;
+
+	if (!ue_hold_mm(held, ue_mm->mm))
 		return;
-	if (!held->locked || ue_mm_write(ue_mm, enabler, NULL))
+	if (held->locked)
+		err = ue_mm_write(ue_mm, 1, enabler, NULL);
+	if (err && err != -ESRCH)
 		ue_leave_to_worker(ue_mm);
+}
+
+static bool ue_time_is_up(unsigned int left)
+{
+	return left % UE_WRITES_PER_CLOCK == 0 &&
+	       local_clock() - ue_update_start >= UE_DIRECT_TIME;
 }
 
 /*
  * Writes a bit in all address spaces that have the set: the first @left of them
- * directly.
+ * directly, as long as there is time.
  *
  * Return: how many more bits may be written directly.
  */
@@ -200,6 +256,8 @@ static unsigned int ue_write_bits(const struct ue_enabler *enabler,
 		if (left) {
 			ue_write_or_start_worker(ue_mm, enabler, held);
 			left--;
+			if (ue_time_is_up(left))
+				left = 0;
 		} else {
 			ue_leave_to_worker(ue_mm);
 		}
@@ -358,6 +416,7 @@ void ue_update_event(struct ue_event *event)
 	ue_refill_writes();
 	granted = max(ue_writes_left, UE_DIRECT_WRITES_LEAST);
 	mutex_lock(&ue_enabler_mutex);
+	ue_update_start = local_clock();
 	ue_workers_started = false;
 	/* 0 is the number of no update. */
 	event->update = ++ue_last_update ?: ++ue_last_update;

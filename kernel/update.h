@@ -7,6 +7,7 @@
 
 struct ue_event;
 struct ue_mm;
+struct ue_position;
 
 /**
  * ue_update_event() - update all enable bits of an event
@@ -23,14 +24,18 @@ void ue_update_event(struct ue_event *event);
 /**
  * ue_update_mm() - update all enable bits of an address space
  * @ue_mm: as for ue_mm_access()
+ * @position: where to begin, all zero for a new pass; set to where to go on if the
+ *	current task is killed, else all zero
  *
- * A bit that cannot be written is skipped until the next update. Returns early
- * if the current task is killed or the program has exited.
+ * A bit that cannot be written is skipped until the next update. Bits that were
+ * registered since the pass began are skipped too: REG has written them, and later
+ * changes of their events start another pass. Returns early if the current task is
+ * killed or the program has exited.
  *
  * Context: may sleep, see ue_mm_access().
  * Return: 0; -ENOMEM if memory was short for some bits: the caller then calls
  * this again, unless it was killed.
  */
-int ue_update_mm(struct ue_mm *ue_mm);
+int ue_update_mm(struct ue_mm *ue_mm, struct ue_position *position);
 
 #endif /* UE_UPDATE_H */

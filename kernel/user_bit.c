@@ -9,12 +9,14 @@
 #include <linux/dax.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
+#include <linux/mmu_context.h>
 #include <linux/pagemap.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 /* Relies on headers above. */
 #include <linux/futex.h>
+#include <linux/hugetlb.h>
 #include <asm/futex.h>
 
 #include "compat.h"
@@ -36,14 +38,46 @@ ue_write_bit(void *at, const struct ue_user_bit *bit, bool value)
 	}
 }
 
-static __always_inline void
-ue_write_page(struct page *page, const struct ue_user_bit *bit, bool value)
-{
-	void *base = kmap_local_page(page);
+/**
+ * struct ue_target - where a bit is written
+ * @mm: the address space
+ * @holders: how many references to its memory are not the program's
+ * @page: the page, which is pinned
+ */
+struct ue_target {
+	struct mm_struct *mm;
+	int holders;
+	struct page *page;
+};
 
-	ue_write_bit(base + offset_in_page(bit->address), bit, value);
-	flush_dcache_page(page);
+static __always_inline bool ue_has_exited(const struct ue_target *target)
+{
+	return atomic_read(&target->mm->mm_users) <= target->holders;
+}
+
+/*
+ * The program's memory is checked again right before the write: after the exit,
+ * its parent may use a shared page for something else. The check and the write are
+ * a few instructions without preemption, the way from the exit to the parent is long.
+ *
+ * Return: 0; -ESRCH if the program has exited.
+ */
+static __always_inline int
+ue_write_page(const struct ue_target *target, const struct ue_user_bit *bit,
+	      bool value)
+{
+	void *base = kmap_local_page(target->page);
+	int err = 0;
+
+	preempt_disable();
+	if (ue_has_exited(target))
+		err = -ESRCH;
+	else
+		ue_write_bit(base + offset_in_page(bit->address), bit, value);
+	preempt_enable();
+	flush_dcache_page(target->page);
 	kunmap_local(base);
+	return err;
 }
 
 /* Anonymous and shmem pages are written to swap space, never to a file. */
@@ -66,11 +100,12 @@ static bool ue_has_write_back(struct folio *folio)
  * dirty flag (noop_dirty_folio()). The flag is set after the bit is written. If it were
  * set before, MADV_FREE could clear it, and reclaim would discard the write.
  */
-static __always_inline void
-ue_write_swappable(struct folio *folio, struct page *page,
+static __always_inline int
+ue_write_swappable(struct folio *folio, const struct ue_target *target,
 		   const struct ue_user_bit *bit, bool value)
 {
-	ue_write_page(page, bit, value);
+	int err = ue_write_page(target, bit, value);
+
 	/*
 	 * Orders the write before the test of the flag: MADV_FREE clears the
 	 * flag before reclaim can discard the page.
@@ -78,6 +113,7 @@ ue_write_swappable(struct folio *folio, struct page *page,
 	smp_mb__after_atomic();
 	if (unlikely(!folio_test_dirty(folio)))
 		folio_set_dirty(folio);
+	return err;
 }
 
 /*
@@ -95,7 +131,8 @@ static int ue_make_dirty(struct folio *folio)
 }
 
 /* Write-back of the page cannot begin while the page is locked. */
-static noinline int ue_write_file(struct folio *folio, struct page *page,
+static noinline int ue_write_file(struct folio *folio,
+				  const struct ue_target *target,
 				  const struct ue_user_bit *bit, bool value)
 {
 	int err;
@@ -104,7 +141,7 @@ static noinline int ue_write_file(struct folio *folio, struct page *page,
 		return -EAGAIN;
 	err = ue_make_dirty(folio);
 	if (!err)
-		ue_write_page(page, bit, value);
+		err = ue_write_page(target, bit, value);
 	folio_unlock(folio);
 	return err;
 }
@@ -129,7 +166,7 @@ static int ue_wait_for_page(struct mm_struct *mm, struct folio *folio,
 }
 
 /* The futex operation has 32 bits: it is applied to the half with the bit. */
-static int ue_clear_own_bit(const struct ue_user_bit *bit)
+static int ue_write_own_bit(const struct ue_user_bit *bit, bool value)
 {
 	const bool high = bit->nr >= 32;
 	const bool low_first = !IS_ENABLED(CONFIG_CPU_BIG_ENDIAN);
@@ -140,21 +177,22 @@ static int ue_clear_own_bit(const struct ue_user_bit *bit)
 		address += sizeof(u32);
 
 	pagefault_disable();
-	err = arch_futex_atomic_op_inuser(FUTEX_OP_ANDN, BIT(bit->nr % 32),
-					  &old, (u32 __user *)address);
+	err = arch_futex_atomic_op_inuser(value ? FUTEX_OP_OR : FUTEX_OP_ANDN,
+					  BIT(bit->nr % 32), &old,
+					  (u32 __user *)address);
 	pagefault_enable();
 	return err;
 }
 
 static __always_inline int
-ue_write_pinned(struct page *page, const struct ue_user_bit *bit, bool value)
+ue_write_pinned(const struct ue_target *target, const struct ue_user_bit *bit,
+		bool value)
 {
-	struct folio *folio = page_folio(page);
+	struct folio *folio = page_folio(target->page);
 
 	if (unlikely(!ue_is_swappable(folio)))
-		return ue_write_file(folio, page, bit, value);
-	ue_write_swappable(folio, page, bit, value);
-	return 0;
+		return ue_write_file(folio, target, bit, value);
+	return ue_write_swappable(folio, target, bit, value);
 }
 
 /* Whether a pinned page was unmapped or truncated after it was faulted in. */
@@ -163,31 +201,65 @@ static bool ue_is_unmapped(struct folio *folio)
 	return folio_test_anon(folio) ? !folio_mapped(folio) : !folio->mapping;
 }
 
-int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *bit,
-		      bool value, struct page *page)
+int ue_user_bit_write(struct mm_struct *mm, int holders,
+		      const struct ue_user_bit *bit, bool value,
+		      struct page *page)
 {
-	const bool faulted_in = page;
+	struct ue_target target = {
+		.mm = mm, .holders = holders, .page = page
+	};
 	int err;
 
 	mmap_assert_locked(mm);
-	if (faulted_in && ue_is_unmapped(page_folio(page)))
+	/* No page fault for a program that has exited. */
+	if (ue_has_exited(&target))
+		return -ESRCH;
+	if (page && ue_is_unmapped(page_folio(page)))
 		return -EAGAIN;
-	if (!faulted_in &&
+	if (!page &&
 	    (ue_pin_may_fault(mm, bit->address) ||
-	     ue_pin_page(mm, bit->address, FOLL_NOFAULT, &page, NULL) != 1))
+	     ue_pin_page(mm, bit->address, FOLL_NOFAULT, &target.page,
+			 NULL) != 1))
 		return -EAGAIN;
-	err = ue_write_pinned(page, bit, value);
-	if (!faulted_in)
-		unpin_user_page(page);
+	err = ue_write_pinned(&target, bit, value);
+	if (!page)
+		unpin_user_page(target.page);
 	return err;
 }
 
-int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *bit,
-		      struct page *page)
+int ue_user_bit_write_own(const struct ue_user_bit *bit, bool value,
+			  struct page *page)
 {
-	if (mm == current->mm && !ue_clear_own_bit(bit))
+	if (!ue_write_own_bit(bit, value))
 		return 0;
-	return ue_user_bit_write(mm, bit, false, page);
+	return page ? ue_user_bit_write(current->mm, 0, bit, value, page) :
+		      -EAGAIN;
+}
+
+bool ue_user_bit_is_permitted(const struct ue_user_bit *bit)
+{
+	struct vm_area_struct *area = ue_find_area(current->mm, bit->address);
+
+	/* To write, not to execute, and as the current thread. */
+	return !area || arch_vma_access_permitted(area, true, false, false);
+}
+
+/*
+ * A worker allocates no huge page that is absent: it would be charged to the root
+ * cgroup instead of the program's. FOLL_DUMP means that for hugetlbfs; elsewhere it
+ * would leave out zero pages. But it also takes a page that is being migrated for
+ * absent, and a page of 1 GiB that a fork shares.
+ */
+static unsigned int ue_fault_flags(struct mm_struct *mm,
+				   const struct ue_user_bit *bit)
+{
+	struct vm_area_struct *area;
+
+	if (mm == current->mm)
+		return 0;
+	area = ue_find_area(mm, bit->address);
+	return area && is_vm_hugetlb_page(area) &&
+	       huge_page_size(hstate_vma(area)) < PUD_SIZE ? FOLL_DUMP : 0;
 }
 
 int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *bit,
@@ -197,7 +269,8 @@ int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *bit,
 
 	mmap_assert_locked(mm);
 	*locked = 1;
-	pinned = ue_pin_page(mm, bit->address, 0, page, locked);
+	pinned = ue_pin_page(mm, bit->address, ue_fault_flags(mm, bit), page,
+			     locked);
 	if (pinned == 1) {
 		pinned = ue_wait_for_page(mm, page_folio(*page), locked);
 		if (*locked)

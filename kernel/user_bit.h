@@ -26,6 +26,8 @@ struct ue_user_bit {
  * ue_user_bit_write() - write a bit if that needs no page fault
  * @mm: the address space; the caller holds its memory (mmget()) and its
  *	mmap_lock for reading
+ * @holders: how many references to its memory are not the program's; if there
+ *	are no others, the program has exited, or called exec
  * @bit: the bit
  * @value: its new value
  * @page: the page from ue_user_bit_fault_in(), if the mmap_lock has been held
@@ -33,28 +35,39 @@ struct ue_user_bit {
  *
  * The write is one atomic operation on the word and changes no other bit.
  *
- * Context: may sleep, but does not wait for a program.
- * Return: 0; -EAGAIN if the page is absent, read-only or unmapped since the
- * fault; if it is a file's page and is locked, or is clean and its mapping can
- * write back (mapping_can_writeback()); or if pinning it might fault.
+ * Context: may sleep without a @page, but does not wait for a program.
+ * Return: 0; -ESRCH if the program has exited; -EAGAIN if the page is absent,
+ * read-only or unmapped since the fault; if it is a file's page and is locked, or
+ * is clean and its mapping can write back (mapping_can_writeback()); or if pinning
+ * it might fault.
  */
-int ue_user_bit_write(struct mm_struct *mm, const struct ue_user_bit *bit,
-		      bool value, struct page *page);
+int ue_user_bit_write(struct mm_struct *mm, int holders,
+		      const struct ue_user_bit *bit, bool value,
+		      struct page *page);
 
 /**
- * ue_user_bit_clear() - clear a bit at the end of its registration
- * @mm: as for ue_user_bit_write()
+ * ue_user_bit_write_own() - write a bit of the current address space
  * @bit: the bit
+ * @value: its new value
  * @page: as for ue_user_bit_write()
  *
- * In the current address space, this first tries an atomic operation on user
- * memory.
+ * This first tries an atomic operation on user memory.
  *
- * Context: as ue_user_bit_write().
- * Return: as ue_user_bit_write().
+ * Context: mmap_lock held for reading; does not sleep.
+ * Return: 0; -EAGAIN if the bit cannot be written without @page; as
+ * ue_user_bit_write().
  */
-int ue_user_bit_clear(struct mm_struct *mm, const struct ue_user_bit *bit,
-		      struct page *page);
+int ue_user_bit_write_own(const struct ue_user_bit *bit, bool value,
+			  struct page *page);
+
+/**
+ * ue_user_bit_is_permitted() - check the protection key of a bit's memory
+ * @bit: the bit, in the current address space
+ *
+ * Context: mmap_lock held for reading.
+ * Return: false if the key forbids the current thread to write there.
+ */
+bool ue_user_bit_is_permitted(const struct ue_user_bit *bit);
 
 /**
  * ue_user_bit_fault_in() - make the page of a bit present, writable and dirty

@@ -8,30 +8,24 @@
  * while others wait is interrupted and continues later. A worker is also
  * interrupted when its program has exited, because it holds the program's
  * memory.
- *
- * There are no per-user objects, whose allocation could fail. Users with the
- * same hash value have the same share.
  */
 #include <linux/cred.h>
-#include <linux/hash.h>
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
 #include "debug_counter.h"
 #include "enabler.h"
 #include "mm.h"
+#include "share.h"
 #include "worker.h"
 
-/* Users are hashed to this many shares, of this many slots each. */
-#define UE_SHARE_BITS		6
-#define UE_NR_SHARES		BIT(UE_SHARE_BITS)
+/* Of each share. */
 #define UE_SLOTS_EACH		4
 
 /*
@@ -51,6 +45,12 @@
  */
 #define UE_RUN_MAX		((unsigned long)HZ)
 
+/*
+ * How long a worker may keep its slot while others wait, even if it sleeps now and
+ * then. It goes on where it was.
+ */
+#define UE_TURN_MAX		msecs_to_jiffies(200)
+
 /* How long to wait for memory at first; doubled each time, up to the maximum. */
 #define UE_MEMORY_WAIT		msecs_to_jiffies(10)
 #define UE_MEMORY_WAIT_MAX	((unsigned long)HZ)
@@ -68,6 +68,9 @@ struct ue_share;
  * @task: the task that runs the work item and may be sent SIGKILL; else NULL
  * @switches: voluntary context switches of @task at the last check
  * @since: when a check found the present value of @switches, in jiffies
+ * @begun: when the worker got the slot, in jiffies
+ * @turn_over: the worker leaves the slot to others although its program does not
+ *	block it
  */
 struct ue_slot {
 	struct work_struct work;
@@ -76,6 +79,8 @@ struct ue_slot {
 	struct task_struct *task;
 	unsigned long switches;
 	unsigned long since;
+	unsigned long begun;
+	bool turn_over;
 };
 
 /**
@@ -96,14 +101,25 @@ struct ue_share {
 /* Protected by ue_enabler_mutex. */
 static struct ue_share ue_shares[UE_NR_SHARES];
 
-/* Return: false if an event has changed since the last pass began. */
-static bool ue_worker_try_finish(struct ue_mm *ue_mm)
+static bool ue_slot_is_wanted(const struct ue_slot *slot)
 {
+	return !list_empty(&slot->share->waiting) ||
+	       !list_empty(&slot->share->interrupted);
+}
+
+/*
+ * Return: false if an event has changed since the last pass began. If others wait,
+ * the next pass waits for a slot again.
+ */
+static bool ue_worker_try_finish(struct ue_slot *slot)
+{
+	struct ue_mm *ue_mm = slot->ue_mm;
 	bool done;
 
 	mutex_lock(&ue_enabler_mutex);
 	done = !ue_mm->update_again;
 	ue_mm->update_again = false;
+	slot->turn_over = !done && ue_slot_is_wanted(slot);
 	if (done) {
 		/* After the bits are written. Pairs with ue_reference_set(). */
 		smp_store_release(&ue_mm->update_pending, false);
@@ -134,28 +150,54 @@ static void ue_worker_release_mm(struct ue_mm *ue_mm)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-/* Pages that are faulted in are charged to the program's memory cgroup. */
+/* Return: the credentials of the program, with a reference, or NULL. */
+static const struct cred *ue_program_cred(struct mm_struct *mm)
+{
+	const struct cred *cred = NULL;
+	const struct task_struct *owner;
+
+	rcu_read_lock();
+	owner = ue_mm_owner(mm);
+	if (owner)
+		cred = get_cred_rcu(__task_cred(owner));
+	rcu_read_unlock();
+	return cred;
+}
+
+/*
+ * Page faults count for the program: its memory cgroup is charged, a file system sees
+ * its user, and root's reserves and exemptions from quotas are not used.
+ */
 static int ue_worker_update_charged(struct ue_mm *ue_mm)
 {
+	const struct cred *cred = ue_program_cred(ue_mm->mm), *old_cred;
 	struct mem_cgroup *group, *old;
 	int err;
 
+	if (cred)
+		old_cred = override_creds(cred);
 	group = get_mem_cgroup_from_mm(ue_mm->mm);
 	old = set_active_memcg(group);
 	err = ue_worker_update(ue_mm);
 	set_active_memcg(old);
 	mem_cgroup_put(group);
+	if (cred) {
+		revert_creds(old_cred);
+		put_cred(cred);
+	}
 	return err;
 }
 
 /*
  * Waits for one program, and for no other.
  *
- * Return: true with the update complete; false if the worker was interrupted.
+ * Return: true with the update complete; false if the address space is to wait for
+ * a slot again.
  */
-static bool ue_worker_run(struct ue_mm *ue_mm)
+static bool ue_worker_run(struct ue_slot *slot)
 {
 	unsigned long wait = UE_MEMORY_WAIT;
+	struct ue_mm *ue_mm = slot->ue_mm;
 	int err;
 
 	do {
@@ -170,8 +212,10 @@ static bool ue_worker_run(struct ue_mm *ue_mm)
 			schedule_timeout_interruptible(wait);
 			wait = min(2 * wait, UE_MEMORY_WAIT_MAX);
 		}
-	} while (err || !ue_worker_try_finish(ue_mm));
-	return true;
+		if (!err && ue_worker_try_finish(slot))
+			return true;
+	} while (!READ_ONCE(slot->turn_over));
+	return false;
 }
 
 /* Gives a free slot to the address space that is next, if there is one. */
@@ -186,7 +230,7 @@ static void ue_slot_fill(struct ue_slot *slot)
 	slot->ue_mm = list_first_entry_or_null(list, struct ue_mm, waiting);
 	if (!slot->ue_mm)
 		return;
-	list_del(&slot->ue_mm->waiting);
+	list_del_init(&slot->ue_mm->waiting);
 	queue_work(ue_workqueue, &slot->work);
 }
 
@@ -198,6 +242,8 @@ static void ue_slot_begin(struct ue_slot *slot)
 	slot->task = current;
 	slot->switches = current->nvcsw;
 	slot->since = jiffies;
+	slot->begun = jiffies;
+	slot->turn_over = false;
 	mutex_unlock(&ue_enabler_mutex);
 }
 
@@ -210,14 +256,15 @@ static struct ue_mm *ue_slot_end(struct ue_slot *slot, bool complete)
 	slot->task = NULL;
 	/* Discards a signal that has arrived too late. */
 	disallow_signal(SIGKILL);
-	if (complete)
+	/* Without a set, the address space has ended. */
+	if (complete || !ue_mm->set)
 		return ue_mm;
 	/*
 	 * If the program has exited, its worker has nothing to write, so it
-	 * does not wait behind those that were interrupted.
+	 * does not wait behind those that their programs blocked.
 	 */
 	list_add_tail(&ue_mm->waiting,
-		      atomic_read(&ue_mm->mm->mm_users) ?
+		      atomic_read(&ue_mm->mm->mm_users) && !slot->turn_over ?
 		      &slot->share->interrupted : &slot->share->waiting);
 	return NULL;
 }
@@ -229,7 +276,7 @@ static void ue_slot_work(struct work_struct *work)
 	bool complete;
 
 	ue_slot_begin(slot);
-	complete = ue_worker_run(slot->ue_mm);
+	complete = ue_worker_run(slot);
 
 	mutex_lock(&ue_enabler_mutex);
 	ue_mm = ue_slot_end(slot, complete);
@@ -255,21 +302,20 @@ static unsigned long ue_slot_unchanged(struct ue_slot *slot)
 	return jiffies - slot->since;
 }
 
-static bool ue_slot_is_wanted(const struct ue_slot *slot)
-{
-	return !list_empty(&slot->share->waiting) ||
-	       !list_empty(&slot->share->interrupted);
-}
-
 static bool ue_slot_must_end(struct ue_slot *slot)
 {
 	const unsigned long unchanged = ue_slot_unchanged(slot);
 
-	if (ue_mm_has_exited(slot->ue_mm, 0))
+	if (ue_mm_has_exited(slot->ue_mm))
 		return true;
-	if (task_is_running(slot->task))
-		return unchanged >= UE_RUN_MAX;
-	return unchanged >= UE_CHECK_INTERVAL && ue_slot_is_wanted(slot);
+	if (task_is_running(slot->task) && unchanged >= UE_RUN_MAX)
+		return true;
+	if (!ue_slot_is_wanted(slot))
+		return false;
+	if (!task_is_running(slot->task) && unchanged >= UE_CHECK_INTERVAL)
+		return true;
+	slot->turn_over = jiffies - slot->begun >= UE_TURN_MAX;
+	return slot->turn_over;
 }
 
 /* Interrupts the worker if it holds memory, or the slot, for no good reason. */
@@ -301,36 +347,16 @@ static void ue_check_slots(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(ue_check_slots_work, ue_check_slots);
 
-/*
- * In a user namespace, an unprivileged user may have many user IDs. So the
- * creator of the outermost namespace below the initial one counts, unless this
- * is root, which creates namespaces for others.
- */
-static u32 ue_namespace_user(const struct user_namespace *namespace)
-{
-	while (namespace->parent != &init_user_ns)
-		namespace = namespace->parent;
-	if (uid_eq(namespace->owner, GLOBAL_ROOT_UID))
-		return namespace->ns.inum;
-	return __kuid_val(namespace->owner);
-}
-
 static struct ue_share *ue_share_of(struct mm_struct *mm)
 {
 	const struct task_struct *owner;
-	const struct cred *cred;
-	u32 user = 0;
+	unsigned int share;
 
 	rcu_read_lock();
 	owner = ue_mm_owner(mm);
-	if (owner) {
-		cred = __task_cred(owner);
-		user = cred->user_ns == &init_user_ns ?
-			__kuid_val(cred->uid) :
-			ue_namespace_user(cred->user_ns);
-	}
+	share = ue_share_of_cred(owner ? __task_cred(owner) : NULL);
 	rcu_read_unlock();
-	return &ue_shares[hash_32(user, UE_SHARE_BITS)];
+	return &ue_shares[share];
 }
 
 void ue_worker_start(struct ue_mm *ue_mm)
@@ -362,6 +388,18 @@ void ue_worker_start(struct ue_mm *ue_mm)
 		}
 	}
 	schedule_delayed_work(&ue_check_slots_work, UE_CHECK_INTERVAL);
+}
+
+void ue_worker_cancel(struct ue_mm *ue_mm)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (list_empty(&ue_mm->waiting))
+		return;
+	list_del_init(&ue_mm->waiting);
+	WRITE_ONCE(ue_mm->update_pending, false);
+	ue_debug_count(UE_COUNT_WORKERS, -1);
+	ue_mm_put(ue_mm);
+	module_put(THIS_MODULE);
 }
 
 void ue_worker_pause(void)

@@ -21,6 +21,17 @@ struct ue_mm;
 void ue_worker_start(struct ue_mm *ue_mm);
 
 /**
+ * ue_worker_cancel() - remove an address space that waits for a slot
+ * @ue_mm: the address space, which has ended; the caller has a reference
+ *
+ * Nothing happens if it has a slot: its worker finds out.
+ *
+ * Context: ue_enabler_mutex held; the caller holds a reference to the module, or
+ * the module is being unloaded.
+ */
+void ue_worker_cancel(struct ue_mm *ue_mm);
+
+/**
  * ue_worker_pause() - let the current worker sleep between two bits
  *
  * Until 2 ms after the last other worker of the same user that sleeps here, that

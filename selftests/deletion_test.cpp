@@ -268,6 +268,24 @@ TEST_CASE("DEL of a persistent event requires CAP_PERFMON or CAP_SYS_ADMIN") {
     }
 }
 
+TEST_CASE("DEL of another user's event fails with EPERM, also while it is in use") {
+    const Event event(unique_name("of_root"));
+    Word word{0};
+    DataFile file, deleting;
+    file.must_register(&word, 0, event.name());
+    const auto error = [&] { return delete_as(unprivileged_uid, {}, deleting, event.name()); };
+    CHECK(error() == EPERM);
+    {
+        const Enabled enabled{event};
+        CHECK(error() == EPERM);
+        CHECK(delete_as(unprivileged_uid, {CAP_PERFMON}, deleting, event.name()) == EBUSY);
+    }
+    // Idle, but for the file.
+    REQUIRE(file.unregister(&word, 0) == succeeds());
+    CHECK(error() == EPERM);
+    CHECK(event.exists());
+}
+
 TEST_CASE("DEL does not delete events of other names") {
     Persistent one("one"), other("other");
     DataFile file;

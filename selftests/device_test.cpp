@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // /dev/user_events/default: does what user_events_data does, for programs that cannot enter
-// tracefs, and read() gives the text of user_events_status.
+// tracefs, and read() gives the text of user_events_status. The two files have the same functions
+// for all but open() and read(); `make kselftest` runs the kernel's selftests with both.
 #include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
+#include "descriptor.hpp"
+#include "device.hpp"
+#include "ioctl_numbers.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
 #include "registered.hpp"
@@ -13,9 +17,6 @@
 #include "user_events.hpp"
 
 #include <atomic>
-#include <cstdlib>
-#include <optional>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <thread>
@@ -23,12 +24,6 @@
 using namespace selftest;
 
 namespace {
-
-const std::string device = "/dev/user_events/default";
-
-DataFile open_device(int flags = O_RDWR) {
-    return DataFile(Descriptor::open(device, flags));
-}
 
 /// The errno of opening a file, or 0.
 int error_of_open(const std::string& path, int flags = O_RDWR) {
@@ -43,31 +38,6 @@ std::string read_in_pieces(const DataFile& file, std::size_t size) {
                Outcome::of(read(file.descriptor(), piece.data(), piece.size())), "read " + device))
         text += piece.substr(0, static_cast<std::size_t>(length));
     return text;
-}
-
-/// Changes the owner of the device for the lifetime of the object, as a rule of udev does.
-class GivenTo {
-public:
-    explicit GivenTo(uid_t user) {
-        if (chown(device.c_str(), user, 0) != 0)
-            throw_errno("chown");
-    }
-    GivenTo(const GivenTo&) = delete;
-    GivenTo& operator=(const GivenTo&) = delete;
-    ~GivenTo() {
-        if (chown(device.c_str(), 0, 0) != 0)
-            std::abort();
-    }
-};
-
-/// The environment variables through which a test passes numbers to a program that it executes.
-constexpr const char* file_variable = "SELFTEST_FILE";
-constexpr const char* index_variable = "SELFTEST_INDEX";
-constexpr const char* new_program = "Helper program for the test of exec";
-
-int number_in(const char* variable) {
-    const char* number = getenv(variable);
-    return number ? std::stoi(number) : -1;
 }
 
 } // namespace
@@ -190,10 +160,10 @@ TEST_CASE("Threads that write to the device do not change where its text continu
     CHECK(wrong == 0);
 }
 
-TEST_CASE("Invalid reads, lseek and mmap of the device fail as documented") {
+TEST_CASE("Invalid reads and writes, lseek and mmap of the device fail as documented") {
     char byte;
     CHECK(Outcome::of(read(open_device(O_WRONLY).descriptor(), &byte, 1)) == fails(EBADF));
-    const DataFile file = open_device();
+    DataFile file = open_device();
     Mapping memory(1, PROT_NONE);
     CHECK(Outcome::of(read(file.descriptor(), memory.at(), 1)) == fails(EFAULT));
     CHECK(Outcome::of(pread(file.descriptor(), &byte, 1, 0)) == fails(ESPIPE));
@@ -201,33 +171,10 @@ TEST_CASE("Invalid reads, lseek and mmap of the device fail as documented") {
     void* start = mmap(nullptr, page_size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
     CHECK(Outcome::of(start == MAP_FAILED ? -1 : 0) == fails(ENODEV));
     CHECK(has_line(read_in_pieces(file, 4096), "Busy: 0"));
-}
-
-TEST_CASE("Wrong arguments fail at the device as at user_events_data") {
     Word word{0};
-    DataFile file = open_device(), other;
-    const std::string name = unique_name("wrong");
-    user_reg reg = registration(&word, 0, name.c_str());
-    const auto both_fail = [&](unsigned long request, const void* argument, int error) {
-        CAPTURE(request, error);
-        CHECK(file.control(request, argument) == fails(error));
-        CHECK(other.control(request, argument) == fails(error));
-    };
-    both_fail(TCGETS, &reg, ENOTTY);
-    both_fail(_IO(DIAG_IOC_MAGIC, 0), &reg, ENOTTY);
-    both_fail(DIAG_IOCSREG, nullptr, EFAULT);
-    both_fail(DIAG_IOCSDEL, nullptr, EFAULT);
-    both_fail(DIAG_IOCSUNREG, nullptr, EFAULT);
-    reg.enable_size = 3;
-    both_fail(DIAG_IOCSREG, &reg, EINVAL);
-    for (DataFile* each : {&file, &other}) {
-        CHECK(each->write(nullptr, 4) == fails(EFAULT));
-        CHECK(each->write(&word, 3) == fails(EFAULT));
-        CHECK(each->record(5) == fails(ENOENT));
-    }
+    CHECK(answered_ioctl_numbers(file) == ioctl_numbers);
     DataFile reader = open_device(O_RDONLY);
-    const std::uint32_t index = reader.must_register(&word, 0, name);
-    CHECK(reader.record(index) == fails(EBADF));
+    CHECK(reader.record(reader.must_register(&word, 0, unique_name("read"))) == fails(EBADF));
 }
 
 TEST_CASE("A user who owns the device uses events without access to tracefs") {
@@ -263,124 +210,13 @@ TEST_CASE("A user who owns the device uses events without access to tracefs") {
     REQUIRE(instance.disable(Event(name)) == succeeds());
 }
 
-TEST_CASE("A child inherits the registrations made through the device, and its open file") {
-    Word word{0};
-    DataFile file = open_device();
-    const Event event(unique_name("forked"));
-    const std::uint32_t index = file.must_register(&word, 0, event.name());
-    Child child([&](Channel& channel) {
-        channel.send('f');
-        channel.receive<char>();
-        channel.send(word.load());
-        channel.send(file.record(index).error());
-        channel.send(file.unregister(&word, 0).error());
-        channel.send(word.load());
-        return 0;
-    });
-    child.channel().receive<char>();
-    const Enabled enabled{event};
-    child.channel().send('e');
-    CHECK(child.channel().receive<std::uint32_t>() == 1);
-    CHECK(child.channel().receive<int>() == 0);
-    CHECK(child.channel().receive<int>() == 0);
-    CHECK(child.channel().receive<std::uint32_t>() == 0);
-    CHECK(child.wait() == 0);
-    CHECK(word == 1);
-}
-
-TEST_CASE("exec ends the registrations made through the device, but keeps its open file") {
-    static Word word{0};
-    const Event event(unique_name("executed"));
-    Instance instance;
-    DataFile file = open_device();
-    const std::uint32_t index = file.must_register(&word, 0, event.name());
-    REQUIRE(instance.enable(event) == succeeds());
-    CHECK(in_child([&] {
-              const int inherited = dup(file.descriptor());
-              setenv(file_variable, std::to_string(inherited).c_str(), 1);
-              setenv(index_variable, std::to_string(index).c_str(), 1);
-              // Its results are in its exit code: the output is that of this test.
-              execl("/proc/self/exe", "device_test", new_program, "--out", "/dev/null", nullptr);
-              return errno;
-          }) == 0);
-    CHECK(instance.records().size() == 1);
-    REQUIRE(instance.disable(event) == succeeds());
-}
-
-TEST_CASE(new_program, "[.]") {
-    DataFile file(Descriptor(number_in(file_variable)));
-    Word word{0};
-    CHECK(file.record(static_cast<std::uint32_t>(number_in(index_variable))) == succeeds(4));
-    user_unreg unreg = unregistration(&word, 0);
-    CHECK(file.control(DIAG_IOCSUNREG, &unreg) == fails(ENOENT));
-}
-
-TEST_CASE("A process without privilege uses an open device that another one has passed") {
-    DataFile file = open_device();
-    const Event event(unique_name("passed"));
-    Child child([&](Channel& channel) {
-        become_user(unprivileged_uid);
-        Word word{0};
-        DataFile passed(channel.receive_descriptor());
-        user_reg reg = registration(&word, 0, event.name().c_str());
-        channel.send(passed.register_event(reg).error());
-        channel.receive<char>();
-        channel.send(word.load());
-        channel.send(passed.record(reg.write_index).error());
-        return 0;
-    });
-    child.channel().send_descriptor(file.descriptor());
-    REQUIRE(child.channel().receive<int>() == 0);
-    const Enabled enabled{event};
-    child.channel().send('e');
-    CHECK(child.channel().receive<std::uint32_t>() == 1);
-    CHECK(child.channel().receive<int>() == 0);
-    CHECK(child.wait() == 0);
-}
-
-TEST_CASE("An event registered through the device is removed when its program is killed") {
-    const Event event(unique_name("killed"));
-    Child child([&](Channel& channel) {
-        Word word{0};
-        DataFile file = open_device();
-        file.must_register(&word, 0, event.name());
-        channel.send('r');
-        channel.receive<char>();
-        return 0;
-    });
-    child.channel().receive<char>();
-    REQUIRE(event.exists());
-    child.kill();
-    CHECK(event.wait_removed());
-}
-
-TEST_CASE("The module cannot be unloaded while the device is open, or a registration exists") {
-    const module::Loaded loaded;
-    const auto busy = [](const Outcome& outcome) {
-        return outcome == fails(EWOULDBLOCK) || outcome == fails(EBUSY);
-    };
-    Word word{0};
-    {
-        DataFile file = open_device(GENERATE(O_RDONLY, O_WRONLY, O_RDWR));
-        CHECK(busy(module::unload()));
-        file.must_register(&word, 0, unique_name("loaded"));
-        file.close();
-        CHECK(busy(module::unload()));
-        CHECK(open_device().unregister(&word, 0) == succeeds());
-    }
-    CHECK(eventually([] { return module::unload().ok(); }));
-    CHECK_FALSE(exists(device));
-    CHECK_FALSE(exists("/dev/user_events"));
-    REQUIRE(module::load() == succeeds());
-    CHECK(error_of_open(device) == 0);
-}
-
 TEST_CASE("A device that was kept while the module was unloaded cannot be opened then") {
     const module::Loaded loaded;
     const Descriptor kept(::open(device.c_str(), O_PATH | O_CLOEXEC));
     const std::string handle = "/proc/self/fd/" + std::to_string(kept.number());
     REQUIRE(error_of_open(handle) == 0);
     REQUIRE(eventually([] { return module::unload().ok(); }));
+    CHECK_FALSE(exists("/dev/user_events"));
     CHECK(error_of_open(handle) == ENODEV);
     REQUIRE(module::load() == succeeds());
     CHECK(error_of_open(device) == 0);

@@ -93,6 +93,10 @@ TEST_CASE("An invalid u: line fails with EINVAL") {
         CHECK(command("u:" + test.name + test.rest) == fails(EINVAL));
     }
     CHECK(command("u") == fails(EINVAL));
+    CHECK(command("y:" + name) == fails(EINVAL));
+    CHECK(command("u: " + name) == fails(EINVAL));
+    const std::string longest = name + std::string(511 - name.size(), ';');
+    CHECK(command("u:" + longest + ";") == fails(EINVAL));
     CHECK(listing().find(name) == std::string::npos);
 }
 
@@ -134,6 +138,61 @@ TEST_CASE("A -: or !u: line deletes an event that is not in use") {
     CHECK(status_line(event.name()).empty());
     CHECK(listing().find(event.name()) == std::string::npos);
     CHECK_FALSE(command(line).ok());
+}
+
+TEST_CASE("A line deletes all events that match, in order of creation, up to the first in use") {
+    constexpr unsigned persist = USER_EVENT_REG_PERSIST;
+    constexpr unsigned multi = persist | USER_EVENT_REG_MULTI_FORMAT;
+    const std::string name = unique_name("several");
+    const Cleanup cleanup(name);
+    {
+        Word word{0};
+        DataFile file;
+        file.must_register(&word, 0, name + " u32 a", 4, persist);
+        file.must_register(&word, 1, name + " u32 a", 4, multi);
+        file.must_register(&word, 2, name + " u64 b", 4, multi);
+    }
+    const auto present = [&] {
+        std::vector<std::string> names = lines_of(status());
+        std::erase_if(names, [&](const std::string& line) { return !line.starts_with(name); });
+        return names;
+    };
+    const auto all = present();
+    REQUIRE(all.size() == 3);
+    using Names = std::vector<std::string>;
+
+    SECTION("by name") {
+        CHECK(command("-:" + name).ok());
+        CHECK(present().empty());
+    }
+    SECTION("by name, also a kprobe's") {
+        const Event probe(name, "selftests");
+        const Definition definition("kprobe_events", "p:selftests/" + name + " vfs_read",
+                                    "-:selftests/" + name);
+        REQUIRE(probe.exists());
+        CHECK(command("-:" + name).ok());
+        CHECK(present().empty());
+        CHECK_FALSE(probe.exists());
+    }
+    SECTION("by subsystem and name") {
+        CHECK(command("-:user_events/" + name).ok());
+        CHECK(present() == Names{all[1], all[2]});
+    }
+    SECTION("one of several formats") {
+        CHECK(command("-:user_events_multi/" + all[2]).ok());
+        CHECK(present() == Names{all[0], all[1]});
+    }
+    SECTION("by name and fields") {
+        CHECK(command("-:" + name + " u32 a").ok());
+        CHECK(present() == Names{all[2]});
+    }
+    SECTION("the second is in use") {
+        const Event second(all[1], USER_EVENTS_MULTI_SYSTEM);
+        REQUIRE(second.enable() == succeeds(1));
+        CHECK(command("-:" + name) == fails(EBUSY));
+        REQUIRE(second.disable() == succeeds(1));
+        CHECK(present() == Names{all[1], all[2]});
+    }
 }
 
 TEST_CASE("Truncating dynamic_events deletes all events, or none while one is in use") {

@@ -2,6 +2,7 @@
 // The files of user_events: their modes, the operations that fail, and the limit of events.
 #include "catch.hpp"
 #include "deadline.hpp"
+#include "ioctl_numbers.hpp"
 #include "mapping.hpp"
 #include "setting.hpp"
 #include "tracing.hpp"
@@ -16,6 +17,8 @@ namespace {
 
 const std::string limit_file = "/proc/sys/kernel/user_events_max";
 const std::string user_limit_file = "/proc/sys/kernel/user_events_max_per_user";
+const std::string registrations_limit_file =
+    "/proc/sys/kernel/user_events_registrations_max_per_user";
 
 mode_t mode_of(const std::string& path) {
     struct stat status;
@@ -31,6 +34,7 @@ TEST_CASE("user_events_data has mode 0640, user_events_status 0440, the limits 0
     CHECK(mode_of(tracing_file("user_events_status")) == (S_IFREG | 0440));
     CHECK(mode_of(limit_file) == (S_IFREG | 0644));
     CHECK(mode_of(user_limit_file) == (S_IFREG | 0644));
+    CHECK(mode_of(registrations_limit_file) == (S_IFREG | 0644));
 }
 
 TEST_CASE("read, lseek and mmap of user_events_data fail") {
@@ -63,6 +67,7 @@ TEST_CASE("An unknown ioctl of user_events_data fails with ENOTTY") {
         CAPTURE(request);
         CHECK(file.control(request, &reg) == fails(ENOTTY));
     }
+    CHECK(answered_ioctl_numbers(file) == ioctl_numbers);
 }
 
 TEST_CASE("REG works in any open mode, writing records only in a writable one") {
@@ -99,6 +104,11 @@ TEST_CASE("REG of a new event fails with EMFILE when the limit is reached") {
 
     CHECK(file.register_event(&words[0], 1, unique_name("limit"), 4, USER_EVENT_REG_MULTI_FORMAT) ==
           fails(EMFILE));
+    SECTION("which is checked after the fields, and before the word is written") {
+        Mapping unwritable(1, PROT_READ);
+        CHECK(file.register_event(&words[0], 1, unique_name("limit") + " bad a") == fails(EINVAL));
+        CHECK(file.register_event(unwritable.at(), 1, unique_name("limit")) == fails(EMFILE));
+    }
     SECTION("an existing event can still be registered") {
         CHECK(file.register_event(&words[0], 1, name + " u32 a") == succeeds());
         CHECK(file.register_event(&words[0], 2, name + " u32 b") == fails(EADDRINUSE));

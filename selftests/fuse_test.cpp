@@ -10,12 +10,14 @@
 #include "mapping.hpp"
 #include "module.hpp"
 #include "setting.hpp"
+#include "slabs.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
 
 #include <linux/futex.h>
+#include <memory>
 #include <optional>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -73,12 +75,14 @@ private:
 /// deliver. Killing it does not end the wait of its worker.
 class FuseBlocker {
 public:
-    explicit FuseBlocker(const Event& event)
-        : child_([&](Channel& channel) -> int {
+    explicit FuseBlocker(const Event& event, uid_t user = 0)
+        : child_([&, user](Channel& channel) -> int {
               Mapping memory(1);
               DataFile file;
               file.must_register(memory.at(), 0, event.name());
               const Descriptor backing = Descriptor::open(silent_.path(), O_RDWR);
+              if (user != 0)
+                  become_user(user);
               if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
                        backing.number(), 0) != memory.at())
                   throw_errno("mmap");
@@ -91,6 +95,7 @@ public:
     ~FuseBlocker() { silent_.end(); }
 
     bool blocks() const { return silent_.has_waiter(); }
+    uid_t user_of_request() const { return silent_.user_of_waiter(); }
     void kill() { child_.kill(); }
     void end() { silent_.end(); }
 
@@ -130,6 +135,60 @@ TEST_CASE("A bit in a file of a FUSE server that never replies delays no other p
     blocker.kill();
     // The worker still waits for the page of the killed program until the server ends.
     blocker.end();
+    CHECK(event.wait_removed());
+}
+
+TEST_CASE("A file system sees the user of the program for which a worker takes a page fault") {
+    const Event event(unique_name("user"));
+    FuseBlocker blocker(event, unprivileged_uid);
+    REQUIRE(event.enable() == succeeds(1));
+    REQUIRE(eventually([&] { return blocker.blocks(); }));
+    CHECK(blocker.user_of_request() == unprivileged_uid);
+    REQUIRE(event.disable() == succeeds(1));
+    blocker.kill();
+    blocker.end();
+    CHECK(event.wait_removed());
+}
+
+TEST_CASE("Programs that end while they wait for a worker of a blocked user leave no memory") {
+    constexpr unsigned slots = 4, count = 60;
+    const Event event(unique_name("queued"));
+    std::vector<std::unique_ptr<FuseBlocker>> blockers;
+    for (unsigned i = 0; i < slots; i++)
+        blockers.push_back(std::make_unique<FuseBlocker>(event));
+    REQUIRE(event.enable() == succeeds(1));
+    for (const auto& blocker : blockers)
+        REQUIRE(eventually([&] { return blocker->blocks(); }));
+    const auto address_spaces = [] {
+        flush_slabs();
+        for (const std::string& line : lines_of(read_text("/proc/slabinfo")))
+            if (line.starts_with("mm_struct "))
+                return std::stoul(line.substr(10));
+        throw std::runtime_error("no mm_struct in /proc/slabinfo");
+    };
+    const unsigned long before = address_spaces();
+    std::vector<std::unique_ptr<Child>> queued;
+    for (unsigned i = 0; i < count; i++) {
+        queued.push_back(std::make_unique<Child>([&](Channel& channel) -> int {
+            Mapping memory(1);
+            DataFile file;
+            file.must_register(memory.at(), 0, event.name());
+            // The next update needs a page fault, so a worker.
+            expect(Outcome::of(madvise(memory.at(), page_size, MADV_DONTNEED)), "MADV_DONTNEED");
+            channel.send('r');
+            channel.receive<char>();
+            return 0;
+        }));
+        queued.back()->channel().receive<char>();
+    }
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(address_spaces() >= before + count);
+    queued.clear();
+    CHECK(eventually([&] { return address_spaces() < before + count / 2; }));
+    for (const auto& blocker : blockers) {
+        blocker->kill();
+        blocker->end();
+    }
     CHECK(event.wait_removed());
 }
 
@@ -243,6 +302,11 @@ TEST_CASE("A bit in a page under writeback is written as soon as the device answ
     UnresponsiveFile file(UnresponsiveFile::Kind::writes);
     const LoopDevice device(Descriptor::open(file.path(), O_RDWR));
     const Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED, device.descriptor());
+    // Another process: the program itself can write to a page that is mapped, whatever locks it.
+    Child administrator([&](Channel& channel) {
+        channel.receive<char>();
+        return event.enable().ok() ? 0 : 1;
+    });
     std::optional<WriteBack> first, second;
     const EndsFirst ends_first{file};
     DataFile data;
@@ -253,7 +317,8 @@ TEST_CASE("A bit in a page under writeback is written as soon as the device answ
     memory.at<Word>()[1] = 1;
     second.emplace(memory);
     REQUIRE(eventually([&] { return second->waits(); }));
-    REQUIRE(event.enable() == succeeds(1));
+    administrator.channel().send('e');
+    REQUIRE(administrator.wait() == 0);
     CHECK(*memory.at<Word>() == 0);
     CHECK(second->waits());
     file.respond();

@@ -6,6 +6,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
+#include "device.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
 #include "setting.hpp"
@@ -29,10 +30,6 @@ using namespace selftest;
 using namespace selftest::module;
 
 namespace {
-
-bool refused_as_busy(const Outcome& outcome) {
-    return outcome == fails(EWOULDBLOCK) || outcome == fails(EBUSY);
-}
 
 /// The errno of opening a file for reading, or 0.
 int error_of_open(const std::string& path) {
@@ -68,7 +65,8 @@ private:
 };
 
 /// Files that exist only while the module is loaded.
-const char* const tracing_files[] = {"user_events_data", "user_events_status"};
+const char* const tracing_files[] = {"user_events_data", "user_events_status", "user_events_rules"};
+const char* const devices[] = {"/dev/user_events/default", "/dev/user_mark"};
 const char* const limit_file = "/proc/sys/kernel/user_events_max";
 
 } // namespace
@@ -179,17 +177,26 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
 
     SECTION("an open user_events_data") {
         DataFile file;
-        CHECK(refused_as_busy(unload()));
+        CHECK(unload_is_refused());
+    }
+    SECTION("an open device") {
+        const DataFile file = open_device(GENERATE(O_RDONLY, O_WRONLY, O_RDWR));
+        CHECK(unload_is_refused());
+    }
+    SECTION("a device that has the indexes of a closed file") {
+        DataFile file = open_device();
+        REQUIRE(file.share_indexes(DataFile()) == succeeds());
+        CHECK(unload_is_refused());
     }
     SECTION("an open user_events_status") {
         const Descriptor file = Descriptor::open(tracing_file("user_events_status"), O_RDONLY);
-        CHECK(refused_as_busy(unload()));
+        CHECK(unload_is_refused());
     }
     SECTION("a registration whose file is closed") {
         DataFile file;
         file.must_register(&word, 0, event.name());
         file.close();
-        CHECK(refused_as_busy(unload()));
+        CHECK(unload_is_refused());
         CHECK(event.exists());
         CHECK(DataFile().unregister(&word, 0) == succeeds());
     }
@@ -203,7 +210,7 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
             _exit(0);
         });
         REQUIRE(child.channel().receive<char>() == 'r');
-        CHECK(refused_as_busy(unload()));
+        CHECK(unload_is_refused());
         child.kill();
     }
     SECTION("a registration that only a child still has") {
@@ -214,7 +221,7 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
             child.emplace([](Channel& channel) -> int { return channel.receive<char>(); });
             REQUIRE(file.unregister(&word, 0) == succeeds());
         }
-        CHECK(refused_as_busy(unload()));
+        CHECK(unload_is_refused());
         CHECK(event.exists());
         child->kill();
     }
@@ -225,7 +232,7 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
             REQUIRE(event.enable() == succeeds(1));
         }
         CHECK(event.exists());
-        CHECK(refused_as_busy(unload()));
+        CHECK(unload_is_refused());
         CHECK(event.disable() == succeeds(1));
     }
     SECTION("an event without other users that is enabled in an instance") {
@@ -235,7 +242,7 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
             file.must_register(&word, 0, event.name());
             REQUIRE(instance.enable(event) == succeeds());
         }
-        CHECK(refused_as_busy(unload()));
+        CHECK(unload_is_refused());
         CHECK(instance.disable(event) == succeeds());
     }
     SECTION("an event with a trigger, without other users") {
@@ -244,7 +251,7 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
             file.must_register(&word, 0, event.name());
             REQUIRE(write_text(event.path("trigger"), "traceon") == succeeds(7));
         }
-        CHECK(refused_as_busy(unload()));
+        CHECK(unload_is_refused());
         CHECK(write_text(event.path("trigger"), "!traceon") == succeeds(8));
     }
 
@@ -323,27 +330,38 @@ TEST_CASE("Unloading removes a persistent event that has no users") {
     CHECK(status_line(event.name()).empty());
 }
 
-TEST_CASE("Unloading discards the records of user events in trace buffers") {
+TEST_CASE("Unloading clears no trace buffer, and no later event gets an old type number") {
     Loaded loaded;
     Instance instance;
     const Event event(unique_name("outlived"));
+    int number = 0;
     Word word{0};
     {
         DataFile file;
         const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
         REQUIRE(instance.enable(event) == succeeds());
         REQUIRE(file.record(index, Payload().add(1u)) == succeeds(8));
+        number = event.id();
         REQUIRE(instance.disable(event) == succeeds());
     }
+    REQUIRE(write_text(instance.path("trace_marker"), "of others\n").ok());
     CHECK(instance.trace(event).size() == 1);
     CHECK(eventually([] { return unload().ok(); }));
-    const auto records = [&] {
-        return std::ranges::count_if(lines_of(read_text(instance.path("trace"))),
-                                     [](const std::string& line) { return line[0] != '#'; });
+    const auto check_printed = [&] {
+        const std::string printed = read_text(instance.path("trace"));
+        CHECK_THAT(printed, Catch::Contains("Unknown type " + std::to_string(number) + "\n"));
+        CHECK_THAT(printed, Catch::Contains("of others"));
     };
-    CHECK(records() == 0);
+    check_printed();
+    const std::string made = unique_name("made");
+    const Definition synthetic("synthetic_events", made + " u32 a", "!" + made);
+    CHECK(Event(made, "synthetic").id() != number);
     REQUIRE(load() == succeeds());
-    CHECK(records() == 0);
+    const Event later(unique_name("later"));
+    DataFile file;
+    file.must_register(&word, 0, later.name() + " __rel_loc char[] a");
+    CHECK(later.id() != number);
+    check_printed();
     check_basic_recording();
 }
 
@@ -367,16 +385,87 @@ TEST_CASE("Unloading removes event probes on user events") {
     check_basic_recording();
 }
 
-// getdents64() holds the directory's lock during a page fault. Removing a file needs that lock.
+namespace {
+
+/// Keeps files from being created or removed in a directory: getdents64() holds its lock during a
+/// page fault.
+class LockedDirectory {
+public:
+    explicit LockedDirectory(const std::string& path)
+        : directory_(Descriptor::open(path, O_RDONLY | O_DIRECTORY)), lister_([this] {
+              syscall(SYS_getdents64, directory_.number(), memory_.at(), memory_.size());
+          }) {
+        if (!eventually([this] { return fault_.has_waiter(); }))
+            throw std::runtime_error("nothing lists " + path);
+    }
+    ~LockedDirectory() { unlock(); }
+
+    void unlock() {
+        if (lister_.joinable()) {
+            fault_.answer();
+            lister_.join();
+        }
+    }
+
+private:
+    Mapping memory_{1};
+    Userfault fault_{memory_};
+    Descriptor directory_;
+    std::jthread lister_;
+};
+
+} // namespace
+
+TEST_CASE("Opening the module's files in tracefs fails with ENODEV while it is being loaded") {
+    Loaded loaded;
+    REQUIRE(eventually([] { return unload().ok(); }));
+    // The first device is created after these files.
+    LockedDirectory locked("/dev");
+    Outcome outcome = fails(EAGAIN);
+    std::jthread loader([&] { outcome = load(); });
+    for (const char* file : tracing_files) {
+        CAPTURE(file);
+        CHECK(eventually([&] { return exists(tracing_file(file)); }));
+        CHECK(error_of_open(tracing_file(file)) == ENODEV);
+    }
+    locked.unlock();
+    loader.join();
+    CHECK(outcome == succeeds());
+    check_basic_recording();
+}
+
+// The first device is created in a directory that exists; the creation of the second one waits. It
+// holds the lock that open() needs, and the mark events are created after that.
+TEST_CASE("Opening the first device fails with ENODEV while the module is being loaded") {
+    Loaded loaded;
+    REQUIRE(eventually([] { return unload().ok(); }));
+    REQUIRE(mkdir("/dev/user_events", 0755) == 0);
+    CHECK(eventually([] {
+        eventually([] { return !is_loaded() || unload().ok(); });
+        LockedDirectory locked("/dev");
+        Outcome outcome = fails(EAGAIN);
+        std::jthread loader([&] { outcome = load(); });
+        eventually([] { return exists(devices[0]); });
+        int error = 0;
+        std::jthread opener([&] { error = error_of_open(devices[0]); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        locked.unlock();
+        opener.join();
+        loader.join();
+        expect(outcome, "load");
+        return error == ENODEV;
+    }));
+    REQUIRE(eventually([] { return unload().ok(); }));
+    CHECK(rmdir("/dev/user_events") == 0);
+    REQUIRE(load() == succeeds());
+    check_basic_recording();
+}
+
 TEST_CASE("The module's files cannot be opened while unloading waits to remove one of them") {
     Loaded loaded;
-    Mapping memory(1);
-    Userfault fault(memory);
-    const Descriptor directory = Descriptor::open(tracing_file(""), O_RDONLY | O_DIRECTORY);
-    std::jthread lister(
-        [&] { syscall(SYS_getdents64, directory.number(), memory.at(), memory.size()); });
-    REQUIRE(eventually([&] { return fault.has_waiter(); }));
-    std::jthread unloader([] { CHECK(eventually([] { return unload().ok(); })); });
+    LockedDirectory locked(tracing_file(""));
+    bool unloaded = false;
+    std::jthread unloader([&] { unloaded = eventually([] { return unload().ok(); }); });
     // On 6.1, the file that is being removed has no name any more.
     const auto is_inaccessible = [](int error) { return error == EIO || error == ENOENT; };
     for (const char* file : tracing_files) {
@@ -387,9 +476,13 @@ TEST_CASE("The module's files cannot be opened while unloading waits to remove o
             eventually([&] { return stat(path.c_str(), &about) != 0 && is_inaccessible(errno); }));
         CHECK(is_inaccessible(error_of_open(path)));
     }
-    fault.answer();
-    lister.join();
+    for (const char* device : devices) {
+        CAPTURE(device);
+        CHECK(error_of_open(device) == ENODEV);
+    }
+    locked.unlock();
     unloader.join();
+    CHECK(unloaded);
     REQUIRE(load() == succeeds());
     check_basic_recording();
 }

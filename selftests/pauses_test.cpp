@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The pauses of workers keep a change waiting for as long as it needs, and no longer. On a clock
 // that counts instructions, because a change waits for a second at most.
+#include "blocker.hpp"
 #include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "setting.hpp"
+#include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <memory>
+#include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -19,6 +24,41 @@
 #include <vector>
 
 using namespace selftest;
+
+namespace {
+
+/// Measures the calls of a function of the kernel as long as it exists.
+class Tracer {
+public:
+    explicit Tracer(const std::string& function) {
+        expect(write_text(tracing_file("set_ftrace_filter"), function), "set_ftrace_filter");
+        expect(write_text(tracing_file("current_tracer"), "function_graph"), "function_graph");
+    }
+    Tracer(const Tracer&) = delete;
+    Tracer& operator=(const Tracer&) = delete;
+    ~Tracer() {
+        (void)write_text(tracing_file("current_tracer"), "nop");
+        (void)write_text(tracing_file("set_ftrace_filter"), "\n");
+        (void)write_text(tracing_file("trace"), "\n");
+    }
+
+    double longest_us() const {
+        double longest = 0;
+        for (const std::string& line : lines_of(read_text(tracing_file("trace")))) {
+            const auto unit = line.find(" us ");
+            double taken;
+            if (unit == std::string::npos || line.find('|') == std::string::npos)
+                continue;
+            // " 0) # 1234.567 us |  function();", with a mark for long times.
+            const auto number = line.find_last_not_of("0123456789.", unit - 1) + 1;
+            if (sscanf(line.c_str() + number, "%lf", &taken) == 1)
+                longest = std::max(longest, taken);
+        }
+        return longest;
+    }
+};
+
+} // namespace
 
 TEST_CASE("The bits of four programs with 8000 each are up to date when each of 30 changes returns",
           "[counted]") {
@@ -52,6 +92,29 @@ TEST_CASE("The bits of four programs with 8000 each are up to date when each of 
     }
     children.clear();
     CHECK(event.wait_removed());
+}
+
+TEST_CASE("Writing very many bits occupies event_mutex for little more than 2 ms", "[counted]") {
+    constexpr unsigned bits = 4096;
+    const Event event(unique_name("long"));
+    // Of another process: writing to one's own memory is fast.
+    Child program([&](Channel& channel) {
+        const Mapping memory(1);
+        DataFile file;
+        for (unsigned bit = 0; bit < bits; bit++)
+            file.must_register(&memory.at<Word>()[bit / 32], bit % 32, event.name());
+        channel.send('r');
+        channel.receive<char>();
+        return 0;
+    });
+    REQUIRE(program.channel().receive<char>() == 'r');
+    // The function is called with the mutex held.
+    const Tracer tracer("ue_update_event");
+    REQUIRE(event.enable() == succeeds(1));
+    const double taken = tracer.longest_us();
+    CHECK(taken > 1000);
+    CHECK(taken < 3000);
+    REQUIRE(event.disable() == succeeds(1));
 }
 
 TEST_CASE("Bits in four pages each of 600 forked children are up to date when the change returns",
@@ -101,4 +164,45 @@ TEST_CASE("Bits in four pages each of 600 forked children are up to date when th
     CHECK(event.disable() == succeeds(1));
     parent.kill();
     CHECK(event.wait_removed());
+}
+
+TEST_CASE("Blocking programs delay no other program's bits: these are right when a change returns",
+          "[counted]") {
+    constexpr unsigned count = 100;
+    Setting permitted("/proc/sys/vm/unprivileged_userfaultfd");
+    permitted.set("1");
+    const Event blocked(unique_name("blocked")), other(unique_name("other"));
+    // Those of the same user leave no worker for its other programs.
+    const uid_t user = GENERATE(uid_t{0}, unprivileged_uid);
+    const bool same_user = user == 0;
+    CAPTURE(same_user);
+    std::vector<std::unique_ptr<Blocker>> blocking(count);
+    for (auto& blocker : blocking)
+        blocker = std::make_unique<Blocker>(blocked, Userfault::Kind::missing, user);
+    // After the programs, which would inherit these registrations.
+    Word word{0};
+    DiscardableWord of_blocked(blocked), of_other(other);
+    DataFile file;
+    REQUIRE(file.register_event(&word, 0, other.name()) == succeeds());
+
+    const Enabled enabled{blocked};
+    CHECK(std::ranges::any_of(blocking, [](auto& blocker) { return blocker->blocks(); }));
+    for (unsigned change = 0; change < 40; change++) {
+        CAPTURE(change);
+        if (!same_user) {
+            of_blocked.discard_page();
+            of_other.discard_page();
+        }
+        const bool enable = change % 2 == 0;
+        REQUIRE((enable ? other.enable() : other.disable()) == succeeds(1));
+        // The page is there, so that the change itself writes the bit.
+        CHECK(word == enable);
+        if (same_user)
+            continue;
+        // A worker writes this one.
+        CHECK(of_other.word() == enable);
+        REQUIRE((enable ? blocked.disable() : blocked.enable()) == succeeds(1));
+        CHECK(of_blocked.word() == !enable);
+    }
+    CHECK(std::ranges::any_of(blocking, [](auto& blocker) { return blocker->blocks(); }));
 }

@@ -5,8 +5,10 @@
 #include "processor.hpp"
 #include "registered.hpp"
 
+#include "as_user.hpp"
 #include "child.hpp"
 #include "on_cpu.hpp"
+#include "setting.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
@@ -72,6 +74,37 @@ TEST_CASE("An open perf event sets the bit and is listed in user_events_status")
         CHECK(registered.status().empty());
     }
     CHECK(registered.record(Payload().add(1u)) == fails(EBADF));
+}
+
+TEST_CASE("A user without CAP_PERFMON counts no event unless perf_event_paranoid is -1") {
+    Setting paranoid("/proc/sys/kernel/perf_event_paranoid");
+    Registered registered("");
+    const auto error_as_user = [&](const char* level) {
+        paranoid.set(level);
+        perf_event_attr attributes = perf_attributes(registered.event);
+        attributes.exclude_kernel = 1;
+        const AsUser as(unprivileged_uid);
+        const Outcome opened = Outcome::of(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0));
+        if (opened.ok())
+            close(static_cast<int>(opened.value()));
+        return opened.error();
+    };
+    for (const char* level : {"2", "1", "0"}) {
+        CAPTURE(level);
+        CHECK(error_as_user(level) == EPERM);
+        CHECK(registered.word == 0);
+    }
+    CHECK(error_as_user("-1") == 0);
+    // A child inherits what root has opened.
+    paranoid.set("2");
+    perf_event_attr attributes = perf_attributes(registered.event);
+    attributes.inherit = 1;
+    const PerfEvent perf(attributes);
+    CHECK(in_child([&] {
+              become_user(unprivileged_uid);
+              return in_child([&] { return registered.record().ok() ? 0 : 1; });
+          }) == 0);
+    CHECK(perf.count() == 1);
 }
 
 TEST_CASE("user_events_status lists ftrace and perf separately") {

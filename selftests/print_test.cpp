@@ -3,11 +3,13 @@
 #include "catch.hpp"
 #include "descriptor.hpp"
 #include "mapping.hpp"
+#include "rule.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
 #include <algorithm>
+#include <optional>
 
 using namespace selftest;
 
@@ -232,6 +234,10 @@ TEST_CASE("A line longer than 3072 characters is truncated and ends in '...'") {
     REQUIRE(instance.disable(event) == succeeds());
 }
 
+TEST_CASE("\"char *text\" is a char named \"*text\", not a pointer") {
+    CHECK(printed(" char *text", Payload().add('A')) == "*text=65");
+}
+
 // The kernel retries a line that does not fit the page, without end if it never fits.
 TEST_CASE("splice() from trace_pipe gets past a record that prints a very long line") {
     const std::pair<std::string, Payload> cases[] = {
@@ -314,23 +320,63 @@ TEST_CASE("A record of a removed event is still printed, and its type number is 
     CHECK(printed.find(removed.line()) != std::string::npos);
 }
 
-TEST_CASE("Type numbers are kept for the 1024 events removed last, and released for older ones") {
+TEST_CASE("Beyond 1024 removed events, new user events take over the oldest type numbers") {
     constexpr unsigned most = 1024, batch = 128;
     Instance instance;
-    const RemovedEvent first(instance), second(instance);
+    const RemovedEvent first(instance);
     const std::string enable = instance.path("events/user_events/enable");
+    unsigned failed = 0;
     Mapping memory(1);
-    for (unsigned removed = 2; removed <= most; removed += batch) {
-        const unsigned count = std::min(batch, most + 1 - removed);
+    for (unsigned removed = 0; removed <= 2 * most; removed += batch) {
         DataFile file;
-        for (unsigned i = 0; i < count; i++)
-            REQUIRE(file.register_event(memory.at<Word>() + i, 0, unique_name("removed")).ok());
+        for (unsigned i = 0; i < batch; i++)
+            failed += !file.register_event(memory.at<Word>() + i, 0, unique_name("removed")).ok();
         REQUIRE(write_text(enable, "1").ok());
         REQUIRE(write_text(enable, "0").ok());
-        for (unsigned i = 0; i < count; i++)
-            REQUIRE(file.unregister(memory.at<Word>() + i, 0) == succeeds());
+        for (unsigned i = 0; i < batch; i++)
+            failed += !file.unregister(memory.at<Word>() + i, 0).ok();
     }
+    REQUIRE(failed == 0);
+    const RemovedEvent last(instance);
     const std::string printed = read_text(instance.path("trace"));
-    CHECK(printed.find("Unknown type " + std::to_string(first.number) + "\n") != std::string::npos);
-    CHECK(printed.find(second.line()) != std::string::npos);
+    // No event of another kind ever gets the number, so the record is never misread.
+    CHECK(printed.find("Unknown type") == std::string::npos);
+    CHECK(printed.find(first.line()) == std::string::npos);
+    CHECK(printed.find(last.line()) != std::string::npos);
+    CHECK(last.number < first.number + 2 * static_cast<int>(most));
+}
+
+TEST_CASE("Records of a removed event outlive probes, synthetic events and user events of others") {
+    struct Kind {
+        std::string file, text, removal;
+    };
+    const std::string other = unique_name("other");
+    const Kind kinds[] = {
+        {"kprobe_events", "p:selftests/" + other + " vfs_read", "-:selftests/" + other},
+        {"uprobe_events", "p:selftests/" + other + " /proc/self/exe:0x1000",
+         "-:selftests/" + other},
+        {"synthetic_events", other + " u32 a", "!" + other},
+        {"dynamic_events", "u:" + other, "-:" + other},
+    };
+    const Kind& kind = kinds[GENERATE(0, 1, 2, 3)];
+    const bool in_rule = GENERATE(false, true);
+    CAPTURE(kind.file, in_rule);
+    const Event event(unique_name("outlives"));
+    Instance instance;
+    std::optional<Rule> rule;
+    if (in_rule)
+        rule.emplace(event.name() + " instance=" + instance.name());
+    {
+        Word word{0};
+        DataFile file;
+        const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
+        if (!in_rule)
+            REQUIRE(event.enable() == succeeds(1));
+        REQUIRE(file.record(index, Payload().add(7u)) == succeeds(8));
+        REQUIRE((in_rule ? instance.disable(event).ok() : event.disable().ok()));
+    }
+    REQUIRE(event.wait_removed());
+    { const Definition definition(kind.file, kind.text, kind.removal); }
+    const std::string printed = read_text(in_rule ? instance.path("trace") : tracing_file("trace"));
+    CHECK(printed.find(event.name() + ": a=7\n") != std::string::npos);
 }

@@ -12,6 +12,7 @@
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
+#include "overlaps.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -393,12 +394,15 @@ TEST_CASE("Recorders of each kind are added and removed while a process writes w
     const Payload payload = Payload().add(1u).add(2u);
     const Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     auto* const stop = shared.at<std::atomic<bool>>();
+    auto& overlaps = *shared.at<Overlaps>(page_size / 2);
     Child writer([&](Channel& channel) {
         const OnCpu second(1);
         Written written{};
         channel.receive<char>();
-        while (!*stop)
-            (registered.record(payload).ok() ? written.records : written.failures)++;
+        while (!*stop) {
+            const Outcome outcome = overlaps.theirs([&] { return registered.record(payload); });
+            (outcome.ok() ? written.records : written.failures)++;
+        }
         channel.send(written);
         return 0;
     });
@@ -411,14 +415,15 @@ TEST_CASE("Recorders of each kind are added and removed while a process writes w
     {
         const OnCpu first(0);
         while (rounds.next()) {
-            const auto recorder = kind.make(registered.event);
+            auto recorder = overlaps.ours([&] { return kind.make(registered.event); });
             not_recorded += registered.record(payload) != succeeds(12);
+            overlaps.ours([&] { recorder.reset(); });
         }
     }
     *stop = true;
     const auto written = writer.channel().receive<Written>();
     CHECK(not_recorded == 0);
     CHECK(written.failures == 0);
-    CHECK(written.records > rounds.started());
+    CHECK(overlaps.count() > 0);
     CHECK(counter.count() == written.records);
 }

@@ -355,6 +355,28 @@ TEST_CASE("REG keeps single-format and multi-format events of one name separate"
     CHECK(file.register_event(&word, 4, name + " u64 b") == fails(EADDRINUSE));
 }
 
+TEST_CASE("All multi-format events share one sequence of numbers, and none is used twice") {
+    const auto number_of = [](const std::string& name) {
+        for (const std::string& line : lines_of(status()))
+            if (line.starts_with(name + "."))
+                return std::stoul(line.substr(name.size() + 1), nullptr, 16);
+        throw std::runtime_error("no event " + name);
+    };
+    const std::string names[] = {unique_name("numbers"), unique_name("numbers")};
+    unsigned long before = 0;
+    for (int round = 0; round < 20; round++) {
+        CAPTURE(round);
+        const std::string& name = names[round % 2];
+        Word word{0};
+        DataFile file;
+        file.must_register(&word, 0, name + " u32 a", 4, USER_EVENT_REG_MULTI_FORMAT);
+        const unsigned long number = number_of(name);
+        if (round > 0)
+            CHECK(number == before + 1);
+        before = number;
+    }
+}
+
 TEST_CASE("REG rejects an unknown type with EINVAL and leaves no event behind") {
     Word word{0};
     DataFile file;
@@ -363,6 +385,22 @@ TEST_CASE("REG rejects an unknown type with EINVAL and leaves no event behind") 
     CHECK(Event(name).wait_removed());
     CHECK(file.unregister(&word, 0) == fails(ENOENT));
     CHECK(file.register_event(&word, 0, name + " u32 a") == succeeds());
+}
+
+TEST_CASE("REG rejects control characters, and fields that would hide the kernel's, with EINVAL") {
+    Word word{0};
+    DataFile file;
+    for (const unsigned flags : {0u, static_cast<unsigned>(USER_EVENT_REG_MULTI_FORMAT)})
+        for (const char* rest :
+             {"\x1b[2J", "\xc2\x9bm", " u32 \x1b", " u32 \xc2\x80", " struct \x07 a 8",
+              " __rel_loc \x7f a", " s32 common_pid", " u32 a; u8 common_"}) {
+            const std::string name = unique_name("shown");
+            CAPTURE(rest, flags);
+            CHECK(file.register_event(&word, 0, name + rest, 4, flags) == fails(EINVAL));
+            CHECK(status().find(name) == std::string::npos);
+        }
+    CHECK(file.register_event(&word, 0, unique_name("shown") + " u32 \xc2\xa0; u8 cpu") ==
+          succeeds());
 }
 
 TEST_CASE("write_index counts up from 0 within an open file") {

@@ -8,6 +8,7 @@
 #include "mapping.hpp"
 #include "module.hpp"
 #include "on_cpu.hpp"
+#include "overlaps.hpp"
 #include "registered.hpp"
 #include "rule.hpp"
 #include "text_file.hpp"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <memory>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -106,7 +108,7 @@ TEST_CASE("A rule is applied to events that exist") {
         other(" u32 a", "rule_other");
     const Rule rule("rule_exists_* instance=" + instance.name());
     CHECK(rule.comment() == "applied to 2");
-    CHECK(holds_after_change([&] { return first.word == 1 && second.word == 1; }, 1));
+    CHECK(holds_after_change([&] { return first.word == 1 && second.word == 1; }));
     CHECK(other.word == 0);
     CHECK(first.record(cents(1)) == succeeds(8));
     CHECK(second.record(cents(2)) == succeeds(8));
@@ -161,9 +163,13 @@ TEST_CASE("A pattern is a glob over registered names, in any system") {
 }
 
 TEST_CASE("A rule without an instance records in the top-level one, with buffers of full size") {
+    const auto size = [] { return read_text(tracing_file("buffer_size_kb")); };
+    const std::string before = size();
     const Rule rule("rule_top_*");
-    CHECK_THAT(read_text(tracing_file("buffer_size_kb")), !Catch::Contains("expanded"));
+    // A persistent buffer keeps the records of the previous boot until then.
+    CHECK(size() == before);
     Registered registered(" u32 a", "rule_top");
+    CHECK_THAT(size(), !Catch::Contains("expanded"));
     CHECK(registered.word == 1);
     CHECK(read_text(registered.event.path("enable")) == "1\n");
     CHECK(registered.record(cents(7)) == succeeds(8));
@@ -180,7 +186,7 @@ TEST_CASE("A rule creates its instance, which stays with its records when the ru
         CHECK(registered.record(cents(3)) == succeeds(8));
     }
     CHECK(registered.record(cents(4)) == fails(EBADF));
-    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    CHECK(holds_after_change([&] { return registered.word == 0; }));
     const std::string trace = read_text(created.path() + "/trace");
     CHECK_THAT(trace, Catch::Contains(registered.event.name() + ": a=3"));
     CHECK_THAT(trace, !Catch::Contains("a=4"));
@@ -263,9 +269,48 @@ TEST_CASE("The trigger of a rule counts the first record, and is removed with th
     CHECK_THAT(rule.comment(),
                Catch::StartsWith("applied to 1, failed for 1: " + misfit.event.name() + ": -E"));
     CHECK(rule.remove() == succeeds());
-    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    CHECK(holds_after_change([&] { return registered.word == 0; }));
     CHECK_THAT(read_text(instance.path(registered.event, "trigger")),
                Catch::StartsWith("# Available triggers:"));
+}
+
+TEST_CASE("A rule is applied to at most max= events at a time, and counts more as failed") {
+    Instance instance;
+    const bool triggers = GENERATE(false, true);
+    CAPTURE(triggers);
+    const Rule rule("rule_max_* instance=" + instance.name() + " max=2" +
+                    (triggers ? " trigger traceoff" : ""));
+    CHECK_THAT(rule_line(rule.text()), Catch::StartsWith(rule.text()));
+    {
+        Registered first("", "rule_max"), second("", "rule_max"), third("", "rule_max");
+        CHECK(first.word == 1);
+        CHECK(second.word == 1);
+        CHECK(third.word == 0);
+        CHECK(rule.comment() ==
+              "applied to 2, failed for 1: " + third.event.name() + ": more than 2 events");
+        for (const Registered* one : {&first, &second})
+            if (triggers)
+                REQUIRE(
+                    write_text(instance.path(one->event, "trigger"), "!traceoff", O_APPEND).ok());
+            else
+                REQUIRE(instance.disable(one->event) == succeeds());
+    }
+    // The events are removed, and others take their places.
+    CHECK(eventually([] { return status().find("rule_max_") == std::string::npos; }));
+    Registered fourth("", "rule_max");
+    CHECK(fourth.word == 1);
+}
+
+TEST_CASE("Without max=, a rule with a trigger is applied to 512 events") {
+    Instance instance;
+    const Rule rule("rule_many_* instance=" + instance.name() + " trigger traceoff"),
+        recording("rule_many_* instance=" + instance.name());
+    Mapping memory(1);
+    DataFile file;
+    for (unsigned i = 0; i < 513; i++)
+        REQUIRE(file.register_event(memory.at<Word>() + i, 0, unique_name("rule_many")).ok());
+    CHECK_THAT(rule.comment(), Catch::StartsWith("applied to 512, failed for 1: "));
+    CHECK(recording.comment() == "applied to 513");
 }
 
 TEST_CASE("Rules with a trigger and without one work for the same event") {
@@ -281,7 +326,7 @@ TEST_CASE("Rules with a trigger and without one work for the same event") {
     CHECK(registered.word == 1);
     CHECK(enable_text(instance, registered.event) == (trigger_first ? "1\n" : "0*\n"));
     CHECK((trigger_first ? recording : trigger).remove() == succeeds());
-    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    CHECK(holds_after_change([&] { return registered.word == 0; }));
     CHECK(enable_text(instance, registered.event) == "0\n");
 }
 
@@ -322,7 +367,7 @@ TEST_CASE("The first rule for an event in an instance counts; another takes over
     CHECK(registered.record(cents(1)) == succeeds(8));
     CHECK(numbers(instance) == Numbers{1});
     CHECK(third.remove() == succeeds());
-    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    CHECK(holds_after_change([&] { return registered.word == 0; }));
 }
 
 TEST_CASE("Removing a rule leaves alone what others have done to an event") {
@@ -444,7 +489,7 @@ TEST_CASE("Opening user_events_rules with O_TRUNC removes all rules") {
     CHECK(registered.word == 1);
     REQUIRE(write_text(rules_file(), "", O_TRUNC) == succeeds());
     CHECK(read_text(rules_file()).empty());
-    CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+    CHECK(holds_after_change([&] { return registered.word == 0; }));
     CHECK(registered.status().empty());
     CHECK(filter_text(instance, registered.event) == "none\n");
 }
@@ -483,9 +528,12 @@ TEST_CASE("A malformed rule fails with EINVAL, and the kernel log has the reason
         {"x instance=" + std::string(256, 'a'), "no instance can have this name"},
         {"x if", "no filter after \"if\""},
         {"x if # a > 1", "no filter after \"if\""},
-        {"x cents > 1", "expected \"if\" or \"trigger\" after the pattern and the instance"},
-        {"x instance=a instance=b",
-         "expected \"if\" or \"trigger\" after the pattern and the instance"},
+        {"x cents > 1", "expected \"if\" or \"trigger\" after the pattern"},
+        {"x instance=a instance=b", "expected \"if\" or \"trigger\" after the pattern"},
+        {"x max=0", "not a number above 0 after \"max=\""},
+        {"x max=a", "not a number above 0 after \"max=\""},
+        {"x if a == \"b # c", "a quote without its end"},
+        {"x trigger hist:keys=a if b == 'c", "a quote without its end"},
         {"x trigger", "no trigger after \"trigger\""},
         {"x trigger !traceoff", "a rule can't remove a trigger"},
         {std::string(2049, 'x'), "longer than 2048 characters"},
@@ -713,13 +761,15 @@ namespace {
 /// A process on the second CPU that registers `count` events with unique names, one after the
 /// other, and writes a record of each. Its exit status is 0 if each was accepted, or if rules need
 /// not record all of them.
-Child registering(const char* topic, unsigned count, bool all_recorded) {
-    return Child([=](Channel&) {
+Child registering(const char* topic, unsigned count, bool all_recorded,
+                  const SharedOverlaps& overlaps) {
+    return Child([=, &overlaps](Channel&) {
         const OnCpu second(1);
         for (unsigned number = 0; number < count; number++) {
             Word word{0};
             DataFile file;
-            const std::uint32_t index = file.must_register(&word, 0, unique_name(topic) + " u32 a");
+            const std::uint32_t index = overlaps->theirs(
+                [&] { return file.must_register(&word, 0, unique_name(topic) + " u32 a"); });
             const bool enabled = word == 1;
             if (!(enabled && file.record(index, cents(1)).ok()) && all_recorded)
                 return 1;
@@ -738,19 +788,24 @@ bool is_running(const Child& child) {
 
 TEST_CASE("Each event is recorded from its first record on while other rules change", "[race]") {
     const unsigned long active = stable_status_count("Active: ");
+    const SharedOverlaps overlaps;
     {
         Instance instance;
         const Rule misfit("rule_race_* instance=" + instance.name() + " if b > 5");
         const Rule constant("rule_race_* instance=" + instance.name());
-        Child program = registering("rule_race", fewer_if_debug(300), true);
+        Child program = registering("rule_race", fewer_if_debug(300), true, overlaps);
         while (is_running(program)) {
             const Created created;
-            const Rule rule("rule_race* instance=" + created.name + " if a > 0");
-            const Rule same("rule_rac* instance=" + instance.name());
-            const Rule trigger("rule_r* instance=" + created.name + " trigger stacktrace:1");
+            const auto add = [&](const std::string& text) {
+                return overlaps->ours([&] { return std::make_unique<const Rule>(text); });
+            };
+            const auto rule = add("rule_race* instance=" + created.name + " if a > 0");
+            const auto same = add("rule_rac* instance=" + instance.name());
+            const auto trigger = add("rule_r* instance=" + created.name + " trigger stacktrace:1");
             CHECK(created.remove() == fails(EBUSY));
         }
         CHECK(program.wait() == 0);
+        CHECK(overlaps->count() > 0);
         CHECK(numbers(instance).size() == fewer_if_debug(300));
     }
     CHECK(eventually([&] { return status_count("Active: ") == active; }));
@@ -758,23 +813,29 @@ TEST_CASE("Each event is recorded from its first record on while other rules cha
 
 TEST_CASE("Rules are removed while their events are registered and removed", "[race]") {
     const unsigned long active = stable_status_count("Active: ");
-    Child program = registering("rule_churn", fewer_if_debug(1000), false);
+    const SharedOverlaps overlaps;
+    const auto change = [&](const std::string& text) {
+        return overlaps->ours([&] { return change_rule(text); });
+    };
+    Child program = registering("rule_churn", fewer_if_debug(1000), false, overlaps);
     while (is_running(program)) {
         const Created created;
-        REQUIRE(change_rule("rule_churn_* instance=" + created.name + " if a > 0") == succeeds());
-        REQUIRE(change_rule("rule_ch* instance=" + created.name) == succeeds());
+        REQUIRE(change("rule_churn_* instance=" + created.name + " if a > 0") == succeeds());
+        REQUIRE(change("rule_ch* instance=" + created.name) == succeeds());
         // Events that are disabled by hand are removed while the rules still have them.
         write_text(created.path() + "/events/user_events/enable", "0");
-        REQUIRE(change_rule("!rule_churn_* instance=" + created.name + " if a > 0") == succeeds());
+        REQUIRE(change("!rule_churn_* instance=" + created.name + " if a > 0") == succeeds());
         REQUIRE(write_text(rules_file(), "", O_TRUNC) == succeeds());
         CHECK(created.remove() == succeeds());
     }
     CHECK(program.wait() == 0);
+    CHECK(overlaps->count() > 0);
     CHECK(eventually([&] { return status_count("Active: ") == active; }));
 }
 
 TEST_CASE("Two administrators change the same rules, and a third reads them", "[race]") {
     const unsigned long active = stable_status_count("Active: ");
+    const SharedOverlaps overlaps;
     {
         Created created;
         const std::string text = "rule_admin_* instance=" + created.name;
@@ -783,8 +844,8 @@ TEST_CASE("Two administrators change the same rules, and a third reads them", "[
             const OnCpu second(1);
             Rounds rounds(fewer_if_debug(200), 5000, std::chrono::seconds(5));
             while (rounds.next()) {
-                const Outcome added = change_rule(text);
-                const Outcome removed = change_rule("!" + text);
+                const Outcome added = overlaps->theirs([&] { return change_rule(text); });
+                const Outcome removed = overlaps->theirs([&] { return change_rule("!" + text); });
                 if ((!added.ok() && added != fails(EEXIST)) ||
                     (!removed.ok() && removed != fails(ENOENT)))
                     return 1;
@@ -799,17 +860,18 @@ TEST_CASE("Two administrators change the same rules, and a third reads them", "[
         });
         Rounds rounds(fewer_if_debug(200), 5000, std::chrono::seconds(5));
         while (rounds.next()) {
-            const Outcome added = change_rule(text);
+            const Outcome added = overlaps->ours([&] { return change_rule(text); });
             CHECK((added.ok() || added == fails(EEXIST)));
-            const Outcome removed = change_rule("!" + text);
+            const Outcome removed = overlaps->ours([&] { return change_rule("!" + text); });
             CHECK((removed.ok() || removed == fails(ENOENT)));
         }
         CHECK(other.channel().receive<char>() == 'd');
         CHECK(other.wait() == 0);
         reader.channel().send('d');
         CHECK(reader.wait() == 0);
+        CHECK(overlaps->count() > 0);
         CHECK(read_text(rules_file()).empty());
-        CHECK(holds_after_change([&] { return registered.word == 0; }, 1));
+        CHECK(holds_after_change([&] { return registered.word == 0; }));
     }
     CHECK(eventually([&] { return status_count("Active: ") == active; }));
 }

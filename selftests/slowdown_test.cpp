@@ -3,9 +3,11 @@
 // little.
 #include "catch.hpp"
 #include "child.hpp"
+#include "control_group.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "setting.hpp"
+#include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 #include "userfault.hpp"
@@ -14,6 +16,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <memory>
 #include <poll.h>
 #include <random>
@@ -260,8 +263,53 @@ Attack blocking_in_turns(unsigned processes) {
     };
 }
 
-/// What a user's programs do, and how long each takes.
+/// Has `processes` that inherit `bits`; each forks a child that registers one more, so that it gets
+/// a copy of all, and exits.
+Attack copies(unsigned processes, unsigned bits) {
+    return [=] {
+        const auto memory = std::make_shared<Mapping>(1);
+        const auto file = std::make_shared<DataFile>();
+        const std::string name = unique_name("copied");
+        for (unsigned bit = 0; bit < bits; bit++)
+            file->must_register(&memory->at<Word>()[bit / 32], bit % 32, name);
+        start_accomplices(processes, [=]() -> std::function<void()> {
+            return [=] {
+                const pid_t pid = fork();
+                if (pid == 0) {
+                    (void)file->register_event(&memory->at<Word>()[bits / 32 + 1], 0, name);
+                    _exit(0);
+                }
+                waitpid(pid, nullptr, 0);
+            };
+        });
+        return [=] { (void)file; };
+    };
+}
+
+/// Has `processes` that register and unregister all the time, and that may run for `percent` of the
+/// time.
+Attack throttled(unsigned processes, unsigned percent, const std::shared_ptr<ControlGroup>& group) {
+    return [=] {
+        group->set("cpu.max", std::to_string(percent * 1000) + " 100000");
+        group->enter();
+        const std::string name = unique_name("throttled");
+        start_accomplices(processes, [=]() -> std::function<void()> {
+            const auto word = std::make_shared<Word>(0);
+            const auto file = std::make_shared<DataFile>();
+            file->must_register(word.get(), 1, name);
+            return [=] {
+                file->must_register(word.get(), 0, name);
+                expect(file->unregister(word.get(), 0), "unregister");
+            };
+        });
+        return [] {};
+    };
+}
+
+/// What a user's programs do, and by how much an attacker may slow that down. It was measured:
+/// register 1.35, enable 1.49, write 1.02, exit 1.01 times as long, during the worst attacks.
 constexpr std::array operations{"register", "enable", "write", "exit"};
+constexpr std::array limits{2.0, 2.0, 1.2, 1.2};
 using Times = std::array<Clock::duration, operations.size()>;
 
 /// Lets the attacker run for a while first, so that the operation begins anywhere in its work.
@@ -326,7 +374,7 @@ std::array<Slowdown, operations.size()> slowdown(const Attack& weak, const Attac
     Attacker attackers[] = {Attacker{weak}, Attacker{strong}};
     const RealTime priority;
     std::array<std::vector<Clock::duration>, operations.size()> taken[2];
-    for (unsigned turn = 0; turn < 40; turn++) {
+    for (unsigned turn = 0; turn < 10; turn++) {
         Attacker& attacker = attackers[turn % 2];
         attacker.resume();
         for (int run = 0; run < 4; run++) {
@@ -348,9 +396,10 @@ std::array<Slowdown, operations.size()> slowdown(const Attack& weak, const Attac
 
 } // namespace
 
-TEST_CASE("An attacker slows another user's operations down by less than a factor of 3, and few of "
-          "them by more than 10 ms",
-          "[counted]") {
+TEST_CASE(
+    "An attacker slows another user's writes and exits down by less than a fifth, and REG and "
+    "changes by less than a factor of 2; nine of ten take less than 10 ms",
+    "[counted]") {
     const Opened directory(tracing_file(""), 0711);
     const Opened file(tracing_file("user_events_data"), 0666);
     Setting limit("/proc/sys/kernel/user_events_max_per_user"),
@@ -366,6 +415,8 @@ TEST_CASE("An attacker slows another user's operations down by less than a facto
     data.must_register(&word, 0, recorded->name());
     const Enabled enabled{*recorded};
 
+    const std::shared_ptr<ControlGroup> groups[] = {std::make_shared<ControlGroup>("cpu"),
+                                                    std::make_shared<ControlGroup>("cpu")};
     struct Pair {
         const char* name;
         Attack weak, strong;
@@ -376,7 +427,10 @@ TEST_CASE("An attacker slows another user's operations down by less than a facto
         {"as many events as possible", many_events(10, 0), many_events(events - 20, 0)},
         {"forks with many mappings", forks(0), forks(1)},
         {"payloads of 1 MiB", payloads(100, recorded), payloads(1 << 20, recorded)},
-        {"960,000 bits", many_bits(1, 100), many_bits(60, 16000)},
+        // Nearly user_events_registrations_max_per_user.
+        {"512,000 bits", many_bits(1, 100), many_bits(32, 16000)},
+        {"copies of 1024 bits", copies(1, 10), copies(100, 1024)},
+        {"throttled programs", throttled(1, 90, groups[0]), throttled(20, 10, groups[1])},
         {"blocking programs", blocking(1), blocking(100)},
         {"programs that block in turns", blocking_in_turns(1), blocking_in_turns(20)},
     };
@@ -385,7 +439,9 @@ TEST_CASE("An attacker slows another user's operations down by less than a facto
         const auto slowdowns = slowdown(pair.weak, pair.strong);
         for (std::size_t i = 0; i < operations.size(); i++) {
             CAPTURE(pair.name, operations[i]);
-            CHECK(slowdowns[i].factor < 3);
+            std::printf("# %s: %s takes %.2f times as long, nine of ten less than %.2f ms\n",
+                        pair.name, operations[i], slowdowns[i].factor, slowdowns[i].most.count());
+            CHECK(slowdowns[i].factor < limits[i]);
             // Of a processor that executes an instruction in a nanosecond.
             CHECK(slowdowns[i].most.count() < 10);
         }

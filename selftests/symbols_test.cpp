@@ -46,7 +46,8 @@ bool is_present() {
     return module::is_loaded() || exists(tracing_file("user_events_data")) ||
            exists(tracing_file("user_events_status")) ||
            exists("/proc/sys/kernel/user_events_max") ||
-           exists("/proc/sys/kernel/user_events_max_per_user");
+           exists("/proc/sys/kernel/user_events_max_per_user") ||
+           exists("/proc/sys/kernel/user_events_registrations_max_per_user");
 }
 
 void check_failure(const std::string& image, int error, const std::string& symbol,
@@ -136,6 +137,23 @@ TEST_CASE("If the kernel does not call uprobe_dup_mmap(), children inherit, and 
     unload();
 }
 
+// Not run with the others: the module stays, and ftrace does not work any more.
+TEST_CASE("After ftrace has switched itself off, unloading never ends, and programs run on",
+          "[.kills_ftrace]") {
+    const module::Loaded loaded;
+    unload();
+    // Adding a rule then calls the kernel's function that switches ftrace off.
+    REQUIRE(module::load_image(with_changed_string("tracing_update_buffers", "ftrace_kill")) ==
+            succeeds());
+    (void)write_text(tracing_file("user_events_rules"), "enable none_*");
+    KernelLog log;
+    const Child unloading([](Channel&) { return module::unload().ok() ? 0 : 1; });
+    REQUIRE(eventually([&] { return log.read().find("unloading waits") != std::string::npos; }));
+    for (int i = 0; i < 100; i++)
+        REQUIRE(in_child([] { return 0; }) == 0);
+    CHECK(module::is_loaded());
+}
+
 TEST_CASE("Without the symbols of dynamic events, everything works but the file dynamic_events") {
     const module::Loaded loaded;
     const std::string dynamic_events = tracing_file("dynamic_events");
@@ -162,6 +180,8 @@ TEST_CASE("Without the symbol of an optional feature, the module works and logs 
     const module::Loaded loaded;
     const std::pair<std::string, std::string> features[] = {
         {"ring_buffer_record_is_set_on", "without counting lost records"},
+        {"ring_buffer_time_stamp_abs", "without E2BIG for records that are too large"},
+        {"sysctl_perf_event_paranoid", "without perf for users without privilege"},
         {"trace_event_sem", "without printing records of removed events"},
         {"uprobe_dup_mmap", "without exact copies of registrations"},
         {"eprobe_dyn_event_ops", "without deleting event probes at unload"},

@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "on_cpu.hpp"
 #include "registered.hpp"
 #include "text_file.hpp"
 
@@ -112,6 +113,17 @@ TEST_CASE("Writing a payload shorter than the fixed fields fails with EINVAL") {
     CHECK(recorded.instance.records().empty());
     CHECK(recorded.record(whole) == succeeds(4 + 13));
     CHECK(recorded.instance.records().size() == 1);
+}
+
+TEST_CASE("The size of a payload is checked before the event's state, its contents afterwards") {
+    Recorded recorded(" u32 a; __rel_loc char[] b");
+    REQUIRE(recorded.instance.disable(recorded.event) == succeeds());
+    const Payload bad = Payload().add(1u).add(location(0xffff, 0xffff));
+    CHECK(recorded.record(bad) == fails(EBADF));
+    CHECK(recorded.record(Payload().add(1u)) == fails(EINVAL));
+    std::uint32_t index = recorded.index;
+    iovec unreadable[] = {{&index, 4}, {nullptr, 8}};
+    CHECK(Outcome::of(writev(recorded.file.descriptor(), unreadable, 2)) == fails(EBADF));
 }
 
 TEST_CASE("A location out of bounds, or of char data that does not end in NUL, causes EFAULT") {
@@ -301,6 +313,35 @@ TEST_CASE("A NUL follows the payload unless its last byte or that of its last ch
     }
 }
 
+TEST_CASE("Zeros follow a payload whose last structures are smaller than what probes read") {
+    const struct {
+        const char* fields;
+        std::size_t size, recorded;
+    } cases[] = {
+        {" struct s a 3", 3, 8},          {" struct s a 5", 5, 8},
+        {" u32 a; struct s b 7", 11, 12}, {" struct s a 3; u8 b", 4, 8},
+        {" struct s a 6; u32 b", 10, 10}, {" struct s a 5; struct t b 4", 9, 9},
+        {" struct s a 3", 6, 8},          {" struct s a 3", 8, 8},
+        {" struct s a 4", 4, 4},          {" struct s a 9", 9, 9},
+        {" struct s a 1", 1, 1},          {" struct s a 2", 2, 2},
+    };
+    for (const auto& [fields, size, recorded_size] : cases) {
+        CAPTURE(fields, size);
+        Recorded recorded(fields);
+        const Bytes written(size, std::byte{'x'});
+        REQUIRE(recorded.record(Payload().add_bytes(written)) ==
+                succeeds(static_cast<long>(size) + 4));
+        const auto records = recorded.instance.records();
+        REQUIRE(records.size() == 1);
+        Bytes got = records[0].payload();
+        CHECK(got.size() == (recorded_size + 3) / 4 * 4);
+        got.resize(recorded_size);
+        Bytes expected = written;
+        expected.resize(recorded_size);
+        CHECK(got == expected);
+    }
+}
+
 TEST_CASE("writev writes one record, however it is divided into parts") {
     Recorded recorded(" u32 a; __rel_loc char[] b");
     const Payload payload =
@@ -319,7 +360,7 @@ TEST_CASE("writev writes one record, however it is divided into parts") {
     }
 }
 
-TEST_CASE("writev accepts 1024 parts and fails with the same errors as write") {
+TEST_CASE("writev takes up to 1024 parts, all of which may be empty, and fails as write does") {
     Recorded recorded(" u32 a");
     Bytes bytes =
         Payload().add(recorded.index).add(9u).add_characters(std::string(1016, 'x')).bytes();
@@ -335,6 +376,12 @@ TEST_CASE("writev accepts 1024 parts and fails with the same errors as write") {
     std::uint32_t index = recorded.index;
     iovec parts[] = {{&index, 4}, {nullptr, 4}};
     CHECK(Outcome::of(writev(recorded.file.descriptor(), parts, 2)) == fails(EFAULT));
+    bytes.push_back(std::byte{0});
+    CHECK(write_in_parts(recorded.file, bytes, std::vector<std::size_t>(1025, 1)) == fails(EINVAL));
+    for (const std::size_t count : {0, 1, 2, 1024}) {
+        CAPTURE(count);
+        CHECK(write_in_parts(recorded.file, {}, std::vector<std::size_t>(count, 0)) == succeeds(0));
+    }
     CHECK(recorded.instance.records().empty());
 }
 
@@ -414,6 +461,22 @@ TEST_CASE("Records that do not fit a full buffer are counted as lost in user_eve
     CHECK(status_line(recorded.event.name()) == recorded.event.name() + " #" + lost);
 }
 
+TEST_CASE("With a filter, the instance's stats count what a full buffer drops, and lost does not") {
+    constexpr int records = 1000;
+    Recorded recorded(" u32 a");
+    REQUIRE(write_text(recorded.instance.path("options/overwrite"), "0") == succeeds(1));
+    REQUIRE(write_text(recorded.instance.path("buffer_size_kb"), "8") == succeeds(1));
+    REQUIRE(recorded.instance.set_filter(recorded.event, "a == 1") == succeeds());
+    const OnCpu on_cpu(0);
+    for (int i = 0; i < records; i++)
+        REQUIRE(recorded.record(Payload().add(1u).add_bytes(Bytes(96))) == succeeds(104));
+    const std::string stats = read_text(recorded.instance.path("per_cpu/cpu0/stats"));
+    const auto taken = recorded.instance.records().size();
+    REQUIRE(taken < records);
+    CHECK_THAT(stats, Catch::Contains("dropped events: " + std::to_string(records - taken) + "\n"));
+    CHECK(recorded.status() == " # Used by ftrace");
+}
+
 TEST_CASE("Records suppressed by tracing_on or a filter, or overwritten, do not count as lost") {
     Recorded recorded(" u32 a");
     REQUIRE(write_text(recorded.instance.path("options/overwrite"), "0") == succeeds(1));
@@ -459,8 +522,32 @@ TEST_CASE("Writing a payload that is too large for ftrace, the only recorder, fa
         misjudged += outcome.ok() && size != ++largest;
     }
     CHECK(misjudged == 0);
+    CHECK(largest == page_size - 32);
     CHECK(recorded.record(Payload().add(2u)) == succeeds(8));
     CHECK(recorded.instance.records().size() == 1);
+}
+
+TEST_CASE("With absolute time stamps, a payload that does not fit fails with E2BIG") {
+    Recorded recorded(" u32 a");
+    const std::string trigger = recorded.instance.path(recorded.event, "trigger");
+    // It makes the kernel record absolute time stamps.
+    const char* const histogram = "hist:keys=a:ts0=common_timestamp";
+    REQUIRE(write_text(trigger, histogram).ok());
+    const bool filtered = GENERATE(false, true);
+    CAPTURE(filtered);
+    if (filtered)
+        REQUIRE(recorded.instance.set_filter(recorded.event, "a == 1") == succeeds());
+    std::size_t misjudged = 0;
+    for (std::size_t size = fits - 16; size < page_size; size++) {
+        const Outcome outcome =
+            recorded.record(Payload().add(1u).add_characters(std::string(size - 4, 'x')));
+        misjudged += outcome != (recorded.instance.records().empty()
+                                     ? fails(E2BIG)
+                                     : succeeds(static_cast<long>(size) + 4));
+    }
+    CHECK(misjudged == 0);
+    CHECK(recorded.status() == " # Used by ftrace");
+    write_text(trigger, std::string("!") + histogram, O_APPEND);
 }
 
 TEST_CASE("A payload that no recorder can hold fails with E2BIG before it is read") {

@@ -11,6 +11,7 @@
 
 #include "../debug_counter.h"
 #include "../enabler.h"
+#include "../user.h"
 #include "event_stub.h"
 
 /* In order of address, then of number. */
@@ -29,7 +30,7 @@ static const struct ue_user_bit ue_test_bits[] = {
 static int ue_test_setup(struct kunit *test)
 {
 	test->priv = ue_stub_events(test, 2);
-	return 0;
+	return ue_enablers_init();
 }
 
 /* Even bits follow one event, odd bits the other. */
@@ -222,8 +223,8 @@ static void ue_test_copied_sets(struct kunit *test,
 	mutex_lock(&ue_enabler_mutex);
 	sets[0] = ue_test_full_set(test);
 	mutex_unlock(&ue_enabler_mutex);
-	sets[1] = ue_enabler_set_copy(sets[0], GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, sets[1]);
+	sets[1] = ue_enabler_set_copy(sets[0], ULONG_MAX, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sets[1]);
 	KUNIT_EXPECT_EQ(test, atomic_read(&sets[1]->references), 1);
 }
 
@@ -261,6 +262,40 @@ static void ue_copy_apart_test(struct kunit *test)
 	ue_enabler_set_free(sets[1]);
 	mutex_unlock(&ue_enabler_mutex);
 	ue_test_users(test, 0);
+}
+
+/*
+ * A copy of an enabler that an update has not reached goes behind the enablers of
+ * others that it has not reached either, and tells its caller to update it.
+ */
+static void ue_copy_outdated_test(struct kunit *test)
+{
+	struct ue_event *event = ue_test_event(test, 0);
+	struct ue_enabler_set *sets[2], *copy;
+	struct ue_enabler *enabler;
+	int behind = 0;
+
+	ue_test_copied_sets(test, sets);
+	KUNIT_EXPECT_EQ(test, sets[1]->changes, 0);
+	mutex_lock(&ue_enabler_mutex);
+	event->update++;
+	mutex_unlock(&ue_enabler_mutex);
+	copy = ue_enabler_set_copy(sets[0], ULONG_MAX, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, copy);
+	KUNIT_EXPECT_NE(test, copy->changes, 0);
+
+	mutex_lock(&ue_enabler_mutex);
+	list_for_each_entry(enabler, &event->enablers, of_event) {
+		if (enabler->set == copy)
+			behind++;
+		else
+			KUNIT_EXPECT_EQ(test, behind, 0);
+	}
+	KUNIT_EXPECT_GT(test, behind, 0);
+	ue_enabler_set_free(sets[0]);
+	ue_enabler_set_free(sets[1]);
+	ue_enabler_set_free(copy);
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /* Several times as many as are copied or freed at once. */
@@ -338,27 +373,65 @@ static void ue_large_set_test(struct kunit *test)
 	wake_up_process(task);
 	while (!(copying && freeing) && time_before(jiffies, end)) {
 		struct ue_enabler_set *copy = ue_enabler_set_copy(set,
-								  GFP_KERNEL);
+						ULONG_MAX, GFP_KERNEL);
 
-		KUNIT_EXPECT_NOT_NULL(test, copy);
-		if (!copy)
+		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, copy);
+		if (IS_ERR(copy))
 			break;
 		KUNIT_EXPECT_EQ(test, copy->nr, UE_TEST_MANY);
-		mutex_lock(&ue_enabler_mutex);
+		ue_enabler_lock();
 		copying |= ue_test_was_between(&other);
 		ue_enabler_set_free(copy);
 		freeing |= ue_test_was_between(&other);
-		mutex_unlock(&ue_enabler_mutex);
+		ue_enabler_unlock();
 	}
 	kthread_stop(task);
 	migrate_enable();
 	KUNIT_EXPECT_TRUE(test, copying);
 	KUNIT_EXPECT_TRUE(test, freeing);
 
+	ue_enabler_lock();
+	ue_enabler_set_free(set);
+	ue_enabler_unlock();
+	KUNIT_EXPECT_EQ(test, ue_stub_users(other.event), 0);
+}
+
+/* Counts what is in sets of the user, and no copy that fails. */
+static void ue_count_test(struct kunit *test)
+{
+	struct ue_enabler_set *set, *copy;
+	const struct ue_user *user;
+
 	mutex_lock(&ue_enabler_mutex);
+	set = ue_test_full_set(test);
+	user = set->user;
+	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
+	KUNIT_EXPECT_EQ(test, ue_test_insert(test, set, 0), -EADDRINUSE);
+	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
+	mutex_unlock(&ue_enabler_mutex);
+
+	copy = ue_enabler_set_copy(set, 2 * UE_TEST_BITS - 1, GFP_KERNEL);
+	KUNIT_EXPECT_PTR_EQ(test, copy, ERR_PTR(-EMFILE));
+	copy = ue_enabler_set_copy(set, 0, GFP_KERNEL);
+	KUNIT_EXPECT_PTR_EQ(test, copy, ERR_PTR(-EMFILE));
+	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
+	copy = ue_enabler_set_copy(set, 2 * UE_TEST_BITS, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, copy);
+	KUNIT_EXPECT_PTR_EQ(test, copy->user, set->user);
+
+	mutex_lock(&ue_enabler_mutex);
+	KUNIT_EXPECT_EQ(test, user->nr_registrations, 2 * UE_TEST_BITS);
+	KUNIT_EXPECT_FALSE(test, ue_enabler_set_may_grow(set, 1,
+							 2 * UE_TEST_BITS));
+	ue_test_erase(test, copy, 0);
+	KUNIT_EXPECT_TRUE(test, ue_enabler_set_may_grow(set, 1,
+							2 * UE_TEST_BITS));
+	KUNIT_EXPECT_FALSE(test, ue_enabler_set_may_grow(set, 2,
+							 2 * UE_TEST_BITS));
+	ue_enabler_set_free(copy);
+	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
 	ue_enabler_set_free(set);
 	mutex_unlock(&ue_enabler_mutex);
-	KUNIT_EXPECT_EQ(test, ue_stub_users(other.event), 0);
 }
 
 static void ue_blank_test(struct kunit *test)
@@ -399,6 +472,7 @@ static void ue_killed_test(struct kunit *test)
 
 static void ue_test_teardown(struct kunit *test)
 {
+	ue_enablers_exit();
 	ue_debug_counters_check();
 }
 
@@ -409,7 +483,9 @@ static struct kunit_case ue_enabler_cases[] = {
 	KUNIT_CASE(ue_after_test),
 	KUNIT_CASE(ue_copy_test),
 	KUNIT_CASE(ue_copy_apart_test),
+	KUNIT_CASE(ue_copy_outdated_test),
 	KUNIT_CASE(ue_large_set_test),
+	KUNIT_CASE(ue_count_test),
 	KUNIT_CASE(ue_blank_test),
 	KUNIT_CASE(ue_killed_test),
 	{ }

@@ -200,6 +200,7 @@ static const struct ue_test_refused {
 	{ "signed int", "e signed int a" },
 	{ "long", "e long a" },
 	{ "bool", "e bool a" },
+	{ "_Bool", "e _Bool a" },
 	{ "float", "e float a" },
 	{ "double", "e double a" },
 	{ "void", "e void a" },
@@ -207,6 +208,9 @@ static const struct ue_test_refused {
 	{ "a pointer", "e char* a" },
 	{ "a pointer, apart", "e char * a" },
 	{ "const", "e const char a" },
+	{ "an enum", "e enum f a" },
+	{ "a union", "e union u a 4" },
+	{ "fields with a comma between them", "e u32 a,u32 b" },
 	{ "an array of u32", "e u32[4] a" },
 	{ "an array of s8", "e s8[4] a" },
 	{ "an array after the name", "e char a[4] b" },
@@ -238,6 +242,10 @@ static const struct ue_test_refused {
 	{ "a location, unsigned, with a size",
 	  "e __rel_loc unsigned char[] a 4" },
 	{ "a location of a location", "e __data_loc __rel_loc a" },
+	{ "a location inside the type of a location",
+	  "e __rel_loc x__data_locchar[] a" },
+	{ "a location without a space", "e __data_locchar[] a" },
+	{ "a word before a location", "e x__data_loc char[] a" },
 	{ "a location of cpumask_t", "e __data_loc cpumask_t a" },
 	{ "a struct alone", "e struct" },
 	{ "a struct without a name", "e struct s" },
@@ -247,6 +255,9 @@ static const struct ue_test_refused {
 	{ "a struct of size 0x10", "e struct s a 0x10" },
 	{ "a struct of size 4294967296", "e struct s a 4294967296" },
 	{ "a struct of size x", "e struct s a x" },
+	{ "a struct of size 4x", "e struct s a 4x" },
+	{ "a struct of a size that is negative as an int",
+	  "e struct s a 4294967200" },
 	{ "a word after a struct", "e struct s a 4 b" },
 	{ "a struct named as a location", "e struct __data_loc a 4" },
 	{ "a struct named with a location", "e struct x__rel_loc[] a 4" },
@@ -419,6 +430,39 @@ static void ue_every_byte_test(struct kunit *test)
 		KUNIT_EXPECT_STREQ(test,
 				   ue_field_name(format, &format->fields[0]),
 				   field + 5);
+	}
+}
+
+/*
+ * What a terminal may take for a command, what only looks like it, and fields that
+ * would hide those of the kernel.
+ */
+static void ue_created_test(struct kunit *test)
+{
+	static const struct {
+		const char *command;
+		bool may_be_created;
+	} cases[] = {
+		{ "a\xc2\x80", false },
+		{ "a\xc2\x9bm u8 f", false },
+		{ "e u8 a\xc2\x9f", false },
+		{ "e u8 a\x1b", false },
+		{ "e struct \x1b a 8", false },
+		{ "e __rel_loc \x07 a", false },
+		{ "a\xc2\xa0", true },
+		{ "a\xe2\x82\xac u8 \xe2\x80\xa6", true },
+		{ "a\tu8\nf", true },
+		{ "e s32 common_pid", false },
+		{ "e u8 a; u64 common_timestamp", false },
+		{ "e u8 common; u8 uncommon_a; u32 cpu; u8 comm", true },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct ue_format *format;
+
+		KUNIT_ASSERT_EQ(test, ue_test_parse(test, cases[i].command, &format), 0);
+		KUNIT_EXPECT_EQ_MSG(test, ue_format_may_be_created(format),
+				    cases[i].may_be_created, "case %d", i);
 	}
 }
 
@@ -646,6 +690,7 @@ static struct kunit_case ue_format_cases[] = {
 	KUNIT_CASE(ue_longest_command_test),
 	KUNIT_CASE(ue_long_command_test),
 	KUNIT_CASE(ue_every_byte_test),
+	KUNIT_CASE(ue_created_test),
 	KUNIT_CASE(ue_name_test),
 	KUNIT_CASE(ue_canonical_text_test),
 	KUNIT_CASE(ue_equal_test),

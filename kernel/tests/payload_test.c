@@ -238,6 +238,33 @@ static void ue_no_location_test(struct kunit *test)
 	}
 }
 
+/* How many zeros let probes read eight bytes of each structure. */
+static void ue_structure_test(struct kunit *test)
+{
+	static const struct {
+		const char *command;
+		u32 tail;
+		int zeros;
+	} cases[] = {
+		{ "e struct s a 1", 0, 0 }, { "e struct s a 2", 0, 0 },
+		{ "e struct s a 3", 0, 5 }, { "e struct s a 4", 0, 0 },
+		{ "e struct s a 5", 0, 3 }, { "e struct s a 6", 0, 2 },
+		{ "e struct s a 7", 0, 1 }, { "e struct s a 8", 0, 0 },
+		{ "e struct s a 3", 4, 1 }, { "e struct s a 3", 5, 0 },
+		{ "e struct s a 3; u8 b", 0, 4 },
+		{ "e struct s a 3; struct s b 6", 0, 2 },
+		{ "e struct s a 7; struct s b 4", 0, 0 },
+	};
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct ue_test_payload payload =
+			ue_test_payload(test, cases[i].command, cases[i].tail);
+
+		KUNIT_EXPECT_EQ_MSG(test, ue_test_check(&payload),
+				    cases[i].zeros, "case %d", i);
+	}
+}
+
 /* Fields that the kernel treats as inline text. */
 static const char * const ue_test_texts[] = {
 	"e char[4] f",
@@ -317,6 +344,7 @@ static struct kunit_case ue_payload_cases[] = {
 	KUNIT_CASE_PARAM(ue_large_payload_test, ue_test_location_gen_params),
 	KUNIT_CASE_PARAM(ue_span_test, ue_test_location_gen_params),
 	KUNIT_CASE(ue_no_location_test),
+	KUNIT_CASE(ue_structure_test),
 	KUNIT_CASE(ue_inline_text_test),
 	KUNIT_CASE(ue_several_locations_test),
 	{ }

@@ -8,6 +8,7 @@
  * two steps, as in fork.c, so that other steps can run in between.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/mman.h>
@@ -26,6 +27,7 @@
 #include "../mm_attach.h"
 #include "../registration.h"
 #include "../update.h"
+#include "../worker.h"
 #include "event_stub.h"
 
 /* In place of kernel_symbols.c. Copies are reported by the tests themselves. */
@@ -126,6 +128,41 @@ static void ue_test_create_world(struct kunit *test,
 	};
 	ue_test_begin(test, first, UE_TEST_NEIGHBOUR);
 	first->life = UE_TEST_ALIVE;
+}
+
+/* Whether no process with a lower number shares its set. */
+static bool ue_test_is_first(const struct ue_test_world *world, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		if (world->processes[i].set == world->processes[nr].set)
+			return false;
+	return true;
+}
+
+static bool ue_test_counts_are_right(const struct ue_test_world *world)
+{
+	int sets = 0, users[UE_TEST_BITS] = { };
+
+	for (int i = 0; i < UE_TEST_PROCESSES; i++) {
+		const struct ue_test_process *process = &world->processes[i];
+
+		if (!process->registered || !ue_test_is_first(world, i))
+			continue;
+		sets++;
+		for (int bit = 0; bit < UE_TEST_BITS; bit++)
+			users[bit] += !!(process->registered & BIT(bit));
+	}
+	for (int bit = 0; bit < UE_TEST_BITS; bit++)
+		if (ue_stub_users(&world->events[bit]) != users[bit])
+			return false;
+	return module_refcount(THIS_MODULE) == world->module_users + sets;
+}
+
+/* Each worker has a reference to the module. */
+static void ue_test_wait_for_workers(const struct ue_test_world *world)
+{
+	for (int i = 0; i < 5000 && !ue_test_counts_are_right(world); i++)
+		usleep_range(1000, 2000);
 }
 
 /* The steps: whether each is possible now, and how it runs */
@@ -265,6 +302,7 @@ static bool ue_can_toggle(struct ue_test_world *world, int event, int unused)
 	return event < UE_TEST_BITS;
 }
 
+/* An update that takes too long, as on a busy machine, leaves bits to workers. */
 static void ue_do_toggle(struct kunit *test, struct ue_test_world *world,
 			 int nr, int unused)
 {
@@ -275,6 +313,7 @@ static void ue_do_toggle(struct kunit *test, struct ue_test_world *world,
 	ue_stub_enable(event, world->enabled & BIT(nr));
 	ue_update_event(event);
 	mutex_unlock(ue_event_mutex);
+	ue_test_wait_for_workers(world);
 }
 
 struct ue_test_step {
@@ -347,34 +386,6 @@ static bool ue_test_is_as_expected(const struct ue_test_world *world,
 			good = false;
 	ue_test_leave(process);
 	return good;
-}
-
-/* Whether no process with a lower number shares its set. */
-static bool ue_test_is_first(const struct ue_test_world *world, int nr)
-{
-	for (int i = 0; i < nr; i++)
-		if (world->processes[i].set == world->processes[nr].set)
-			return false;
-	return true;
-}
-
-static bool ue_test_counts_are_right(const struct ue_test_world *world)
-{
-	int sets = 0, users[UE_TEST_BITS] = { };
-
-	for (int i = 0; i < UE_TEST_PROCESSES; i++) {
-		const struct ue_test_process *process = &world->processes[i];
-
-		if (!process->registered || !ue_test_is_first(world, i))
-			continue;
-		sets++;
-		for (int bit = 0; bit < UE_TEST_BITS; bit++)
-			users[bit] += !!(process->registered & BIT(bit));
-	}
-	for (int bit = 0; bit < UE_TEST_BITS; bit++)
-		if (ue_stub_users(&world->events[bit]) != users[bit])
-			return false;
-	return module_refcount(THIS_MODULE) == world->module_users + sets;
 }
 
 static bool ue_test_is_consistent(struct ue_test_world *world)
@@ -705,7 +716,11 @@ static void ue_left_copy_failed_test(struct kunit *test)
 	ue_test_end_world(test, &world);
 }
 
-/* Of more than 64 copies at a time, some are not attached; later ones are. */
+/*
+ * More than 64 copies at a time cannot be noted. A child inherits all the same.
+ * After the cases that expect a child to inherit nothing, because a child that is
+ * not attached is taken for such a copy from then on.
+ */
 static void ue_left_copies_test(struct kunit *test)
 {
 	struct ue_test_world world;
@@ -714,12 +729,139 @@ static void ue_left_copies_test(struct kunit *test)
 	ue_test_create_copies(test, &world);
 	for (int i = 0; i < ARRAY_SIZE(copies); i++)
 		copies[i] = ue_test_leave_copy(test, &world);
-	ue_fork_leave_copy(world.processes[0].mm, world.processes[2].mm);
-	ue_test_inherit_nothing(test, &world);
-	for (int i = 0; i < ARRAY_SIZE(copies); i++)
-		mmput(copies[i]);
 	ue_fork_leave_copy(world.processes[0].mm, world.processes[1].mm);
 	ue_test_inherit_late(test, &world);
+	for (int i = 0; i < ARRAY_SIZE(copies); i++)
+		mmput(copies[i]);
+	ue_test_end_world(test, &world);
+}
+
+/* Sees the set that an address space has when its worker is started. */
+static int ue_test_references_at_start;
+
+static int ue_test_see_start(struct kprobe *probe, struct pt_regs *regs)
+{
+	const struct ue_mm *ue_mm =
+		(void *)regs_get_kernel_argument(regs, 0);
+
+	ue_test_references_at_start = atomic_read(&ue_mm->set->references);
+	return 0;
+}
+
+/*
+ * A process gets a set of its own while an update has not reached its bit. Its
+ * worker is started before it has the copy: a fork that takes the copy must see
+ * that the bit is to be updated.
+ */
+static void ue_copy_in_update_test(struct kunit *test)
+{
+	struct kprobe probe = {
+		.addr = (void *)ue_worker_start,
+		.pre_handler = ue_test_see_start,
+	};
+	struct ue_test_world world;
+
+	ue_test_create_world(test, &world);
+	ue_do_register(test, &world, 0, 0);
+	ue_do_register(test, &world, 0, 1);
+	ue_do_fork(test, &world, 0, 0);
+	ue_do_run(test, &world, 1, 0);
+	ue_test_references_at_start = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&probe), 0);
+	mutex_lock(&ue_enabler_mutex);
+	world.events[0].update++;
+	mutex_unlock(&ue_enabler_mutex);
+	ue_do_unregister(test, &world, 1, 1);
+	unregister_kprobe(&probe);
+	/* Both processes, and the copying. */
+	KUNIT_EXPECT_EQ(test, ue_test_references_at_start, 3);
+	ue_test_wait_for_workers(&world);
+	ue_test_end_world(test, &world);
+}
+
+/* The program exits after an update has found it alive, while its page is pinned. */
+static struct mm_struct *ue_test_exiting;
+
+static int ue_test_exit_in_pin(struct kretprobe_instance *unused,
+			       struct pt_regs *regs)
+{
+	if (ue_test_exiting)
+		atomic_dec(&ue_test_exiting->mm_users);
+	ue_test_exiting = NULL;
+	return 0;
+}
+
+/* Its bit is not written. */
+static void ue_exit_in_update_test(struct kunit *test)
+{
+	struct kretprobe probe = {
+		.kp.symbol_name = "pin_user_pages_remote",
+		.handler = ue_test_exit_in_pin,
+	};
+	struct ue_test_world world;
+	struct ue_test_process *process = &world.processes[0];
+	struct ue_mm *ue_mm;
+	u32 value;
+
+	ue_test_create_world(test, &world);
+	ue_do_register(test, &world, 0, 0);
+	ue_mm = ue_mm_find(process->mm);
+	/* As a worker does, so that the memory outlives the program. */
+	mmget(process->mm);
+	ue_mm->worker_holds_mm = true;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe), 0);
+	ue_test_exiting = process->mm;
+	ue_do_toggle(test, &world, 0, 0);
+	unregister_kretprobe(&probe);
+	KUNIT_EXPECT_NULL(test, ue_test_exiting);
+	ue_mm->worker_holds_mm = false;
+	value = ue_test_read(process);
+	KUNIT_EXPECT_EQ(test, value, UE_TEST_NEIGHBOUR);
+	ue_test_end_world(test, &world);
+}
+
+/* A pass skips what was registered since it began, and goes on where it was. */
+static void ue_pass_test(struct kunit *test)
+{
+	struct ue_position position = { .nr = -1 };
+	struct ue_test_world world;
+	struct ue_test_process *process = &world.processes[0];
+	struct ue_mm *ue_mm;
+	u32 values[3];
+	int errors[3];
+
+	ue_test_create_world(test, &world);
+	ue_do_register(test, &world, 0, 0);
+	mutex_lock(&ue_enabler_mutex);
+	position.last_id = ue_enabler_last_id;
+	mutex_unlock(&ue_enabler_mutex);
+	ue_do_register(test, &world, 0, 1);
+	mutex_lock(ue_event_mutex);
+	for (int i = 0; i < UE_TEST_BITS; i++)
+		ue_stub_enable(&world.events[i], true);
+	mutex_unlock(ue_event_mutex);
+
+	ue_test_enter(process);
+	ue_mm = ue_mm_find_current();
+	ue_stub_kill();
+	errors[0] = ue_update_mm(ue_mm, &position);
+	ue_stub_revive();
+	values[0] = position.last_id;
+	errors[1] = ue_update_mm(ue_mm, &position);
+	if (get_user(values[1], ue_test_memory()))
+		values[1] = 0;
+	KUNIT_EXPECT_EQ(test, (u64)position.last_id, 0);
+	errors[2] = ue_update_mm(ue_mm, &position);
+	if (get_user(values[2], ue_test_memory()))
+		values[2] = 0;
+	ue_test_leave(process);
+	for (int i = 0; i < ARRAY_SIZE(errors); i++)
+		KUNIT_EXPECT_EQ(test, errors[i], 0);
+	KUNIT_EXPECT_NE(test, values[0], 0);
+	KUNIT_EXPECT_EQ(test, values[1], UE_TEST_NEIGHBOUR | BIT(0));
+	KUNIT_EXPECT_EQ(test, values[2], UE_TEST_NEIGHBOUR | BIT(0) | BIT(5));
+	world.enabled = BIT(0) | BIT(1);
+	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
 	ue_test_end_world(test, &world);
 }
 
@@ -758,11 +900,14 @@ static struct kunit_case ue_registration_cases[] = {
 	KUNIT_CASE(ue_unreported_fork_test),
 	KUNIT_CASE(ue_left_copy_test),
 	KUNIT_CASE(ue_left_copy_failed_test),
-	KUNIT_CASE(ue_left_copies_test),
+	KUNIT_CASE(ue_copy_in_update_test),
+	KUNIT_CASE(ue_exit_in_update_test),
+	KUNIT_CASE(ue_pass_test),
 	KUNIT_CASE_PARAM(ue_every_sequence_test, ue_test_start_gen_params),
 	KUNIT_CASE(ue_long_sequences_test),
 	KUNIT_CASE(ue_errors_test),
 	KUNIT_CASE(ue_undo_test),
+	KUNIT_CASE(ue_left_copies_test),
 	{ }
 };
 

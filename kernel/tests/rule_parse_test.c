@@ -37,7 +37,9 @@ static const struct ue_test_rule {
 	{ "number sign in a filter", "o if a > 1#2", "o if a > 1#2" },
 	{ "quoted number sign", "o if a == \" # \" # c", "o if a == \" # \"" },
 	{ "quote in quotes", "o if a == \"' # \" # c", "o if a == \"' # \"" },
-	{ "open quote", "o if a == ' # c", "o if a == ' # c" },
+	{ "maximum", "o max=010 if a # c", "o max=10 if a" },
+	{ "instance, maximum, trigger", "o instance=i max=1 trigger x",
+	  "o instance=i max=1 trigger x" },
 	{ "trigger", "o trigger hist:keys=a", "o trigger hist:keys=a" },
 	{ "instance, trigger", "o instance=i trigger stacktrace:5 if a # c",
 	  "o instance=i trigger stacktrace:5 if a" },
@@ -76,6 +78,9 @@ static void ue_rule_text_test(struct kunit *test)
 	kfree(text);
 }
 
+#define UE_TEST_NO_ACTION \
+	"expected \"if\" or \"trigger\" after the pattern and its options"
+
 static const struct ue_test_refusal {
 	const char *line;
 	const char *reason;
@@ -87,15 +92,18 @@ static const struct ue_test_refusal {
 	{ "o instance=.", "no instance can have this name" },
 	{ "o instance=..", "no instance can have this name" },
 	{ "o instance=a/b", "no instance can have this name" },
-	{ "o if", "no filter after \"if\"" },
-	{ "o if  # a > 1", "no filter after \"if\"" },
-	{ "o a > 1", "expected \"if\" or \"trigger\" after the pattern and the instance" },
-	{ "o if# a", "expected \"if\" or \"trigger\" after the pattern and the instance" },
+	{ "o if", "no filter after \"if\", or a quote without its end" },
+	{ "o if  # a > 1", "no filter after \"if\", or a quote without its end" },
+	{ "o if a == ' # c", "no filter after \"if\", or a quote without its end" },
+	{ "o max=0", "not a number above 0 after \"max=\"" },
+	{ "o max=1x", "not a number above 0 after \"max=\"" },
+	{ "o max=1 instance=i", UE_TEST_NO_ACTION },
+	{ "o a > 1", UE_TEST_NO_ACTION },
+	{ "o if# a", UE_TEST_NO_ACTION },
 	{ "o if a instance=i", NULL },
-	{ "o instance=a instance=b",
-	  "expected \"if\" or \"trigger\" after the pattern and the instance" },
-	{ "o trigger", "no trigger after \"trigger\"" },
-	{ "o trigger # x", "no trigger after \"trigger\"" },
+	{ "o instance=a instance=b", UE_TEST_NO_ACTION },
+	{ "o trigger", "no trigger after \"trigger\", or a quote without its end" },
+	{ "o trigger # x", "no trigger after \"trigger\", or a quote without its end" },
 	{ "o trigger !x", "a rule can't remove a trigger" },
 };
 

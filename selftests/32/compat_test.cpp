@@ -2,6 +2,7 @@
 // 32-bit programs on a 64-bit kernel: their ioctls have other numbers but do the same.
 #include "catch.hpp"
 #include "child.hpp"
+#include "ioctl_numbers.hpp"
 #include "mapping.hpp"
 #include "text_file.hpp"
 #include "user_events.hpp"
@@ -120,6 +121,12 @@ TEST_CASE("A 32-bit program can delete an event") {
     CHECK(DataFile().delete_event(event) == succeeds());
     CHECK(status_line(event).empty());
     CHECK(DataFile().delete_event(event) == fails(ENOENT));
+}
+
+TEST_CASE("A 32-bit program has all ioctls, and each has one number") {
+    DataFile file, device(Descriptor::open("/dev/user_events/default", O_RDWR));
+    CHECK(answered_ioctl_numbers(file) == ioctl_numbers);
+    CHECK(answered_ioctl_numbers(device) == ioctl_numbers);
 }
 
 TEST_CASE("Invalid ioctl numbers and arguments fail in a 32-bit program") {

@@ -6,6 +6,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "faults.hpp"
+#include "kernel_log.hpp"
 #include "mapping.hpp"
 #include "mark.hpp"
 #include "module.hpp"
@@ -85,6 +86,22 @@ void fail_each_call(const std::string& name, const Errors& errors,
 }
 
 void nothing() {}
+
+/// For the lifetime of the object, what this process creates counts for another user, its real user
+/// ID. Root's capabilities stay.
+class CountedFor {
+public:
+    explicit CountedFor(uid_t user) {
+        if (setresuid(user, 0, 0) != 0)
+            throw_errno("setresuid");
+    }
+    CountedFor(const CountedFor&) = delete;
+    CountedFor& operator=(const CountedFor&) = delete;
+    ~CountedFor() {
+        if (setresuid(0, 0, 0) != 0)
+            _exit(1);
+    }
+};
 
 /// Returns the event that a command has registered.
 Event event_of(const std::string& command) {
@@ -300,21 +317,17 @@ TEST_CASE("Registering survives each injected failure") {
             registering(0), undo);
     }
     SECTION("the first event of a user") {
-        // The real user ID is that of the creator. Root keeps its capabilities.
-        const auto create_as = [](uid_t user) {
-            if (setresuid(user, 0, 0) != 0)
-                throw_errno("setresuid");
-        };
+        std::optional<CountedFor> user;
         fail_each_call(
             "register the first event of a user", plain,
             [&] {
                 new_file();
                 new_event();
-                create_as(unprivileged_uid);
+                user.emplace(unprivileged_uid);
             },
             registering(0),
             [&] {
-                create_as(0);
+                user.reset();
                 undo();
             });
     }
@@ -360,21 +373,33 @@ TEST_CASE("Registering survives each injected failure") {
         DataFile other;
         fill(other, words, 3);
         new_event();
+        // The copy counts for a user that has no other registration. The module warns if it frees
+        // a user and the count is not 0.
         std::optional<Sharer> sharer;
+        std::optional<CountedFor> user;
         fail_each_call(
             "register while a child shares the registrations", plain,
             [&] {
                 new_file();
                 sharer.emplace();
+                user.emplace(unprivileged_uid);
             },
-            registering(0), undo);
+            registering(0),
+            [&] {
+                user.reset();
+                undo();
+            });
     }
-    SECTION("as the first registration of a process") {
+    SECTION("as the first registration of a process and of a user") {
         new_event();
+        DataFile other;
+        other.must_register(&words, 0, command);
+        REQUIRE(other.unregister(&words, 0) == succeeds());
         fail_each("register for the first time in a process", plain, [&](unsigned n) {
             Child child([&](Channel& channel) {
                 Faults faults;
                 new_file();
+                const CountedFor user(unprivileged_uid);
                 channel.send(faults.attempt(n, registering(0)));
                 return file->unregister(&word, 33).error();
             });
@@ -762,6 +787,100 @@ TEST_CASE("A fork copies all registrations even if an allocation fails") {
         follows(child);
         return result;
     });
+}
+
+TEST_CASE("A fork that lacks memory leaves the registrations of its parent as they are") {
+    Unchanged unchanged;
+    const OtherEnabled other;
+    Registered event("");
+    FaultsBelow faults("copy_process");
+
+    // With each allocation of the kernel failing in turn, before and after the memory is copied.
+    fail_each("fork without the kernel's memory", {ENOMEM}, [&](unsigned n) {
+        Forked child(event.word);
+        const Attempt result = faults.attempt(n, [&] { return child.start(); });
+        CHECK(event.event.enable() == succeeds(1));
+        CHECK(holds_after_change([&] { return event.word == 1; }));
+        CHECK(holds_after_change([&] { return child.word() == 1; }));
+        CHECK(event.event.disable() == succeeds(1));
+        CHECK(holds_after_change([&] { return event.word == 0; }));
+        CHECK(holds_after_change([&] { return child.word() == 0; }));
+        return result;
+    });
+}
+
+// In-tree, such a child kept its parent's pointer (CVE-2026-89750).
+TEST_CASE("A child that inherits nothing, for lack of memory, has nothing of its parent's") {
+    Unchanged unchanged;
+    const OtherEnabled other;
+    Registered event("");
+    Faults faults;
+    const auto body = [&](Channel& channel) {
+        for (;;) {
+            switch (channel.receive<char>()) {
+            case 'u':
+                channel.send(event.file.unregister(&event.word, 0).error());
+                break;
+            case 'r':
+                channel.send(event.file.register_event(&event.word, 0, event.event.name()).error());
+                break;
+            case 'w':
+                unshare_page(event.word);
+                channel.send(event.word.load());
+                break;
+            case 'f':
+                channel.send(
+                    in_child([&] { return event.file.unregister(&event.word, 0).error(); }));
+                break;
+            default:
+                execl("/bin/true", "true", nullptr);
+                return errno;
+            }
+        }
+    };
+
+    // The first allocation of the module in a fork is what the child needs. There is a reserve for
+    // it, which lasts until these children exit.
+    constexpr unsigned too_many = 200;
+    std::vector<std::unique_ptr<Child>> inherited, deprived;
+    KernelLog log;
+    while (deprived.size() < 4 && inherited.size() < too_many) {
+        faults.arm(1);
+        auto child = std::make_unique<Child>(body);
+        REQUIRE(faults.disarm());
+        const int error = child->channel().ask<int>('u');
+        CHECK((error == 0 || error == ENOENT));
+        (error == 0 ? inherited : deprived).push_back(std::move(child));
+    }
+    REQUIRE(deprived.size() == 4);
+    CHECK_THAT(log.read(), Catch::Contains("does not inherit its registrations"));
+
+    const auto parent_follows = [&] {
+        CHECK(event.event.enable() == succeeds(1));
+        CHECK(holds_after_change([&] { return event.word == 1; }));
+        CHECK(event.event.disable() == succeeds(1));
+        CHECK(holds_after_change([&] { return event.word == 0; }));
+    };
+    // One exits, one calls exec, one forks, and one registers the same word for itself.
+    deprived[0]->kill();
+    parent_follows();
+    deprived[1]->channel().send('x');
+    CHECK(deprived[1]->wait() == 0);
+    parent_follows();
+    CHECK(deprived[2]->channel().ask<int>('f') == ENOENT);
+    parent_follows();
+    Channel& channel = deprived[3]->channel();
+    CHECK(channel.ask<int>('r') == 0);
+    CHECK(channel.ask<std::uint32_t>('w') == 0);
+    CHECK(event.event.enable() == succeeds(1));
+    CHECK(holds_after_change([&] { return channel.ask<std::uint32_t>('w') == 1; }));
+    CHECK(channel.ask<int>('u') == 0);
+    CHECK(channel.ask<std::uint32_t>('w') == 0);
+    CHECK(holds_after_change([&] { return event.word == 1; }));
+    CHECK(event.event.disable() == succeeds(1));
+    parent_follows();
+    CHECK(event.file.unregister(&event.word, 0) == succeeds());
+    CHECK(event.file.unregister(&event.word, 0) == fails(ENOENT));
 }
 
 TEST_CASE("A bit is written later if its page cannot be allocated at first") {

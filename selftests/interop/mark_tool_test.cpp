@@ -103,9 +103,8 @@ TEST_CASE("perf record -e user_mark:text -p PID records a program that knows not
                     watched.mark("phase 2 begins");
                     CHECK(eventually([&] { return marks() == 3; }));
                 });
-    CHECK(printed_fields(output_of(directory, "perf script -F event,trace -i " +
-                                                  directory.file("perf.data") + " 2>/dev/null"),
-                         mark_text) == Lines{"text=phase 1", "text=phase 2 begins"});
+    CHECK(perf_fields(directory, directory.file("perf.data"), mark_text) ==
+          Lines{"text=phase 1", "text=phase 2 begins"});
 }
 
 TEST_CASE("perf reports the type and the size of data") {
@@ -118,9 +117,7 @@ TEST_CASE("perf reports the type and the size of data") {
                     CHECK(file.mark(6, "not recorded") == succeeds());
                     CHECK(file.mark(7, "\x01\xab\xff") == succeeds());
                 });
-    CHECK(printed_fields(output_of(directory, "perf script -F event,trace -i " +
-                                                  directory.file("perf.data") + " 2>/dev/null"),
-                         mark_data) == Lines{"type=7 size=3"});
+    CHECK(perf_fields(directory, directory.file("perf.data"), mark_data) == Lines{"type=7 size=3"});
 }
 
 TEST_CASE("A mark is between the two scheduler events around it in perf's report") {

@@ -82,9 +82,7 @@ TEST_CASE("perf records and reports every field type", "[waits][tool:perf]") {
                 });
     CHECK(enabled);
     CHECK(every.word == 0);
-    const auto reported = printed_fields(
-        output_of(directory, "perf script -F event,trace -i " + file + " 2>/dev/null"),
-        every.event);
+    const auto reported = perf_fields(directory, file, every.event);
     CHECK(expected.size() == static_cast<std::size_t>(every_type_records - above));
     CHECK(reported == expected);
 }
@@ -154,11 +152,7 @@ TEST_CASE("perf record samples a command, its children, a process or a CPU") {
     const std::string file = directory.file("perf.data");
     const std::string record =
         perf_record + " --no-buildid -e " + event.full_name() + " -o " + file + " ";
-    const auto sampled = [&] {
-        return printed_fields(
-            output_of(directory, "perf script -F event,trace -i " + file + " 2>/dev/null"),
-            event.event);
-    };
+    const auto sampled = [&] { return perf_fields(directory, file, event.event); };
     SECTION("command and its children") {
         output_of(directory, record + event.command(directory));
         CHECK(sampled() == Lines{"a=1", "a=2"});

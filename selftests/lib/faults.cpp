@@ -103,6 +103,22 @@ Attempt Faults::attempt(unsigned n, const std::function<Outcome()>& call) {
     return result;
 }
 
+FaultsBelow::FaultsBelow(const std::string& function) {
+    const Range range = function_range(function);
+    // It warns when it lacks memory, for the stack of a new task for example.
+    const Range excluded = function_range("__vmalloc_node_range_noprof");
+    for (const std::string kind : {"failslab/", "fail_page_alloc/"}) {
+        set(kind + "require-start", range.begin);
+        set(kind + "require-end", range.end);
+        set(kind + "reject-start", excluded.begin);
+        set(kind + "reject-end", excluded.end);
+    }
+}
+
+FaultsBelow::~FaultsBelow() {
+    configure_all_faults();
+}
+
 PageAllocationFaults::PageAllocationFaults(unsigned count) {
     configure_all_faults();
     const Range caller = function_range("__get_user_pages");

@@ -5,6 +5,7 @@
 #include "outcome.hpp"
 
 #include <functional>
+#include <string>
 
 namespace selftest {
 
@@ -35,6 +36,17 @@ public:
 
 private:
     Descriptor file_;
+};
+
+/// The same, if a function of the kernel is on the call stack instead of a module, and only for
+/// allocations. There can be one object at a time.
+class FaultsBelow : public Faults {
+public:
+    /// Throws as Faults does, and std::runtime_error if the kernel has no such function.
+    explicit FaultsBelow(const std::string& function);
+    FaultsBelow(const FaultsBelow&) = delete;
+    FaultsBelow& operator=(const FaultsBelow&) = delete;
+    ~FaultsBelow();
 };
 
 /// For the lifetime of the object, fails up to `count` page allocations for accesses to another

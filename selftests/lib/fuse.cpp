@@ -99,6 +99,7 @@ void UnresponsiveFile::receive(const Transfer& transfer) {
         complete(transfer);
     } else {
         waiting_.push_back(transfer);
+        user_ = transfer.user;
         waits_ = true;
     }
 }
@@ -152,10 +153,12 @@ void UnresponsiveFile::serve() {
             answer(device_, request, fuse_open_out{});
             break;
         case FUSE_READ:
-            receive({Kind::reads, request.unique, body_of<fuse_read_in>(buffer.data()).size});
+            receive({Kind::reads, request.unique, body_of<fuse_read_in>(buffer.data()).size,
+                     request.uid});
             break;
         case FUSE_WRITE:
-            receive({Kind::writes, request.unique, body_of<fuse_write_in>(buffer.data()).size});
+            receive({Kind::writes, request.unique, body_of<fuse_write_in>(buffer.data()).size,
+                     request.uid});
             break;
         case FUSE_FORGET:
         case FUSE_BATCH_FORGET:

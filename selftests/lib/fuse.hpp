@@ -29,6 +29,8 @@ public:
     std::string path() const { return directory_ + "/file"; }
     /// Returns whether a read or write waits for its answer.
     bool has_waiter() const { return waits_; }
+    /// Returns for which user the last such read or write is, as the server sees it.
+    std::uint32_t user_of_waiter() const { return user_; }
     /// Answers all waiting requests, and later ones at once.
     void respond();
     /// Aborts the connection: waiting requests fail with an error.
@@ -40,6 +42,7 @@ private:
         Kind kind;
         std::uint64_t unique;
         std::uint32_t size;
+        std::uint32_t user;
     };
 
     void serve();
@@ -50,6 +53,7 @@ private:
     std::string directory_;
     Descriptor device_;
     std::atomic<bool> waits_{false};
+    std::atomic<std::uint32_t> user_{0};
     std::mutex mutex_;
     bool responds_ = false;         // protected by mutex_
     std::vector<Transfer> waiting_; // protected by mutex_

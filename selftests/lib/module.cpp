@@ -32,6 +32,11 @@ Outcome unload() {
     return Outcome::of(syscall(SYS_delete_module, "user_events", O_NONBLOCK));
 }
 
+bool unload_is_refused() {
+    const Outcome outcome = unload();
+    return outcome == fails(EWOULDBLOCK) || outcome == fails(EBUSY);
+}
+
 void Loaded::ensure() {
     if (!is_loaded())
         expect(load(), "load " + path());

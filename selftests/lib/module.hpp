@@ -23,6 +23,9 @@ Outcome load_image(const std::string& image);
 /// Unloads the module. Fails at once if it is in use.
 Outcome unload();
 
+/// Tries to unload the module. Returns whether that failed because the module is in use.
+bool unload_is_refused();
+
 /// For a test that unloads the module: its constructor and its destructor load the module if it is
 /// not loaded.
 class Loaded {

@@ -77,4 +77,10 @@ std::vector<std::string> printed_fields(const std::string& text, const Event& ev
     return found;
 }
 
+std::vector<std::string> perf_fields(const TemporaryDirectory& directory, const std::string& file,
+                                     const Event& event) {
+    const std::string script = "perf script -F event,trace -i " + file + " 2>/dev/null";
+    return printed_fields(output_of(directory, script), event);
+}
+
 } // namespace selftest

@@ -60,4 +60,8 @@ private:
 /// Returns what follows "NAME:" in each line of a tool's output that contains it.
 std::vector<std::string> printed_fields(const std::string& text, const Event& event);
 
+/// The same of a file that `perf record` has written.
+std::vector<std::string> perf_fields(const TemporaryDirectory& directory, const std::string& file,
+                                     const Event& event);
+
 } // namespace selftest

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <linux/user_mark.h>
 #include <stdexcept>
 #include <system_error>
@@ -44,21 +45,29 @@ std::shared_ptr<tep_handle> formats_of_user_events() {
     return formats;
 }
 
-/// The longest time of about the last thousand changes of an event's state, and the number of
-/// changes since the longest one.
-std::atomic<std::chrono::steady_clock::duration> longest_change;
-std::atomic<unsigned> changes_since;
+/// Prints, at the end of the program, how many checks after a change found a bit late.
+struct LateBits {
+    LateBits() = default;
+    LateBits(const LateBits&) = delete;
+    LateBits& operator=(const LateBits&) = delete;
+    ~LateBits() {
+        if (checks > 0 && getpid() == process)
+            std::printf("# late bits: %u in %u checks after a change, at most %u; %u changes had a "
+                        "timeout\n",
+                        late.load(), checks.load(), most_late_bits, timeouts.load());
+    }
 
-/// Writes to a file that changes the state of an event, and measures the time.
+    std::atomic<unsigned> checks, late, timeouts;
+    const pid_t process = getpid();
+} bits;
+
+/// Writes to a file that changes the state of an event, and notes if that took as long as a
+/// timeout.
 Outcome change_state(const std::string& path, const char* state) {
     const auto start = std::chrono::steady_clock::now();
     const Outcome outcome = write_text(path, state);
-    const auto spent = std::chrono::steady_clock::now() - start;
-    // After a timeout the module does not wait in about the next twenty changes.
-    if (spent >= longest_change.load() || ++changes_since > 1000) {
-        longest_change = spent;
-        changes_since = 0;
-    }
+    // The kernel measures the 200 ms in ticks, and may start from an old tick.
+    bits.timeouts += std::chrono::steady_clock::now() - start > std::chrono::milliseconds(180);
     return outcome;
 }
 
@@ -69,13 +78,13 @@ Outcome without_value(const Outcome& outcome) {
 
 } // namespace
 
-bool bits_may_be_late(unsigned processes) {
-    // Half of the timeout: the kernel measures it in ticks, and may start from an old tick.
-    return longest_change.load() > std::chrono::milliseconds(std::min(100 + 10 * processes, 500u));
+bool may_be_late() {
+    return ++bits.late <= most_late_bits && bits.timeouts > 0;
 }
 
-bool holds_after_change(const std::function<bool()>& is_right, unsigned processes) {
-    return is_right() || (bits_may_be_late(processes) && eventually(is_right));
+bool holds_after_change(const std::function<bool()>& is_right) {
+    bits.checks++;
+    return is_right() || (may_be_late() && eventually(is_right));
 }
 
 std::string Event::path(const std::string& file) const {

@@ -47,16 +47,21 @@ private:
     std::string system_;
 };
 
-/// Returns whether some enable bits may be updated only after enable() or disable() has returned. A
-/// change waits for workers that fault in pages: until none has finished for 200 ms, and for one
-/// second at most. After a timeout, the next changes do not wait for that process. So this returns
-/// true if a recent change took half of that time or, if workers of many processes may be running,
-/// up to half a second.
-bool bits_may_be_late(unsigned processes = 1);
+/// The number of late bits that a program may see. After a timeout, the module does not wait for
+/// the next 20 updates of the same address space.
+inline constexpr unsigned most_late_bits = 20;
+
+/// Counts a bit that was not up to date when enable() or disable() returned. Returns whether that
+/// is permitted: a change waits for workers that fault in pages only until none has finished for
+/// 200 ms, and for one second at most. So it returns true if a change of this process has taken
+/// that long, for most_late_bits bits in all.
+bool may_be_late();
 
 /// Returns whether a condition on enable bits holds after enable() or disable(). Waits for it only
-/// if bits_may_be_late().
-bool holds_after_change(const std::function<bool()>& is_right, unsigned processes = 1);
+/// if it may_be_late(). Where a test is about the time when a bit is written, for example about a
+/// program that must not delay the bits of others, it has to check the bit itself: then a late one
+/// fails.
+bool holds_after_change(const std::function<bool()>& is_right);
 
 /// Enables and disables an event, `count` changes in all, and returns the median time of a change.
 /// Throws std::system_error.

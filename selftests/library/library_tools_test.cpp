@@ -82,10 +82,10 @@ void check_reported(const std::string& name, const std::string& last, Write writ
                         expected.push_back(write(event, number));
                 });
     CHECK(eventually([&] { return !event; }));
-    std::vector<std::string> reported = printed_fields(
-        output_of(directory, with_perf ? "perf script -F event,trace -i " + file + " 2>/dev/null"
-                                       : "trace-cmd report -i " + file),
-        Event(name));
+    std::vector<std::string> reported =
+        with_perf
+            ? perf_fields(directory, file, Event(name))
+            : printed_fields(output_of(directory, "trace-cmd report -i " + file), Event(name));
     for (std::string& line : reported)
         line.resize(std::min(line.size(), line.find(last) + last.size()));
     CHECK(reported == expected);

@@ -233,6 +233,10 @@ int main(int argc, char* argv[]) {
         clean_up(name);
         reload(name);
     }
+    const std::string never = shared.count.never_succeeded();
+    report(never.empty(), "each operation has succeeded at least once");
+    if (!never.empty())
+        std::cout << "# never: " << never << "\n";
     std::cout << "1.." << results << std::endl;
     return failures ? 1 : 0;
 }

@@ -36,10 +36,20 @@ void OutcomeCounts::print_and_clear() {
             if (const unsigned long count = counts_.at(operation).at(error).exchange(0)) {
                 const char* name = error ? strerrorname_np(static_cast<int>(error)) : "success";
                 std::cout << " " << (name ? name : "other") << " " << count;
+                succeeded_.at(operation) |= error == 0;
             }
         std::cout << "\n";
     }
     std::cout << std::flush;
+}
+
+std::string OutcomeCounts::never_succeeded() const {
+    std::string names;
+    for (std::size_t operation = 0; operation < succeeded_.size(); operation++)
+        if (!succeeded_.at(operation) && static_cast<Operation>(operation) != Operation::unload)
+            names +=
+                std::string(names.empty() ? "" : ", ") + name_of(static_cast<Operation>(operation));
+    return names;
 }
 
 } // namespace stress

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 namespace stress {
 
@@ -53,11 +54,16 @@ public:
     /// Prints a comment line for each operation, and resets the counts.
     void print_and_clear();
 
+    /// Returns the operations of which no call has succeeded in any of the printed counts, but for
+    /// unload, which must fail.
+    std::string never_succeeded() const;
+
 private:
     static constexpr std::size_t errors = 134;
     std::array<std::array<std::atomic<unsigned long>, errors>,
                static_cast<std::size_t>(Operation::count)>
         counts_;
+    std::array<bool, static_cast<std::size_t>(Operation::count)> succeeded_{};
 };
 
 } // namespace stress

@@ -66,8 +66,8 @@ bool RecordCheck::passes(const Shared& shared) {
     const unsigned long missed = lost();
     std::cout << "# counted event: " << shared.begun << " writes begun, " << shared.succeeded
               << " succeeded, " << recorded << " recorded, " << missed << " lost\n";
-    const bool good =
-        shared.succeeded > 0 && recorded + missed >= shared.succeeded && recorded <= shared.begun;
+    const bool good = shared.succeeded > 0 && recorded + missed >= shared.succeeded &&
+                      recorded + missed <= shared.begun;
     if (!good)
         print_buffer();
     return good;

@@ -18,7 +18,7 @@ public:
     std::uint32_t index() const { return index_; }
 
     /// Returns whether each successful write is in the buffer or counted as lost, and each record
-    /// is from a write that was begun. All writers must have exited.
+    /// and each loss is from a write that was begun. All writers must have exited.
     bool passes(const Shared& shared);
 
 private:

@@ -19,6 +19,8 @@
 	one < other ? one : other;		\
 })
 
+#define max(a, b)		max_t(__typeof__(a), a, b)
+
 #define max_t(type, a, b) ({			\
 	type one = (a), other = (b);		\
 	one > other ? one : other;		\

@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
+#include <new>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -16,6 +18,27 @@
 
 using namespace selftest;
 namespace ue = user_events;
+
+namespace {
+
+thread_local std::size_t allocations = 0;
+
+} // namespace
+
+void* operator new(std::size_t size) {
+    allocations++;
+    if (void* const memory = std::malloc(size))
+        return memory;
+    throw std::bad_alloc();
+}
+
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
 
 namespace {
 
@@ -279,6 +302,21 @@ TEST_CASE("errno is preserved, also by an event that cannot be written") {
     CHECK(errno == 123);
     ue::retry();
     CHECK(errno == 123);
+}
+
+TEST_CASE("Recording allocates no memory") {
+    FakeFile file;
+    Order event;
+    file.enable(order);
+    for (const std::size_t size : {0ul, 10ul, 1000ul, 2000ul, 4000ul, 100000ul}) {
+        CAPTURE(size);
+        const std::string item(size, 'x');
+        const std::size_t before = allocations;
+        event(1, item);
+        event.lazily([&] { return std::tuple(2, std::string_view(item)); });
+        CHECK(allocations == before);
+        CHECK_FALSE(file.take().empty());
+    }
 }
 
 TEST_CASE("Events can share a word, with a bit each") {
