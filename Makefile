@@ -291,7 +291,7 @@ clean: ## remove build products; the cached kernels in ~/.cache/user_events stay
 	rm -f user_events*.ko user_events*.o user_events*.mod* .*.cmd \
 		Module.symvers modules.order
 	find kernel -name '*.o' -delete -o -name '.*.cmd' -delete
-	rm -f kernel/kernel_declares.c
+	rm -f kernel/port/kernel_declares.c
 
 .PHONY: help
 help: ## list the targets

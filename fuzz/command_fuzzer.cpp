@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Fuzzes the module's command parser and payload check: kernel/format.c and kernel/payload.c, built
+// Fuzzes the module's command parser and payload check: kernel/format/format.c and payload.c, built
 // for user space. An input is a command, a NUL, and a payload.
 #include <algorithm>
 #include <cerrno>
@@ -14,8 +14,8 @@
 #include <vector>
 
 extern "C" {
-#include "format.h"
-#include "payload.h"
+#include "format/format.h"
+#include "format/payload.h"
 
 #include <linux/slab.h>
 }

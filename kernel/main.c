@@ -7,21 +7,21 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 
-#include "compat.h"
-#include "data_file.h"
-#include "debug_counter.h"
-#include "device.h"
-#include "dynamic_events.h"
-#include "fork.h"
-#include "kernel_symbols.h"
-#include "mark.h"
-#include "registration.h"
-#include "registry.h"
-#include "rules.h"
-#include "rules_file.h"
-#include "status_file.h"
-#include "sysctl.h"
-#include "tracefs_file.h"
+#include "interfaces/data_file.h"
+#include "interfaces/dynamic_events.h"
+#include "interfaces/mark.h"
+#include "interfaces/rules_file.h"
+#include "interfaces/status_file.h"
+#include "interfaces/sysctl.h"
+#include "interfaces/tracefs_file.h"
+#include "port/compat.h"
+#include "port/debug_counter.h"
+#include "port/kernel_symbols.h"
+#include "port/module_state.h"
+#include "programs/fork.h"
+#include "programs/registration.h"
+#include "registry/registry.h"
+#include "registry/rules.h"
 
 /*
  * The files in tracefs and the devices come last. Opening them fails until all
@@ -34,6 +34,7 @@ static const struct ue_part {
 	int (*init)(void);
 	void (*exit)(void);
 } ue_parts[] = {
+	{ "credentials",	ue_kernel_cred_init,	ue_kernel_cred_exit },
 	{ "registrations",	ue_registrations_init,	ue_registrations_exit },
 	{ "fork tracking",	ue_fork_init,		ue_fork_exit },
 	{ "the registry",	ue_registry_init,	ue_registry_exit },

@@ -9,10 +9,10 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "../debug_counter.h"
-#include "../enabler.h"
-#include "../user.h"
 #include "event_stub.h"
+#include "port/debug_counter.h"
+#include "programs/enabler.h"
+#include "programs/user.h"
 
 /* In order of address, then of number. */
 static const struct ue_user_bit ue_test_bits[] = {

@@ -6,9 +6,9 @@
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 
-#include "../compat.h"
-#include "../enabler.h"
 #include "event_stub.h"
+#include "port/compat.h"
+#include "programs/enabler.h"
 
 static DEFINE_MUTEX(ue_stub_event_mutex);
 struct mutex *ue_event_mutex = &ue_stub_event_mutex;

@@ -8,7 +8,7 @@
 
 #include <kunit/test.h>
 
-#include "../event.h"
+#include "events/event.h"
 
 /**
  * ue_stub_events() - create events without users

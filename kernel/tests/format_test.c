@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "../format.h"
+#include "format/format.h"
 
 /* Maximum size of a payload's fixed part, bytes; see format.c. */
 #define UE_TEST_PAYLOAD_MAX	(INT_MAX - 64)

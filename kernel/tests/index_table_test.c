@@ -8,8 +8,8 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 
-#include "../index_table.h"
 #include "event_stub.h"
+#include "events/index_table.h"
 
 /* The array grows at 2, 14, 62, ... */
 #define UE_TEST_EVENTS		1100

@@ -6,8 +6,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "../format.h"
-#include "../payload.h"
+#include "format/format.h"
+#include "format/payload.h"
 
 /* Bytes of a payload after the fixed fields. */
 #define UE_TEST_TAIL	6

@@ -19,16 +19,16 @@
 #include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 
-#include "../debug_counter.h"
-#include "../enabler.h"
-#include "../fork.h"
-#include "../kernel_symbols.h"
-#include "../mm.h"
-#include "../mm_attach.h"
-#include "../registration.h"
-#include "../update.h"
-#include "../worker.h"
 #include "event_stub.h"
+#include "port/debug_counter.h"
+#include "port/kernel_symbols.h"
+#include "programs/enabler.h"
+#include "programs/fork.h"
+#include "programs/mm.h"
+#include "programs/mm_attach.h"
+#include "programs/registration.h"
+#include "programs/update.h"
+#include "programs/worker.h"
 
 /* In place of kernel_symbols.c. Copies are reported by the tests themselves. */
 void *ue_exit_mmap_entry;
@@ -677,7 +677,7 @@ static void ue_unreported_fork_test(struct kunit *test)
  * Other children of the parent are not: they would inherit what was registered
  * since.
  */
-static void ue_left_copy_test(struct kunit *test)
+static void ue_pending_fork_test(struct kunit *test)
 {
 	struct ue_test_world world;
 
@@ -701,7 +701,7 @@ static struct mm_struct *ue_test_leave_copy(struct kunit *test,
 }
 
 /* A copy that could not be attached, and whose fork fails, leaves no entry. */
-static void ue_left_copy_failed_test(struct kunit *test)
+static void ue_pending_fork_failed_test(struct kunit *test)
 {
 	struct ue_test_world world;
 
@@ -721,7 +721,7 @@ static void ue_left_copy_failed_test(struct kunit *test)
  * After the cases that expect a child to inherit nothing, because a child that is
  * not attached is taken for such a copy from then on.
  */
-static void ue_left_copies_test(struct kunit *test)
+static void ue_pending_forks_test(struct kunit *test)
 {
 	struct ue_test_world world;
 	struct mm_struct *copies[65];
@@ -844,14 +844,14 @@ static void ue_pass_test(struct kunit *test)
 	ue_test_enter(process);
 	ue_mm = ue_mm_find_current();
 	ue_stub_kill();
-	errors[0] = ue_update_mm(ue_mm, &position);
+	errors[0] = ue_mm_update(ue_mm, &position);
 	ue_stub_revive();
 	values[0] = position.last_id;
-	errors[1] = ue_update_mm(ue_mm, &position);
+	errors[1] = ue_mm_update(ue_mm, &position);
 	if (get_user(values[1], ue_test_memory()))
 		values[1] = 0;
 	KUNIT_EXPECT_EQ(test, (u64)position.last_id, 0);
-	errors[2] = ue_update_mm(ue_mm, &position);
+	errors[2] = ue_mm_update(ue_mm, &position);
 	if (get_user(values[2], ue_test_memory()))
 		values[2] = 0;
 	ue_test_leave(process);
@@ -898,8 +898,8 @@ static void ue_test_teardown(struct kunit *test)
 
 static struct kunit_case ue_registration_cases[] = {
 	KUNIT_CASE(ue_unreported_fork_test),
-	KUNIT_CASE(ue_left_copy_test),
-	KUNIT_CASE(ue_left_copy_failed_test),
+	KUNIT_CASE(ue_pending_fork_test),
+	KUNIT_CASE(ue_pending_fork_failed_test),
 	KUNIT_CASE(ue_copy_in_update_test),
 	KUNIT_CASE(ue_exit_in_update_test),
 	KUNIT_CASE(ue_pass_test),
@@ -907,7 +907,7 @@ static struct kunit_case ue_registration_cases[] = {
 	KUNIT_CASE(ue_long_sequences_test),
 	KUNIT_CASE(ue_errors_test),
 	KUNIT_CASE(ue_undo_test),
-	KUNIT_CASE(ue_left_copies_test),
+	KUNIT_CASE(ue_pending_forks_test),
 	{ }
 };
 

@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "../rule_parse.h"
+#include "format/rule_parse.h"
 
 /* A rule with its canonical text; NULL if the line has no rule. */
 static const struct ue_test_rule {

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One event: its users, its references, its recorders, and the callbacks of
+ * its trace_event_call.
+ */
+#include <linux/cred.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "events/event.h"
+#include "format/format.h"
+#include "format/print.h"
+#include "port/debug_counter.h"
+#include "port/kernel_symbols.h"
+
+/* Events that may have lost their last user, with a reference for each. */
+static LLIST_HEAD(ue_events_to_check);
+
+static void ue_events_check_unused(struct work_struct *work)
+{
+	struct ue_event *event, *next;
+
+	llist_for_each_entry_safe(event, next,
+				  llist_del_all(&ue_events_to_check),
+				  check_node) {
+		/*
+		 * Clear the flag before calling the owner. If the last user
+		 * puts the event after this, ue_event_put_later() queues it
+		 * again. If the user did so before, the owner finds no users.
+		 */
+		atomic_xchg(&event->check_queued, 0);
+		mutex_lock(ue_event_mutex);
+		event->owner->unused(event);
+		mutex_unlock(ue_event_mutex);
+		ue_event_unref(event);
+	}
+}
+
+static DECLARE_WORK(ue_check_work, ue_events_check_unused);
+
+void ue_events_flush(void)
+{
+	flush_work(&ue_check_work);
+}
+
+bool ue_event_tryget(struct ue_event *event)
+{
+	return atomic_long_inc_unless_negative(&event->users);
+}
+
+/*
+ * The count reaches zero with event_mutex held, so that no other task can
+ * remove the event before the owner is called.
+ */
+void ue_event_put(struct ue_event *event)
+{
+	if (atomic_long_add_unless(&event->users, -1, 1))
+		return;
+	mutex_lock(ue_event_mutex);
+	if (atomic_long_dec_and_test(&event->users))
+		event->owner->unused(event);
+	mutex_unlock(ue_event_mutex);
+}
+
+/*
+ * The count may reach zero here, and another task may then remove the event at
+ * once. RCU keeps the memory until this function has a reference. If the last
+ * reference was put before that, the event is removed already.
+ */
+void ue_event_put_later(struct ue_event *event)
+{
+	rcu_read_lock();
+	if (atomic_long_dec_and_test(&event->users) &&
+	    refcount_inc_not_zero(&event->references)) {
+		if (!atomic_xchg(&event->check_queued, 1)) {
+			llist_add(&event->check_node, &ue_events_to_check);
+			schedule_work(&ue_check_work);
+		} else {
+			/* The work item has yet to clear the flag. */
+			ue_event_unref(event);
+		}
+	}
+	rcu_read_unlock();
+}
+
+bool ue_event_claim(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	if (atomic_read(&event->call.refcnt))
+		return false;
+	return !atomic_long_cmpxchg(&event->users, 0, UE_EVENT_UNAVAILABLE);
+}
+
+void ue_event_unclaim(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	/* Pairs with ue_event_tryget(), as ue_event_make_available() does. */
+	atomic_long_set_release(&event->users, 0);
+}
+
+static int ue_event_add_recorder(struct ue_event *event,
+				 enum ue_recorder_kind kind,
+				 struct trace_event_file *file)
+{
+	bool first = !ue_event_enabled(event);
+	int err;
+
+	/* Fails while the module is being unloaded. */
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	err = ue_recorder_add(&event->recorders, kind, file);
+	if (err) {
+		module_put(THIS_MODULE);
+		return err;
+	}
+	ue_event_get(event);
+	if (kind == UE_RECORDER_FTRACE)
+		event->has_records = true;
+	event->owner->recorders_changed(event, first);
+	return 0;
+}
+
+/*
+ * When an event is removed that was ever enabled in an instance, the kernel marks
+ * the instance. The next removal of any dynamic event then clears its buffers,
+ * because another event could get the type number. Events of this module keep
+ * their numbers (see publish.c), so nothing has to be cleared.
+ */
+static void ue_event_keep_records(struct trace_event_file *file)
+{
+	if (ue_trace_event_sem)
+		clear_bit(EVENT_FILE_FL_WAS_ENABLED_BIT, &file->flags);
+}
+
+/*
+ * After module_put() the module can be unloaded. Its exit function takes
+ * event_mutex, which the caller holds, and so waits for the caller.
+ */
+static int ue_event_remove_recorder(struct ue_event *event,
+				    enum ue_recorder_kind kind,
+				    struct trace_event_file *file)
+{
+	ue_recorder_remove(&event->recorders, kind, file);
+	if (kind == UE_RECORDER_FTRACE)
+		ue_event_keep_records(file);
+	event->owner->recorders_changed(event, !ue_event_enabled(event));
+	ue_event_put_later(event);
+	module_put(THIS_MODULE);
+	return 0;
+}
+
+/* Called by the kernel's tracing, with event_mutex held. */
+static int ue_event_reg(struct trace_event_call *call, enum trace_reg type,
+			void *data)
+{
+	struct ue_event *event = container_of(call, struct ue_event, call);
+
+	switch (type) {
+	case TRACE_REG_REGISTER:
+		return ue_event_add_recorder(event, UE_RECORDER_FTRACE, data);
+	case TRACE_REG_UNREGISTER:
+		return ue_event_remove_recorder(event, UE_RECORDER_FTRACE, data);
+	case TRACE_REG_PERF_REGISTER:
+		return ue_event_add_recorder(event, UE_RECORDER_PERF, NULL);
+	case TRACE_REG_PERF_UNREGISTER:
+		return ue_event_remove_recorder(event, UE_RECORDER_PERF, NULL);
+	default:
+		return 0;
+	}
+}
+
+/* Called by tracing, with trace_event_sem or a raw spinlock held. */
+static enum print_line_t ue_event_print(struct trace_iterator *iter, int flags,
+					struct trace_event *trace_event)
+{
+	const struct ue_event *event =
+		container_of(trace_event, struct ue_event, call.event);
+
+	return ue_print_record(iter, ue_event_name(event), event->format);
+}
+
+static struct trace_event_functions ue_event_functions = {
+	.trace = ue_event_print,
+};
+
+/* How much kmalloc() returns for an event, and the part that is @inline_data. */
+#define UE_EVENT_BYTES	roundup_pow_of_two(sizeof(struct ue_event))
+#define UE_EVENT_INLINE_SIZE \
+	(UE_EVENT_BYTES - offsetof(struct ue_event, inline_data))
+
+/*
+ * Moves @memory, from kmalloc(), into the event if it fits there.
+ * Return: where it is now.
+ */
+static void *ue_event_move_inline(struct ue_event *event, void *memory,
+				  size_t size)
+{
+	void *copy = (void *)event->inline_data + event->inline_used;
+
+	if (size > UE_EVENT_INLINE_SIZE - event->inline_used)
+		return memory;
+	event->inline_used += ALIGN(size, sizeof(*event->inline_data));
+	memcpy(copy, memory, size);
+	kfree(memory);
+	return copy;
+}
+
+/* Frees what ue_event_move_inline() returned. */
+static void ue_event_free_member(const struct ue_event *event,
+				 const void *memory)
+{
+	if (memory < (void *)event || memory >= (void *)event + UE_EVENT_BYTES)
+		kfree(memory);
+}
+
+static void ue_event_free_rcu(struct rcu_head *rcu)
+{
+	struct ue_event *event = container_of(rcu, struct ue_event, rcu);
+
+	ue_debug_count(UE_COUNT_EVENTS, -1);
+	if (event->tracepoint.name != ue_format_name(event->format))
+		kfree(event->tracepoint.name);
+	ue_event_free_member(event, event->call.print_fmt);
+	ue_event_free_member(event, event->format);
+	kfree(event);
+}
+
+void ue_event_unref(struct ue_event *event)
+{
+	if (refcount_dec_and_test(&event->references))
+		call_rcu(&event->rcu, ue_event_free_rcu);
+}
+
+static void ue_event_init_call(struct ue_event *event, const char *system)
+{
+	struct trace_event_call *call = &event->call;
+	struct trace_event_class *class = &event->class;
+
+	class->system = system;
+	class->reg = ue_event_reg;
+	INIT_LIST_HEAD(&class->fields);
+
+	call->class = class;
+	call->tp = &event->tracepoint;
+	call->event.funcs = &ue_event_functions;
+	/*
+	 * DYNAMIC: tracing counts its references in the call instead of the
+	 * module. TRACEPOINT: BPF programs can attach.
+	 */
+	call->flags = TRACE_EVENT_FL_TRACEPOINT | TRACE_EVENT_FL_DYNAMIC;
+}
+
+struct ue_event *ue_event_create(struct ue_format *format, char *name,
+				 const char *print_fmt, const char *system,
+				 const struct ue_event_owner *owner)
+{
+	struct ue_event *event = kzalloc(UE_EVENT_BYTES, GFP_KERNEL_ACCOUNT);
+	char *text = print_fmt ? kstrdup(print_fmt, GFP_KERNEL_ACCOUNT) :
+				 ue_format_print_fmt(format);
+
+	if (!event || !text) {
+		kfree(event);
+		kfree(text);
+		return NULL;
+	}
+	event->format = ue_event_move_inline(event, format, format->bytes);
+	event->call.print_fmt = ue_event_move_inline(event, text,
+						     strlen(text) + 1);
+	event->tracepoint.name = name ?: ue_format_name(event->format);
+	event->owner = owner;
+	atomic_long_set(&event->users, UE_EVENT_UNAVAILABLE);
+	refcount_set(&event->references, 1);
+	INIT_LIST_HEAD(&event->enablers);
+	INIT_LIST_HEAD(&event->dynamic.list);
+	ue_recorders_init(&event->recorders);
+	ue_event_init_call(event, system);
+	ue_debug_count(UE_COUNT_EVENTS, 1);
+	return event;
+}
+
+void ue_event_abandon(struct ue_event *event)
+{
+	/* NULL if abandoned already, for a probe or an open file. */
+	if (event->call.event.funcs)
+		ue_debug_count(UE_COUNT_EVENTS, -1);
+	event->class.reg = trace_event_reg;
+	event->class.raw_init = NULL;
+	event->call.perf_perm = NULL;
+	event->class.fields_array = NULL;
+	event->call.event.funcs = NULL;
+}

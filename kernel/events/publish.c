@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Adds events to the kernel's tracing, and removes them from it.
+ *
+ * The kernel finds the function that prints a record by the event's type
+ * number. It would give the number of a removed event to another one, whose
+ * print function would trust the bytes that a program has written. So an event
+ * that ftrace has ever enabled keeps its number: it is retired, and its records can
+ * still be printed. Only another event of this module can get the number, because
+ * print.c does not trust a record. After the module is unloaded, nothing has it.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cred.h>
+#include <linux/list.h>
+#include <linux/rwsem.h>
+#include <linux/slab.h>
+#include <linux/trace_events.h>
+
+#include "events/event.h"
+#include "events/event_files.h"
+#include "events/publish.h"
+#include "format/format.h"
+#include "port/compat.h"
+#include "port/kernel_symbols.h"
+#include "port/module_state.h"
+
+/*
+ * Each takes about 1 KiB, and one of the kernel's 65,000 type numbers. There are
+ * more of them only if more events than this are removed before the next one is
+ * created.
+ */
+#define UE_RETIRED_MAX	1024
+
+/* No event has this type number. */
+#define UE_NO_TYPE	(-1)
+
+/* By @dynamic, the oldest first. Protected by event_mutex. */
+static LIST_HEAD(ue_retired);
+static unsigned int ue_nr_retired;
+
+/*
+ * Tracing looks up the number and calls the functions with trace_event_sem
+ * held for reading.
+ */
+static void ue_set_type(struct ue_event *event, int type,
+			struct trace_event_functions *functions)
+{
+	down_write(ue_trace_event_sem);
+	event->call.event.type = type;
+	event->call.event.funcs = functions;
+	up_write(ue_trace_event_sem);
+}
+
+/* Puts a retired event whose number it does not have any more. */
+static void ue_retired_put(struct ue_event *event)
+{
+	list_del(&event->dynamic.list);
+	ue_nr_retired--;
+	ue_event_unref(event);
+}
+
+/* The next event to be removed also keeps the number: old records may have it. */
+static void ue_event_take_over(struct ue_event *event, struct ue_event *retired)
+{
+	down_write(ue_trace_event_sem);
+	ue_trace_event_replace(&retired->call.event, &event->call.event);
+	up_write(ue_trace_event_sem);
+	event->has_records = true;
+	ue_retired_put(retired);
+}
+
+/*
+ * The raw_init() of an event's class, called while the event is published. With
+ * UE_RETIRED_MAX retired events, it takes over the number of the oldest.
+ */
+static int ue_event_take_type(struct trace_event_call *call)
+{
+	struct ue_event *event = container_of(call, struct ue_event, call);
+
+	lockdep_assert_held(ue_event_mutex);
+	if (ue_nr_retired < UE_RETIRED_MAX)
+		return register_trace_event(&call->event) ? 0 : -ENODEV;
+	ue_event_take_over(event, list_first_entry(&ue_retired, struct ue_event,
+						   dynamic.list));
+	return 0;
+}
+
+/*
+ * trace_remove_event_call() frees the type number of an event that has
+ * functions. So hide the number and the functions from it.
+ */
+static void ue_remove_call(struct ue_event *event)
+{
+	struct trace_event_functions *functions = event->call.event.funcs;
+	const int type = event->call.event.type;
+
+	lockdep_assert_held(ue_event_mutex);
+	ue_set_type(event, UE_NO_TYPE, NULL);
+	WARN_ON_ONCE(trace_remove_event_call(&event->call));
+	ue_set_type(event, type, functions);
+}
+
+/* Unpublishes an event and keeps its type number. */
+static void ue_event_retire(struct ue_event *event)
+{
+	ue_remove_call(event);
+	ue_event_ref(event);
+	list_add_tail(&event->dynamic.list, &ue_retired);
+	ue_nr_retired++;
+}
+
+/* Leaves the number in use. Records with it are printed as unknown. */
+static void ue_forget(struct ue_event *event)
+{
+	down_write(ue_trace_event_sem);
+	ue_trace_event_forget(&event->call.event);
+	up_write(ue_trace_event_sem);
+}
+
+/* Unpublishes an event at unload. */
+static void ue_event_forget(struct ue_event *event)
+{
+	ue_remove_call(event);
+	ue_forget(event);
+}
+
+/* Sets the fields as tracing expects them, with an empty one at the end. */
+static void ue_event_set_fields(const struct ue_format *format,
+				struct trace_event_fields *fields)
+{
+	int nr = format->nr_fields;
+
+	for (int i = 0; i < nr; i++) {
+		const struct ue_field *field = &format->fields[i];
+		struct trace_event_fields one = {
+			.type		= ue_field_type(format, field),
+			.name		= ue_field_name(format, field),
+			.size		= field->size,
+			.align		= 1,
+			.is_signed	= ue_field_is_signed(format, field),
+			.filter_type	= FILTER_OTHER,
+			.len		= field->length,
+		};
+
+		/* The members of the structure are const. */
+		memcpy(&fields[i], &one, sizeof(one));
+	}
+	memset(&fields[nr], 0, sizeof(*fields));
+}
+
+/* Up to this many fields are on the stack. */
+#define UE_FIELDS_ON_STACK	8
+
+/*
+ * Tracing copies the fields into a list. It reads the array again only if the
+ * list is empty, so an empty array is enough afterwards.
+ */
+static int ue_event_add_call(struct ue_event *event)
+{
+	static struct trace_event_fields none;
+	struct trace_event_fields few[UE_FIELDS_ON_STACK + 1], *fields = few;
+	const int nr = event->format->nr_fields;
+	const struct cred *cred;
+	int err;
+
+	if (nr > UE_FIELDS_ON_STACK)
+		fields = kmalloc_array(nr + 1, sizeof(*fields), GFP_KERNEL);
+	if (!fields)
+		return -ENOMEM;
+	ue_event_set_fields(event->format, fields);
+	event->class.fields_array = fields;
+	event->class.raw_init = ue_event_take_type;
+	cred = override_creds(ue_kernel_cred());
+	err = trace_add_event_call(&event->call);
+	revert_creds(cred);
+	event->class.fields_array = &none;
+	if (fields != few)
+		kfree(fields);
+	return err;
+}
+
+/* trace_add_event_call() succeeds even without memory for the fields. */
+static bool ue_event_has_fields(const struct ue_event *event)
+{
+	struct list_head *field;
+	int nr = 0;
+
+	list_for_each(field, &event->class.fields)
+		nr++;
+	return nr == event->format->nr_fields;
+}
+
+/* @keep_number: how to remove an event whose number records may have. */
+static void ue_event_remove_call(struct ue_event *event,
+				 void (*keep_number)(struct ue_event *event))
+{
+	const struct cred *cred = override_creds(ue_kernel_cred());
+
+	if (UE_KEEP_EVENT_FILES)
+		ue_event_files_disconnect(event);
+	if (event->has_records && ue_trace_event_sem)
+		keep_number(event);
+	else
+		WARN_ON_ONCE(trace_remove_event_call(&event->call));
+	revert_creds(cred);
+}
+
+int ue_event_publish(struct ue_event *event)
+{
+	int err;
+
+	lockdep_assert_held(ue_event_mutex);
+	err = ue_event_add_call(event);
+	if (err)
+		return err;
+	if (!ue_event_has_fields(event)) {
+		ue_event_remove_call(event, ue_event_retire);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * A claimed event has no recorder, and tracing has no reference that could
+ * become one. Tracing therefore has no reason to refuse the removal.
+ */
+void ue_event_unpublish(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	WARN_ON_ONCE(!ue_event_unavailable(event) || ue_event_enabled(event));
+	ue_event_remove_call(event, ue_event_retire);
+}
+
+/*
+ * A disabled event probe refers to its event. If ue_dynamic_events_exit() could
+ * not delete the probe, the probe keeps a pointer to the event, so the memory
+ * is abandoned. The probe looks the event up by name before it uses the event,
+ * and finds none.
+ */
+void ue_event_unpublish_at_unload(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	atomic_long_set(&event->users, UE_EVENT_UNAVAILABLE);
+	/* A probe has pointers to the fields: do not let tracing free them. */
+	if (atomic_read(&event->call.refcnt))
+		INIT_LIST_HEAD(&event->class.fields);
+	ue_event_remove_call(event, ue_event_forget);
+	if (!atomic_read(&event->call.refcnt)) {
+		ue_event_unref(event);
+		return;
+	}
+	pr_warn("tracing still refers to event %s, probably by an event probe; its memory is not freed. Delete such probes before unloading the module.\n",
+		ue_event_name(event));
+	ue_event_abandon(event);
+}
+
+/* Puts all retired events. */
+static void ue_retired_exit(void)
+{
+	struct ue_event *event, *next;
+
+	mutex_lock(ue_event_mutex);
+	list_for_each_entry_safe(event, next, &ue_retired, dynamic.list) {
+		ue_forget(event);
+		ue_retired_put(event);
+	}
+	mutex_unlock(ue_event_mutex);
+}
+
+void ue_publish_exit(void)
+{
+	ue_events_flush();
+	ue_retired_exit();
+	if (UE_KEEP_EVENT_FILES)
+		ue_event_files_exit();
+	/* The RCU callbacks that free events are functions of this module. */
+	rcu_barrier();
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Marks: what any process writes to /dev/user_mark is recorded.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/fs.h>
+#include <linux/limits.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <uapi/linux/user_events.h>
+#include <uapi/linux/user_mark.h>
+
+#include "events/event.h"
+#include "events/publish.h"
+#include "events/recorder.h"
+#include "format/format.h"
+#include "format/scratch.h"
+#include "format/user_struct.h"
+#include "interfaces/mark.h"
+#include "interfaces/tracefs_file.h"
+#include "port/kernel_symbols.h"
+#include "port/module_state.h"
+
+static unsigned short ue_mark_mode = 0666;
+module_param_named(mark_mode, ue_mark_mode, ushort, 0444);
+MODULE_PARM_DESC(mark_mode, "permissions of /dev/user_mark (0666)");
+
+/*
+ * Tools print the size of the data, which is the high half of its location.
+ * libtraceevent, up to 1.7 at least, prints other bytes for __print_hex() of a
+ * __rel_loc field. Version 1.8 crashes on __get_rel_dynamic_array_len().
+ */
+static const struct ue_mark_definition {
+	const char *command;
+	const char *print_fmt;	/* NULL: that of the command */
+} ue_mark_definitions[] = {
+	{ "text __rel_loc char[] text", NULL },
+	{ "data u32 type; __rel_loc u8[] data",
+	  "\"type=%u size=%u\", REC->type, REC->data >> 16" },
+};
+
+/* In the order of the definitions. */
+static struct ue_event *ue_mark_events[ARRAY_SIZE(ue_mark_definitions)];
+
+static struct ue_event *ue_mark_event(u32 type)
+{
+	return ue_mark_events[type != USER_MARK_TEXT];
+}
+
+/*
+ * Makes the data of a mark a payload: adds its fields before the data, and ends
+ * a text with a NUL. @payload has space for @size bytes of data, and a NUL.
+ * Return: the size of the payload; -EFAULT.
+ */
+static ssize_t ue_mark_payload(u32 *payload, u32 type, struct iov_iter *from,
+			       size_t size)
+{
+	const bool is_text = type == USER_MARK_TEXT;
+	u32 *location = is_text ? payload : payload + 1;
+	char *data = (char *)(location + 1);
+
+	if (!copy_from_iter_full(data, size, from))
+		return -EFAULT;
+	if (is_text) {
+		if (size && (data[size - 1] == '\n' || !data[size - 1]))
+			size--;
+		data[size++] = '\0';
+	} else {
+		*payload = type;
+	}
+	*location = DYN_LOC(0, size);
+	return data + size - (char *)payload;
+}
+
+static int ue_mark_record_with(struct ue_event *event, void *record, u32 type,
+			       struct iov_iter *from, size_t size)
+{
+	ssize_t payload = ue_mark_payload(record + UE_RECORD_HEADER, type, from,
+					  size);
+
+	if (payload < 0)
+		return payload;
+	return ue_record(&event->recorders, &event->call, record, payload);
+}
+
+/*
+ * Records a mark. The caller has tested that the event is enabled, which may
+ * have changed since.
+ * Return: as ue_record().
+ */
+static noinline int ue_mark_record(struct ue_event *event, u32 type,
+				   struct iov_iter *from)
+{
+	const size_t size = iov_iter_count(from);
+	const size_t least = event->format->size + size;
+	const size_t buffer = UE_RECORD_BUFFER_SIZE(least + 1);
+	void *record;
+	int err;
+
+	/*
+	 * A process that observes itself is a recorder of the event, but must not
+	 * make the marks of others fail.
+	 */
+	if (ue_recorders_have_perf_only(&event->recorders) &&
+	    ue_recorders_ignore(&event->recorders, &event->call))
+		return 0;
+	if (size > USER_MARK_MAX)
+		return -E2BIG;
+	err = ue_recorders_check_size(&event->recorders, &event->call, least);
+	if (err)
+		return err;
+	record = ue_scratch_get(buffer);
+	if (!record)
+		return -ENOMEM;
+	err = ue_mark_record_with(event, record, type, from, size);
+	ue_scratch_put(record, buffer);
+	return err;
+}
+
+/* Succeeds also if the last recorder was removed after the caller's test. */
+static int ue_mark(u32 type, struct iov_iter *from)
+{
+	struct ue_event *event = ue_mark_event(type);
+	int err = ue_mark_record(event, type, from);
+
+	return err == -EBADF ? 0 : err;
+}
+
+static ssize_t ue_mark_write_iter(struct kiocb *kiocb, struct iov_iter *from)
+{
+	const size_t size = iov_iter_count(from);
+	int err = 0;
+
+	if (size && ue_event_enabled(ue_mark_event(USER_MARK_TEXT)))
+		err = ue_mark(USER_MARK_TEXT, from);
+	return err ?: size;
+}
+
+/* write() calls this with less overhead than ue_mark_write_iter(). */
+static ssize_t ue_mark_write(struct file *file, const char __user *buffer,
+			     size_t size, loff_t *position)
+{
+	struct iov_iter from;
+	int err;
+
+	if (likely(!ue_event_enabled(ue_mark_event(USER_MARK_TEXT))) || !size)
+		return size;
+	iov_iter_ubuf(&from, ITER_SOURCE, (void __user *)buffer, size);
+	err = ue_mark(USER_MARK_TEXT, &from);
+	return err ?: size;
+}
+
+static long ue_mark_ioctl_mark(struct file *file, void __user *argument)
+{
+	struct user_mark mark;
+	struct iov_iter from;
+	int err;
+
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EBADF;
+	err = ue_copy_struct(&mark, sizeof(mark), argument);
+	if (err)
+		return err;
+	if (mark.flags)
+		return -EINVAL;
+	if (likely(!ue_event_enabled(ue_mark_event(mark.type))))
+		return 0;
+	iov_iter_ubuf(&from, ITER_SOURCE, u64_to_user_ptr(mark.data),
+		      mark.data_size);
+	return ue_mark(mark.type, &from);
+}
+
+static long ue_mark_ioctl(struct file *file, unsigned int number,
+			  unsigned long argument)
+{
+	switch (number) {
+	case USER_MARK:
+		return ue_mark_ioctl_mark(file, (void __user *)argument);
+	case USER_MARK_ID:
+		return ue_mark_event(argument)->call.event.type;
+	default:
+		return -ENOTTY;
+	}
+}
+
+static int ue_mark_open(struct inode *inode, struct file *file)
+{
+	if (!ue_module_is_ready())
+		return -ENODEV;
+	/* Without a file position, threads can write in parallel. */
+	return stream_open(inode, file);
+}
+
+static const struct file_operations ue_mark_operations = {
+	.owner		= THIS_MODULE,
+	.open		= ue_mark_open,
+	.unlocked_ioctl	= ue_mark_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.write		= ue_mark_write,
+	.write_iter	= ue_mark_write_iter,
+};
+
+static struct miscdevice ue_mark_device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "user_mark",
+	.fops	= &ue_mark_operations,
+};
+
+/* The module is the only user of the events, and stays so until it exits. */
+static void ue_mark_unused(struct ue_event *event)
+{
+}
+
+/* No program has an enable bit. */
+static void ue_mark_recorders_changed(struct ue_event *event,
+				      bool state_changed)
+{
+}
+
+static const struct ue_event_owner ue_mark_owner = {
+	.unused = ue_mark_unused,
+	.recorders_changed = ue_mark_recorders_changed,
+};
+
+static struct ue_event *
+ue_mark_new_event(const struct ue_mark_definition *definition)
+{
+	struct ue_format *format;
+	struct ue_event *event;
+	int err = ue_format_parse(definition->command, &format);
+
+	if (err)
+		return ERR_PTR(err);
+	event = ue_event_create(format, NULL, definition->print_fmt,
+				USER_MARK_SYSTEM, &ue_mark_owner);
+	if (!event) {
+		kfree(format);
+		return ERR_PTR(-ENOMEM);
+	}
+	/* CAP_ANY: a process without privilege may record its own marks. */
+	event->call.flags = TRACE_EVENT_FL_TRACEPOINT | TRACE_EVENT_FL_CAP_ANY;
+	return event;
+}
+
+/*
+ * Without TRACE_EVENT_FL_DYNAMIC, a reference of tracing to the event, such as
+ * that of an event probe, is a reference to the module.
+ */
+static int ue_mark_create(int i)
+{
+	struct ue_event *event = ue_mark_new_event(&ue_mark_definitions[i]);
+	int err;
+
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	err = ue_event_publish(event);
+	if (err) {
+		ue_event_unref(event);
+		return err;
+	}
+	ue_event_make_available(event);
+	event->call.module = THIS_MODULE;
+	ue_mark_events[i] = event;
+	return 0;
+}
+
+static void ue_mark_remove(int i)
+{
+	/* The module has no references. */
+	ue_mark_events[i]->call.module = NULL;
+	ue_event_unpublish_at_unload(ue_mark_events[i]);
+}
+
+/*
+ * Creates both events or none. Nothing can use one of them before event_mutex is
+ * released.
+ */
+static int ue_marks_create(void)
+{
+	int err, i = 0;
+
+	mutex_lock(ue_event_mutex);
+	do {
+		err = ue_mark_create(i);
+	} while (!err && ++i < ARRAY_SIZE(ue_mark_events));
+	while (err && i--)
+		ue_mark_remove(i);
+	mutex_unlock(ue_event_mutex);
+	return err;
+}
+
+int ue_marks_init(void)
+{
+	int err;
+
+	if (ue_mark_mode & ~0777) {
+		pr_err("mark_mode=0%o has other bits than permissions, which are 0 to 0777\n",
+		       ue_mark_mode);
+		return -EINVAL;
+	}
+	ue_mark_device.mode = ue_mark_mode;
+	err = misc_register(&ue_mark_device);
+	if (err)
+		return err;
+	err = ue_marks_create();
+	if (err)
+		misc_deregister(&ue_mark_device);
+	return err;
+}
+
+void ue_marks_exit(void)
+{
+	misc_deregister(&ue_mark_device);
+	mutex_lock(ue_event_mutex);
+	for (int i = 0; i < ARRAY_SIZE(ue_mark_events); i++)
+		ue_mark_remove(i);
+	mutex_unlock(ue_event_mutex);
+}

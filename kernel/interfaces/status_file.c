@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The file user_events_status.
+ *
+ * The position in the file is the serial of an event, so that a reader
+ * continues at the right event after others were created or removed.
+ */
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+#include "events/event.h"
+#include "interfaces/status_file.h"
+#include "interfaces/tracefs_file.h"
+#include "port/module_state.h"
+#include "registry/registry.h"
+
+/* The position of the counts, after all events. */
+#define UE_STATUS_COUNTS	(LLONG_MAX - 1)
+
+/* The item that is shown as the counts; all other items are events. */
+static char ue_status_counts;
+
+/* Return: the first event from @position on; after the last one, the counts. */
+static void *ue_status_find(loff_t *position)
+{
+	unsigned long serial = *position;
+	struct ue_event *event;
+
+	if (*position > UE_STATUS_COUNTS)
+		return NULL;
+	event = *position < UE_STATUS_COUNTS ? ue_registry_next(&serial) : NULL;
+	if (event) {
+		*position = serial;
+		return event;
+	}
+	*position = UE_STATUS_COUNTS;
+	return &ue_status_counts;
+}
+
+static void *ue_status_start(struct seq_file *seq, loff_t *position)
+	__acquires(RCU)
+{
+	rcu_read_lock();
+	return ue_status_find(position);
+}
+
+static void *ue_status_next(struct seq_file *seq, void *item, loff_t *position)
+{
+	++*position;
+	return ue_status_find(position);
+}
+
+static void ue_status_stop(struct seq_file *seq, void *item)
+	__releases(RCU)
+{
+	rcu_read_unlock();
+}
+
+static void ue_status_show_event(struct seq_file *seq,
+				 const struct ue_event *event)
+{
+	static const char * const names[] = {
+		[UE_RECORDER_FTRACE]	= "ftrace",
+		[UE_RECORDER_PERF]	= "perf",
+	};
+
+	long lost = atomic_long_read(&event->recorders.lost);
+	bool used = ue_event_enabled(event);
+
+	seq_puts(seq, ue_event_name(event));
+	if (used)
+		seq_puts(seq, " # Used by");
+	for (int kind = 0; kind < ARRAY_SIZE(names); kind++) {
+		if (READ_ONCE(event->recorders.nr[kind]))
+			seq_printf(seq, " %s", names[kind]);
+	}
+	if (lost)
+		seq_printf(seq, "%s lost %ld", used ? ";" : " #", lost);
+	seq_putc(seq, '\n');
+}
+
+static int ue_status_show(struct seq_file *seq, void *item)
+{
+	if (item == &ue_status_counts)
+		seq_printf(seq, "\nActive: %u\nBusy: %u\n",
+			   ue_registry_active(), ue_registry_busy());
+	else
+		ue_status_show_event(seq, item);
+	return 0;
+}
+
+static const struct seq_operations ue_status_sequence = {
+	.start	= ue_status_start,
+	.next	= ue_status_next,
+	.stop	= ue_status_stop,
+	.show	= ue_status_show,
+};
+
+/*
+ * Does what seq_open() does, but with a structure of the caller: seq_open() also
+ * allocates one, and makes it private_data.
+ */
+void ue_status_begin(struct seq_file *seq, struct file *file)
+{
+	mutex_init(&seq->lock);
+	seq->op = &ue_status_sequence;
+	seq->file = file;
+}
+
+void ue_status_end(struct seq_file *seq)
+{
+	kvfree(seq->buf);
+}
+
+static int ue_status_open(struct inode *inode, struct file *file)
+{
+	if (!ue_module_is_ready())
+		return -ENODEV;
+	return seq_open(file, &ue_status_sequence);
+}
+
+static const struct file_operations ue_status_operations = {
+	.owner		= THIS_MODULE,
+	.open		= ue_status_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= seq_release,
+};
+
+int ue_status_file_init(void)
+{
+	return ue_tracefs_file_create("user_events_status", 0440,
+				      &ue_status_operations);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The limits in /proc/sys/kernel.
+ */
+#include <linux/sysctl.h>
+
+#include "interfaces/sysctl.h"
+#include "port/compat.h"
+#include "programs/registration.h"
+#include "registry/registry.h"
+
+static struct ctl_table ue_sysctls[] = {
+	{
+		.procname	= "user_events_max",
+		.data		= &ue_registry_max,
+		.maxlen		= sizeof(ue_registry_max),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
+	{
+		.procname	= "user_events_max_per_user",
+		.data		= &ue_registry_max_per_user,
+		.maxlen		= sizeof(ue_registry_max_per_user),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
+	{
+		.procname	= "user_events_registrations_max_per_user",
+		.data		= &ue_registrations_max_per_user,
+		.maxlen		= sizeof(ue_registrations_max_per_user),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec,
+	},
+	UE_SYSCTL_TABLE_END
+};
+
+static struct ctl_table_header *ue_sysctl_header;
+
+int ue_sysctl_init(void)
+{
+	ue_sysctl_header = register_sysctl("kernel", ue_sysctls);
+	return ue_sysctl_header ? 0 : -ENOMEM;
+}
+
+void ue_sysctl_exit(void)
+{
+	unregister_sysctl_table(ue_sysctl_header);
+}

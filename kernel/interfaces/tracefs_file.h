@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The module's files in tracefs.
+ */
+#ifndef UE_TRACEFS_FILE_H
+#define UE_TRACEFS_FILE_H
+
+#include <linux/fs.h>
+#include <linux/types.h>
+
+/**
+ * ue_tracefs_file_create() - create a file in tracefs
+ * @name: name of the file
+ * @mode: its permissions
+ * @operations: its operations, owned by this module. Their open() must fail
+ *	until ue_module_is_ready().
+ *
+ * Context: module init; may sleep.
+ * Return: 0, or -ENODEV if tracefs can't create the file.
+ */
+int ue_tracefs_file_create(const char *name, umode_t mode,
+			   const struct file_operations *operations);
+
+/**
+ * ue_tracefs_files_remove() - remove all files
+ *
+ * Afterwards opening a file fails with EIO, even through an O_PATH descriptor
+ * or a bind mount. A task may be inside open() already, and take its reference
+ * to the module only after this returns; synchronize_rcu_tasks() waits for
+ * such tasks. While the module is being unloaded, taking that reference fails,
+ * and the kernel prints a warning.
+ *
+ * Context: module init or exit; may sleep.
+ */
+void ue_tracefs_files_remove(void);
+
+/**
+ * ue_tracefs_files_wait() - wait for tasks that open a file during a failed load
+ *
+ * Such a task has a reference to the module until its open() has failed. The
+ * kernel frees a module that has failed to load even if there are references.
+ *
+ * Context: module init, after ue_tracefs_files_remove() and
+ * synchronize_rcu_tasks(); may sleep.
+ */
+void ue_tracefs_files_wait(void);
+
+#endif /* UE_TRACEFS_FILE_H */

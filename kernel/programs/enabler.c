@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sets of enablers, as red-black trees by address and number of the bit.
+ */
+#include <linux/cred.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "events/event.h"
+#include "port/debug_counter.h"
+#include "programs/enabler.h"
+#include "programs/user.h"
+
+DEFINE_MUTEX(ue_enabler_mutex);
+
+u64 ue_enabler_last_id;
+
+/*
+ * With kmalloc() they would take 8 and 24 bytes more. kfree() frees objects of any
+ * cache, in fewer instructions than kmem_cache_free(). (Before 6.4 not with SLOB:
+ * see Kbuild.)
+ */
+static struct kmem_cache *ue_enabler_cache, *ue_set_cache;
+
+/* Each is held by the task of a share that waits for ue_enabler_mutex or has it. */
+static struct mutex ue_turns[UE_NR_SHARES];
+
+/* Held together with ue_enabler_mutex, which protects this; NULL if none is. */
+static struct mutex *ue_held_turn;
+
+/* A task that finds the mutex free, with no queue, need not have the turn. */
+void ue_enabler_lock(void)
+{
+	struct mutex *turn = NULL;
+
+	if (!mutex_trylock(&ue_enabler_mutex)) {
+		turn = &ue_turns[ue_share_of_cred(current_cred())];
+		mutex_lock(turn);
+		mutex_lock(&ue_enabler_mutex);
+	}
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+	ue_held_turn = turn;
+}
+
+void ue_enabler_unlock(void)
+{
+	struct mutex *turn = ue_held_turn;
+
+	mutex_unlock(&ue_enabler_mutex);
+	if (turn)
+		mutex_unlock(turn);
+	/* Last: else the task might be preempted before it releases the mutex. */
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+}
+
+/*
+ * The kernel warns of two caches with one name. The module of the unit tests has this
+ * code too, and both are loaded at the same time.
+ */
+static struct kmem_cache *ue_cache_create(const char *what, size_t size)
+{
+	char name[MODULE_NAME_LEN + 16];
+
+	snprintf(name, sizeof(name), "%s_%s", THIS_MODULE->name, what);
+	return kmem_cache_create(name, size, 0, SLAB_ACCOUNT, NULL);
+}
+
+int ue_enablers_init(void)
+{
+	ue_enabler_cache = ue_cache_create("enabler",
+					   sizeof(struct ue_enabler));
+	ue_set_cache = ue_cache_create("set", sizeof(struct ue_enabler_set));
+	if (!ue_enabler_cache || !ue_set_cache) {
+		ue_enablers_exit();
+		return -ENOMEM;
+	}
+	ue_shares_init();
+	for (int i = 0; i < UE_NR_SHARES; i++)
+		mutex_init(&ue_turns[i]);
+	return 0;
+}
+
+void ue_enablers_exit(void)
+{
+	kmem_cache_destroy(ue_set_cache);
+	kmem_cache_destroy(ue_enabler_cache);
+}
+
+struct ue_enabler *ue_enabler_create(gfp_t gfp)
+{
+	struct ue_enabler *enabler = kmem_cache_zalloc(ue_enabler_cache, gfp);
+
+	if (enabler)
+		ue_debug_count(UE_COUNT_ENABLERS, 1);
+	return enabler;
+}
+
+void ue_enabler_free(struct ue_enabler *enabler)
+{
+	ue_debug_count(UE_COUNT_ENABLERS, -1);
+	kfree(enabler);
+}
+
+struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
+{
+	struct ue_enabler_set *set = kmem_cache_zalloc(ue_set_cache, gfp);
+
+	if (!set)
+		return NULL;
+	set->user = ue_user_get_current(gfp);
+	if (!set->user) {
+		kfree(set);
+		return NULL;
+	}
+	ue_debug_count(UE_COUNT_SETS, 1);
+	set->enablers = RB_ROOT;
+	atomic_set(&set->references, 1);
+	return set;
+}
+
+/* There may be very many: lets other tasks have the mutex now and then. */
+static void ue_enabler_yield(unsigned int nr)
+{
+	if (nr % UE_ENABLERS_AT_ONCE)
+		return;
+	ue_enabler_unlock();
+	cond_resched();
+	ue_enabler_lock();
+}
+
+void ue_enabler_set_free(struct ue_enabler_set *set)
+{
+	struct ue_enabler *enabler, *next;
+	unsigned int nr = 0;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	rbtree_postorder_for_each_entry_safe(enabler, next, &set->enablers,
+					     in_set) {
+		list_del(&enabler->of_event);
+		ue_event_put_later(enabler->event);
+		ue_enabler_free(enabler);
+		/* The rest can be found through events, but has no address space. */
+		ue_enabler_yield(++nr);
+	}
+	set->user->nr_registrations -= set->nr;
+	ue_user_put(set->user);
+	ue_debug_count(UE_COUNT_SETS, -1);
+	kfree(set);
+}
+
+void ue_enabler_set_put_locked(struct ue_enabler_set *set)
+{
+	bool had_enablers;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (!atomic_dec_and_test(&set->references))
+		return;
+	had_enablers = set->nr;
+	ue_enabler_set_free(set);
+	/* Last: after this, unloading may begin and remove the events. */
+	if (had_enablers)
+		module_put(THIS_MODULE);
+}
+
+void ue_enabler_set_put(struct ue_enabler_set *set)
+{
+	ue_enabler_lock();
+	ue_enabler_set_put_locked(set);
+	ue_enabler_unlock();
+}
+
+/* Return: false if the current task was killed, and @gfp allows failure. */
+static bool ue_enablers_continue(unsigned int nr, gfp_t gfp)
+{
+	if (nr % UE_ENABLERS_AT_ONCE)
+		return true;
+	cond_resched();
+	return (gfp & __GFP_NOFAIL) || !fatal_signal_pending(current);
+}
+
+int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp)
+{
+	LIST_HEAD(created);
+
+	while (nr--) {
+		struct ue_enabler *enabler = NULL;
+
+		if (ue_enablers_continue(nr, gfp))
+			enabler = ue_enabler_create(gfp);
+		if (!enabler) {
+			ue_enablers_free(&created);
+			return -ENOMEM;
+		}
+		list_add(&enabler->of_event, &created);
+	}
+	list_splice(&created, list);
+	return 0;
+}
+
+void ue_enablers_free(struct list_head *list)
+{
+	struct ue_enabler *enabler, *next;
+	unsigned int nr = 0;
+
+	list_for_each_entry_safe(enabler, next, list, of_event) {
+		ue_enabler_free(enabler);
+		if (++nr % UE_ENABLERS_AT_ONCE == 0)
+			cond_resched();
+	}
+	INIT_LIST_HEAD(list);
+}
+
+static int ue_compare_key(unsigned long address, int nr,
+			  const struct ue_enabler *enabler)
+{
+	if (address != enabler->bit.address)
+		return address < enabler->bit.address ? -1 : 1;
+	return nr - enabler->bit.nr;
+}
+
+struct ue_enabler *ue_enabler_find(const struct ue_enabler_set *set,
+				   unsigned long address, u8 nr)
+{
+	struct rb_node *node = set->enablers.rb_node;
+
+	while (node) {
+		struct ue_enabler *enabler =
+			rb_entry(node, struct ue_enabler, in_set);
+		int order = ue_compare_key(address, nr, enabler);
+
+		if (!order)
+			return enabler;
+		node = order < 0 ? node->rb_left : node->rb_right;
+	}
+	return NULL;
+}
+
+struct ue_enabler *ue_enabler_after(const struct ue_enabler_set *set,
+				    unsigned long address, int nr)
+{
+	struct rb_node *node = set->enablers.rb_node;
+	struct ue_enabler *after = NULL;
+
+	while (node) {
+		struct ue_enabler *enabler =
+			rb_entry(node, struct ue_enabler, in_set);
+
+		if (ue_compare_key(address, nr, enabler) < 0) {
+			after = enabler;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
+	}
+	return after;
+}
+
+/* Inserts an enabler that counts for the user already. */
+static int ue_enabler_link(struct ue_enabler_set *set,
+			   struct ue_enabler *enabler,
+			   const struct ue_user_bit *bit,
+			   struct ue_event *event, u64 id)
+{
+	struct rb_node **link = &set->enablers.rb_node, *parent = NULL;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	while (*link) {
+		struct ue_enabler *other =
+			rb_entry(*link, struct ue_enabler, in_set);
+		int order = ue_compare_key(bit->address, bit->nr, other);
+
+		if (!order)
+			return -EADDRINUSE;
+		parent = *link;
+		link = order < 0 ? &parent->rb_left : &parent->rb_right;
+	}
+	rb_link_node(&enabler->in_set, parent, link);
+	rb_insert_color(&enabler->in_set, &set->enablers);
+	set->nr++;
+
+	ue_event_get(event);
+	enabler->bit = *bit;
+	enabler->event = event;
+	enabler->set = set;
+	enabler->id = id;
+	enabler->update = event->update;
+	list_add_tail(&enabler->of_event, &event->enablers);
+	return 0;
+}
+
+int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
+		      const struct ue_user_bit *bit, struct ue_event *event,
+		      u64 id)
+{
+	int err = ue_enabler_link(set, enabler, bit, event, id);
+
+	if (!err)
+		set->user->nr_registrations++;
+	return err;
+}
+
+/* Inserts a copy of each enabler of @from into @to; takes them from @blank. */
+static void ue_enablers_insert_copies(struct ue_enabler_set *to,
+				      const struct ue_enabler_set *from,
+				      struct list_head *blank)
+{
+	struct rb_node *node;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	for (node = rb_first(&from->enablers); node; node = rb_next(node)) {
+		struct ue_enabler *enabler =
+			rb_entry(node, struct ue_enabler, in_set);
+		struct ue_enabler *copy =
+			list_first_entry(blank, struct ue_enabler, of_event);
+
+		list_del(&copy->of_event);
+		ue_enabler_link(to, copy, &enabler->bit, enabler->event,
+				enabler->id);
+		/*
+		 * An update has not reached the original yet. The copy goes to
+		 * the end of the list all the same: before it, it would keep
+		 * the update from the bits of others. So the caller updates it.
+		 */
+		if (enabler->update != enabler->event->update)
+			to->changes++;
+		ue_enabler_yield(to->nr);
+	}
+}
+
+bool ue_enabler_set_may_grow(const struct ue_enabler_set *set, unsigned int nr,
+			     unsigned long max)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	return nr <= max && set->user->nr_registrations <= max - nr;
+}
+
+/*
+ * Copies count before memory is allocated for them: else copies that are made at
+ * the same time would together exceed the limit.
+ */
+static int ue_enabler_set_count_copies(struct ue_enabler_set *copy,
+				       unsigned int nr, unsigned long max)
+{
+	int err = -EMFILE;
+
+	ue_enabler_lock();
+	if (ue_enabler_set_may_grow(copy, nr, max)) {
+		copy->user->nr_registrations += nr;
+		err = 0;
+	}
+	ue_enabler_unlock();
+	return err;
+}
+
+struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
+					   unsigned long max, gfp_t gfp)
+{
+	struct ue_enabler_set *copy = ue_enabler_set_create(gfp);
+	LIST_HEAD(blank);
+	int err;
+
+	if (!copy)
+		return ERR_PTR(-ENOMEM);
+	err = ue_enabler_set_count_copies(copy, set->nr, max);
+	if (err) {
+		ue_enabler_set_put(copy);
+		return ERR_PTR(err);
+	}
+	err = ue_enablers_create(&blank, set->nr, gfp);
+	ue_enabler_lock();
+	if (err) {
+		copy->user->nr_registrations -= set->nr;
+		ue_enabler_set_free(copy);
+	} else {
+		ue_enablers_insert_copies(copy, set, &blank);
+	}
+	ue_enabler_unlock();
+	return err ? ERR_PTR(err) : copy;
+}
+
+struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
+{
+	struct ue_enabler_set *set = enabler->set;
+	struct ue_event *event = enabler->event;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	list_del(&enabler->of_event);
+	rb_erase(&enabler->in_set, &set->enablers);
+	set->nr--;
+	set->user->nr_registrations--;
+	ue_enabler_free(enabler);
+	return event;
+}

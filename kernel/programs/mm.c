@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The address spaces that the module tracks, in a hash table by mm_struct; and those
+ * that it will track when their fork ends.
+ */
+#include <linux/atomic.h>
+#include <linux/hash.h>
+#include <linux/kernel.h>
+#include <linux/mempool.h>
+#include <linux/rhashtable.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "port/debug_counter.h"
+#include "programs/mm.h"
+
+/* How many forked children have reserved memory. */
+#define UE_MMS_RESERVED		64
+
+/* The table's default function would not be inlined. */
+static u32 ue_hash_mm(const void *key, u32 length, u32 seed)
+{
+	return hash_ptr(*(struct mm_struct * const *)key, 32) ^ seed;
+}
+
+static const struct rhashtable_params ue_by_mm_params = {
+	.hashfn = ue_hash_mm,
+	.key_len = sizeof(struct mm_struct *),
+	.key_offset = offsetof(struct ue_mm, mm),
+	.head_offset = offsetof(struct ue_mm, of_table),
+	.automatic_shrinking = true,
+};
+
+/* Has locks of its own; read under RCU. */
+static struct rhashtable ue_by_mm;
+
+static mempool_t *ue_mm_pool;
+
+struct ue_mm *ue_mm_create(struct mm_struct *mm, gfp_t gfp)
+{
+	struct ue_mm *ue_mm = gfpflags_allow_blocking(gfp) ?
+		kmalloc(sizeof(*ue_mm), gfp) : mempool_alloc(ue_mm_pool, gfp);
+
+	if (!ue_mm)
+		return NULL;
+	ue_debug_count(UE_COUNT_MMS, 1);
+	memset(ue_mm, 0, sizeof(*ue_mm));
+	mmgrab(mm);
+	ue_mm->mm = mm;
+	refcount_set(&ue_mm->references, 1);
+	INIT_LIST_HEAD(&ue_mm->waiting);
+	INIT_LIST_HEAD(&ue_mm->wait.node);
+	spin_lock_init(&ue_mm->lock);
+	return ue_mm;
+}
+
+static void ue_mm_free(struct rcu_head *rcu)
+{
+	mempool_free(container_of(rcu, struct ue_mm, rcu), ue_mm_pool);
+}
+
+/* A lookup under RCU may still read the structure. */
+void ue_mm_put(struct ue_mm *ue_mm)
+{
+	if (!refcount_dec_and_test(&ue_mm->references))
+		return;
+	ue_debug_count(UE_COUNT_MMS, -1);
+	mmdrop(ue_mm->mm);
+	call_rcu(&ue_mm->rcu, ue_mm_free);
+}
+
+struct ue_mm *ue_mm_find(struct mm_struct *mm)
+{
+	return rhashtable_lookup_fast(&ue_by_mm, &mm, ue_by_mm_params);
+}
+
+struct ue_mm *ue_mm_find_current(void)
+{
+	return ue_mm_find(current->mm);
+}
+
+int ue_mm_insert(struct ue_mm *ue_mm)
+{
+	int err = rhashtable_lookup_insert_fast(&ue_by_mm, &ue_mm->of_table,
+						ue_by_mm_params);
+
+	return err && err != -EEXIST ? -ENOMEM : err;
+}
+
+void ue_mm_erase(struct ue_mm *ue_mm)
+{
+	rhashtable_remove_fast(&ue_by_mm, &ue_mm->of_table, ue_by_mm_params);
+}
+
+/*
+ * A table instead of a list, because nothing can be allocated where forks are noted.
+ * It has no lock: only tasks of one and the same fork look for its entry. So many
+ * tasks can be between the two steps of a fork at a time.
+ */
+#define UE_PENDING_FORKS_MAX	64
+
+static struct mm_struct *ue_pending_forks[UE_PENDING_FORKS_MAX];
+/* At least as many as are in the table. */
+static atomic_t ue_nr_pending_forks;
+
+bool ue_pending_fork_add(struct mm_struct *mm)
+{
+	/* First, because ue_pending_fork_take() relies on it. */
+	atomic_inc(&ue_nr_pending_forks);
+	for (int i = 0; i < UE_PENDING_FORKS_MAX; i++) {
+		if (!cmpxchg(&ue_pending_forks[i], NULL, mm))
+			return true;
+	}
+	atomic_dec(&ue_nr_pending_forks);
+	return false;
+}
+
+bool ue_pending_fork_take(const struct mm_struct *mm)
+{
+	if (likely(!atomic_read(&ue_nr_pending_forks)))
+		return false;
+	for (int i = 0; i < UE_PENDING_FORKS_MAX; i++) {
+		if (READ_ONCE(ue_pending_forks[i]) != mm)
+			continue;
+		WRITE_ONCE(ue_pending_forks[i], NULL);
+		atomic_dec(&ue_nr_pending_forks);
+		return true;
+	}
+	return false;
+}
+
+int ue_mm_table_init(void)
+{
+	int err;
+
+	ue_mm_pool = mempool_create_kmalloc_pool(UE_MMS_RESERVED,
+						 sizeof(struct ue_mm));
+	if (!ue_mm_pool)
+		return -ENOMEM;
+	err = rhashtable_init(&ue_by_mm, &ue_by_mm_params);
+	if (err)
+		mempool_destroy(ue_mm_pool);
+	return err;
+}
+
+void ue_mm_table_exit(void (*detach)(void *ue_mm, void *unused))
+{
+	rhashtable_free_and_destroy(&ue_by_mm, detach, NULL);
+	/* Waits for ue_mm_free(). */
+	rcu_barrier();
+	mempool_destroy(ue_mm_pool);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The address spaces that are attached to the module, and those that wait to be.
+ */
+#ifndef UE_MM_H
+#define UE_MM_H
+
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/mm_types.h>
+#include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "programs/update_wait.h"
+
+struct ue_enabler_set;
+
+/**
+ * struct ue_position - how far a pass over all bits of an address space has come
+ * @address: of the last bit that was written
+ * @last_id: the last registration before the pass began; 0 if none is in progress
+ * @short_of_memory: a bit of this pass could not be written for lack of memory
+ * @nr: number of the last bit; -1 before the first one
+ */
+struct ue_position {
+	unsigned long address;
+	u64 last_id : 55;
+	u64 short_of_memory : 1;
+	s64 nr : 8;
+};
+
+/**
+ * struct ue_mm - an attached address space
+ * @mm: the address space; a reference to the mm_struct, but none to its memory.
+ *	So no other address space gets the same mm_struct.
+ * @set: its enablers; NULL while the address space is not attached.
+ *	Changed with both @lock and ue_enabler_mutex held, read with either.
+ * @of_set: node in the list of address spaces that have @set. A forked child is
+ *	not in the list before it runs.
+ * @of_table: node in the hash table
+ * @references: one of the table, one while @update_pending, one of a forked
+ *	child before it runs
+ * @lock: held to change an unshared set in place, and to take a reference to
+ *	the set without ue_enabler_mutex. Inside it, only the locks of the hash
+ *	table are taken.
+ * @waiting: node in the list of address spaces without a slot for their worker;
+ *	empty if it is not in it
+ * @wait: for tasks that wait for the pending update
+ * @first_run: makes a forked child join its set before it runs in user space
+ * @end_task_work: detaches the address space after its end
+ * @ended: node in the list of address spaces that a work item detaches after
+ *	their end
+ * @rcu: frees this structure
+ * @inherited_changes: of a forked child: @set->changes when its memory was
+ *	copied
+ * @inherited_stale: of a forked child: its enable bits may differ from the state
+ *	of their events, as its parent's did when the memory was copied
+ * @position: of the worker's pass, kept while it waits for a slot again
+ * @update_pending: a worker is to update the enable bits, or is doing so;
+ *	changed with ue_enabler_mutex held
+ * @update_again: an event has changed since the worker began
+ * @worker_holds_mm: the worker holds the memory (mmget())
+ *
+ * Protected by ue_enabler_mutex unless stated otherwise. The members of a
+ * union are used one after the other.
+ */
+struct ue_mm {
+	struct mm_struct *mm;
+	struct ue_enabler_set *set;
+	struct hlist_node of_set;
+	struct rhash_head of_table;
+	refcount_t references;
+	spinlock_t lock;
+	struct list_head waiting;
+	struct ue_update_wait wait;
+	union {
+		struct callback_head first_run;
+		struct ue_position position;
+	};
+	union {
+		struct callback_head end_task_work;
+		struct llist_node ended;
+		struct rcu_head rcu;
+	};
+	unsigned int inherited_changes;
+	bool inherited_stale;
+	bool update_pending;
+	bool update_again;
+	bool worker_holds_mm;
+};
+
+/**
+ * ue_mm_holders() - count the references to the memory that are this module's
+ * @ue_mm: the address space
+ * @holders: how many the caller holds (mmget()), not counting those of the worker
+ *	and of the program itself
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: the number.
+ */
+static inline int ue_mm_holders(const struct ue_mm *ue_mm, int holders)
+{
+	return ue_mm->worker_holds_mm + holders;
+}
+
+/**
+ * ue_mm_has_exited() - has the program exited, or called exec?
+ * @ue_mm: the address space
+ *
+ * If only this module still holds the memory, no program uses its bits, and
+ * pages that are shared with other programs may be in use for something else. A
+ * reference that another part of the kernel holds counts as the program's.
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: true if nothing may be written to the memory any more.
+ */
+static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm)
+{
+	return atomic_read(&ue_mm->mm->mm_users) <= ue_mm_holders(ue_mm, 0);
+}
+
+/**
+ * ue_mm_create() - allocate a struct ue_mm with one reference, not in the table
+ * @mm: the address space; the caller has a reference
+ * @gfp: how to allocate; if it does not allow sleeping, there is a reserve
+ *
+ * Context: depends on @gfp.
+ * Return: the ue_mm, or NULL if memory is short.
+ */
+struct ue_mm *ue_mm_create(struct mm_struct *mm, gfp_t gfp);
+
+/**
+ * ue_mm_put() - drop a reference
+ * @ue_mm: the address space; freed with the last reference
+ *
+ * Context: a task; does not sleep.
+ */
+void ue_mm_put(struct ue_mm *ue_mm);
+
+/**
+ * ue_mm_find() - find an address space in the table
+ * @mm: the address space
+ *
+ * Context: any. The result stays valid until the address space has ended, and
+ * under RCU.
+ * Return: the ue_mm, or NULL if it is not attached.
+ */
+struct ue_mm *ue_mm_find(struct mm_struct *mm);
+
+/**
+ * ue_mm_find_current() - find the current address space
+ *
+ * It stays attached as long as the current task uses the address space.
+ *
+ * Context: any.
+ * Return: the ue_mm, or NULL if it is not attached.
+ */
+struct ue_mm *ue_mm_find_current(void);
+
+/**
+ * ue_mm_insert() - add an address space to the table
+ * @ue_mm: has a set, so that every ue_mm in the table has one; the table owns
+ *	the caller's reference after a success
+ *
+ * Context: any; does not sleep.
+ * Return: 0; -EEXIST if the table has its mm_struct; -ENOMEM.
+ */
+int ue_mm_insert(struct ue_mm *ue_mm);
+
+/**
+ * ue_mm_erase() - remove an address space from the table
+ * @ue_mm: the address space; the table's reference becomes the caller's
+ *
+ * Context: any.
+ */
+void ue_mm_erase(struct ue_mm *ue_mm);
+
+/**
+ * ue_pending_fork_add() - note the copy of an address space that can't be attached yet
+ * @mm: the copy, which is not noted
+ *
+ * See ue_fork_leave_copy(). The copy is noted until its fork ends, so that no other
+ * child is taken for it. There is room for 64 copies, for the whole machine.
+ *
+ * Context: any; the task that forks.
+ * Return: false if too many are noted.
+ */
+bool ue_pending_fork_add(struct mm_struct *mm);
+
+/**
+ * ue_pending_fork_take() - remove the note of a copy, if there is one
+ * @mm: any address space; the child's when fork succeeds, or one that ends
+ *
+ * Context: any; no other task adds or takes @mm at the same time.
+ * Return: whether it was noted.
+ */
+bool ue_pending_fork_take(const struct mm_struct *mm);
+
+/**
+ * ue_mm_table_init() - create the table
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ue_mm_table_init(void);
+
+/**
+ * ue_mm_table_exit() - destroy the table
+ * @detach: called for each ue_mm that is still in the table; gets the table's
+ *	reference
+ *
+ * Context: at unload; may sleep.
+ */
+void ue_mm_table_exit(void (*detach)(void *ue_mm, void *unused));
+
+#endif /* UE_MM_H */

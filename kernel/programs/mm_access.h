@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Accesses a bit of an address space, or all of them in a pass, with page faults where
+ * they are needed.
+ */
+#ifndef UE_MM_ACCESS_H
+#define UE_MM_ACCESS_H
+
+#include "programs/user_bit.h"
+
+struct ue_enabler;
+struct ue_mm;
+struct ue_position;
+
+/**
+ * struct ue_access - a bit that is to be accessed
+ * @bit: the bit
+ * @page: its page, pinned, if it was faulted in and the mmap_lock has been held
+ *	since; else NULL
+ * @tried: for the function that writes: how many bits it has tried to write
+ * @with_page: call the function that writes with a page only
+ */
+struct ue_access {
+	struct ue_user_bit bit;
+	struct page *page;
+	unsigned int tried;
+	bool with_page;
+};
+
+/**
+ * ue_mm_access() - call a function that writes a bit, with page faults if needed
+ * @ue_mm: the current task's address space, or that of the calling worker,
+ *	which holds the memory (mmget())
+ * @access: the bit, without a page
+ * @write: returns -EAGAIN if it needs a page fault first, and -ESRCH if the program
+ *	has exited. It is called with the mmap_lock held for reading and with
+ *	ue_enabler_mutex held.
+ *
+ * Context: may sleep; no lock held. Waits for the program's memory, in a
+ * killable sleep, with at most the mmap_lock held.
+ * Return: 0; what else @write returns; -EFAULT if the page cannot be written;
+ * -ENOMEM; -EINTR if the current task was killed; -ESRCH if the program has
+ * exited (not for the current task's own address space).
+ */
+int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
+		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access));
+
+/**
+ * ue_mm_write() - write an enable bit, from the state of its event, without page faults
+ * @ue_mm: the address space
+ * @holders: as for ue_mm_holders()
+ * @enabler: the bit, in the set of @ue_mm
+ * @page: its page, pinned, or NULL
+ *
+ * Context: the mmap_lock held for reading, and ue_enabler_mutex held. The caller holds
+ * the memory: it is its worker, has @holders references, or runs in it.
+ * Return: 0; -EAGAIN if a page fault is needed; -ESRCH if the program has exited.
+ */
+int ue_mm_write(struct ue_mm *ue_mm, int holders,
+		const struct ue_enabler *enabler, struct page *page);
+
+/**
+ * ue_mm_update() - update enable bits of an address space, as part of a pass
+ * @ue_mm: as for ue_mm_access()
+ * @position: where to begin, all zero for a new pass; set to where to go on
+ *
+ * A bit that cannot be written is skipped until the next update. Bits that were
+ * registered since the pass began are skipped too: REG has written them, and later
+ * changes of their events start another pass.
+ *
+ * Context: may sleep, see ue_mm_access().
+ * Return: 0 if the pass is complete, or the program has exited; -ENOMEM if it is
+ * complete, but memory was short for some bits, so that it is to be repeated; -EAGAIN
+ * if it is to go on after a pause; -EINTR if the current task was killed.
+ */
+int ue_mm_update(struct ue_mm *ue_mm, struct ue_position *position);
+
+#endif /* UE_MM_ACCESS_H */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Attaches address spaces to the module, and detaches them when they end. Until then,
+ * each has a set of enablers: shared after a fork, copied when one of those that share
+ * it changes it.
+ */
+#ifndef UE_MM_ATTACH_H
+#define UE_MM_ATTACH_H
+
+#include <linux/types.h>
+
+struct mm_struct;
+struct ue_enabler_set;
+struct ue_mm;
+
+/**
+ * ue_mm_attach() - attach an address space until it ends
+ * @mm: the address space, whose memory the caller holds (mmget())
+ * @set: its set; on success the caller's reference becomes the address space's
+ *
+ * Context: may sleep.
+ * Return: 0; -EEXIST if it is attached already; -ENOMEM.
+ */
+int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set);
+
+/**
+ * ue_mm_join_set() - add an address space to the list of its set
+ * @ue_mm: the address space, which is in no list; nothing happens if it has no
+ *	set
+ *
+ * From now on, changes of events update its bits.
+ *
+ * Context: ue_enabler_mutex held.
+ */
+void ue_mm_join_set(struct ue_mm *ue_mm);
+
+/**
+ * ue_mm_replace_set() - give an address space another set
+ * @ue_mm: the address space
+ * @set: the new set, or NULL; the caller's reference becomes the address
+ *	space's
+ *
+ * Drops the reference to the old set.
+ *
+ * Context: ue_enabler_lock() held, which may be released and retaken.
+ */
+void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set);
+
+/**
+ * ue_mm_own_set() - give an address space a set that it does not share
+ * @ue_mm: the address space, which stays attached: the caller holds its memory
+ * @max: as for ue_enabler_set_copy(), if the set has to be copied
+ * @gfp: how to allocate
+ *
+ * A fork may share the set again at any time.
+ *
+ * Context: ue_enabler_lock() held, which may be released and retaken; may sleep.
+ * Return: 0; -EMFILE; -ENOMEM.
+ */
+int ue_mm_own_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp);
+
+/**
+ * ue_mm_lock_own_set() - take @ue_mm->lock if the set is not shared
+ * @ue_mm: the address space
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: true with the lock held, and the set may be changed in place; else
+ * false.
+ */
+bool ue_mm_lock_own_set(struct ue_mm *ue_mm);
+
+/**
+ * ue_mm_detach_ended() - wait for the work item that detaches address spaces
+ *
+ * Afterwards, the address spaces that ended in a kernel thread before the call
+ * are detached. The others are detached by the task in which they ended, on its
+ * way to user space or while it exits.
+ *
+ * Context: may sleep.
+ */
+void ue_mm_detach_ended(void);
+
+/**
+ * ue_mm_attach_init() - begin to track the ends of address spaces
+ *
+ * Return: 0; an error of ue_kernel_hook_add(); -ENOMEM.
+ */
+int ue_mm_attach_init(void);
+
+/**
+ * ue_mm_attach_exit() - detach all address spaces
+ *
+ * Context: at unload; may sleep. No set has enablers any more.
+ */
+void ue_mm_attach_exit(void);
+
+#endif /* UE_MM_ATTACH_H */

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Registers and unregisters enable bits of the current address space.
+ *
+ * ue_enabler_mutex and the mmap_lock are held over the write of a bit and the
+ * change of the set, so fork copies either both or neither. If a bit cannot be
+ * written any more, only the set is changed, without the mmap_lock.
+ */
+#include <linux/capability.h>
+#include <linux/limits.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "events/event.h"
+#include "programs/enabler.h"
+#include "programs/mm.h"
+#include "programs/mm_access.h"
+#include "programs/mm_attach.h"
+#include "programs/registration.h"
+#include "programs/worker.h"
+
+unsigned int ue_registrations_max_per_user = 524288;
+
+/**
+ * struct ue_request - a bit that is to be registered or unregistered
+ * @access: the bit
+ * @event: the event to follow; or the event that was followed, of which the
+ *	caller is then a user
+ * @id: of the new registration, or of the one to end; 0 until it is known
+ * @max: how many registrations the user may have
+ * @gfp: how to allocate
+ * @enabler: the enabler that was found, or that is to be inserted
+ */
+struct ue_request {
+	struct ue_access access;
+	struct ue_event *event;
+	u64 id;
+	unsigned long max;
+	gfp_t gfp;
+	struct ue_enabler *enabler;
+};
+
+static struct ue_request *ue_request_of(struct ue_access *access)
+{
+	return container_of(access, struct ue_request, access);
+}
+
+/* For what must not fail. */
+#define UE_GFP_MUST	(GFP_KERNEL_ACCOUNT | __GFP_NOFAIL)
+#define UE_MAX_NONE	ULONG_MAX
+
+/*
+ * For a request that has failed at the limit: checks of capabilities are audited.
+ *
+ * Return: true if the request may now exceed the limit.
+ */
+static bool ue_lift_limit(struct ue_request *request)
+{
+	if (!perfmon_capable())
+		return false;
+	request->max = UE_MAX_NONE;
+	return true;
+}
+
+bool ue_registered(unsigned long address, u8 nr)
+{
+	struct ue_mm *ue_mm = ue_mm_find_current();
+	bool registered;
+
+	if (!ue_mm)
+		return false;
+	spin_lock(&ue_mm->lock);
+	registered = ue_enabler_find(ue_mm->set, address, nr);
+	spin_unlock(&ue_mm->lock);
+	return registered;
+}
+
+/* Return: 0, with @request->enabler set; -ENOENT. */
+static int ue_find_registration(struct ue_mm *ue_mm, struct ue_request *request)
+{
+	struct ue_user_bit *bit = &request->access.bit;
+	struct ue_enabler *enabler = ue_enabler_find(ue_mm->set, bit->address,
+						     bit->nr);
+
+	if (!enabler || (request->id && enabler->id != request->id))
+		return -ENOENT;
+	/* A retry must not end a later registration of the same bit. */
+	request->id = enabler->id;
+	*bit = enabler->bit;
+	request->enabler = enabler;
+	return 0;
+}
+
+/*
+ * Calls @write on a set that is not shared. After a success, @ue_mm->lock keeps
+ * forks from taking a reference to the set before the caller has changed it.
+ *
+ * Return: 0 with @ue_mm->lock held; what @write returns; -EMFILE; -ENOMEM.
+ */
+static int ue_write_unshared(struct ue_mm *ue_mm, struct ue_request *request,
+			     int (*write)(struct ue_mm *ue_mm,
+					  struct ue_request *request))
+{
+	int err;
+
+	for (;;) {
+		err = ue_mm_own_set(ue_mm, request->max, request->gfp);
+		if (!err)
+			err = write(ue_mm, request);
+		if (err || ue_mm_lock_own_set(ue_mm))
+			return err;
+		if (write == ue_find_registration)
+			continue;
+		/* The bit is written: copying the set must not fail now. */
+		request->gfp = UE_GFP_MUST;
+		request->max = UE_MAX_NONE;
+	}
+}
+
+/* Return: 0; -EAGAIN; -EFAULT if a protection key forbids it. */
+static int ue_write_current(const struct ue_access *access, bool value)
+{
+	int err = ue_user_bit_write_own(&access->bit, value, NULL);
+
+	if (!err)
+		return 0;
+	if (!ue_user_bit_is_permitted(&access->bit))
+		return -EFAULT;
+	if (!access->page)
+		return -EAGAIN;
+	return ue_user_bit_write_own(&access->bit, value, access->page);
+}
+
+static int ue_find_and_clear(struct ue_mm *ue_mm, struct ue_request *request)
+{
+	int err = ue_find_registration(ue_mm, request);
+
+	return err ? err : ue_write_current(&request->access, false);
+}
+
+static int ue_erase(struct ue_mm *ue_mm, struct ue_request *request,
+		    int (*write)(struct ue_mm *ue_mm,
+				 struct ue_request *request))
+{
+	int err = 0;
+
+	/* Do not copy a shared set if there is nothing to erase. */
+	if (atomic_read(&ue_mm->set->references) > 1)
+		err = ue_find_registration(ue_mm, request);
+	if (!err)
+		err = ue_write_unshared(ue_mm, request, write);
+	if (err)
+		return err;
+	__acquire(&ue_mm->lock);
+	request->event = ue_enabler_erase(request->enabler);
+	if (!ue_mm->set->nr)
+		module_put(THIS_MODULE);
+	spin_unlock(&ue_mm->lock);
+	return 0;
+}
+
+static int ue_clear_and_erase(struct ue_mm *ue_mm, struct ue_access *access)
+{
+	return ue_erase(ue_mm, ue_request_of(access), ue_find_and_clear);
+}
+
+/* For a bit that cannot be written. */
+static int ue_erase_only(struct ue_mm *ue_mm, struct ue_request *request)
+{
+	int err;
+
+	ue_enabler_lock();
+	err = ue_erase(ue_mm, request, ue_find_registration);
+	ue_enabler_unlock();
+	return err;
+}
+
+/*
+ * A program may free the word next, so this should work at the limit. But without
+ * any limit, each child could make a copy.
+ */
+static unsigned long ue_unregister_max(void)
+{
+	return min_t(u64, 2ULL * READ_ONCE(ue_registrations_max_per_user),
+		     ULONG_MAX);
+}
+
+int ue_unregister(unsigned long address, u8 nr)
+{
+	struct ue_mm *ue_mm = ue_mm_find_current();
+	struct ue_request request = {
+		.access.bit = { .address = address, .nr = nr },
+		.max = ue_unregister_max(),
+		.gfp = GFP_KERNEL_ACCOUNT,
+	};
+	int err;
+
+	if (!ue_mm)
+		return -ENOENT;
+	do {
+		err = ue_mm_access(ue_mm, &request.access, ue_clear_and_erase);
+		if (err == -EFAULT)
+			err = ue_erase_only(ue_mm, &request) ?: -EFAULT;
+	} while (err == -EMFILE && ue_lift_limit(&request));
+	if (request.event)
+		ue_event_put(request.event);
+	return err;
+}
+
+void ue_register_undo(const struct ue_user_bit *bit, u64 id)
+{
+	struct ue_mm *ue_mm = ue_mm_find_current();
+	struct ue_request request = {
+		.access.bit = *bit,
+		.id = id,
+		.max = ue_unregister_max(),
+		.gfp = UE_GFP_MUST,
+	};
+	int err;
+
+	do {
+		err = ue_mm_access(ue_mm, &request.access, ue_clear_and_erase);
+		if (err && err != -ENOENT && err != -EMFILE)
+			err = ue_erase_only(ue_mm, &request);
+	} while (err == -EMFILE && ue_lift_limit(&request));
+	if (request.event)
+		ue_event_put(request.event);
+}
+
+static int ue_attach_current(void)
+{
+	struct ue_enabler_set *set;
+	int err;
+
+	set = ue_enabler_set_create(GFP_KERNEL_ACCOUNT);
+	if (!set)
+		return -ENOMEM;
+	err = ue_mm_attach(current->mm, set);
+	if (err)
+		ue_enabler_set_put(set);
+	return err == -EEXIST ? 0 : err;
+}
+
+static int ue_find_none_and_write(struct ue_mm *ue_mm,
+				  struct ue_request *request)
+{
+	const struct ue_user_bit *bit = &request->access.bit;
+
+	if (ue_enabler_find(ue_mm->set, bit->address, bit->nr))
+		return -EADDRINUSE;
+	/* 2^32 enablers take 400 GB, which some machines have. */
+	if (ue_mm->set->nr == UINT_MAX)
+		return -ENOMEM;
+	if (!ue_enabler_set_may_grow(ue_mm->set, 1, request->max))
+		return -EMFILE;
+	return ue_write_current(&request->access,
+				ue_event_enabled(request->event));
+}
+
+static int ue_write_and_insert(struct ue_mm *ue_mm, struct ue_access *access)
+{
+	struct ue_request *request = ue_request_of(access);
+	int err = ue_write_unshared(ue_mm, request, ue_find_none_and_write);
+
+	if (err)
+		return err;
+	__acquire(&ue_mm->lock);
+	request->id = ++ue_enabler_last_id;
+	/* Succeeds: ue_find_none_and_write() has found no other. */
+	ue_enabler_insert(ue_mm->set, request->enabler, &request->access.bit,
+			  request->event, request->id);
+	if (ue_mm->set->nr == 1)
+		/* The caller has one of the module's files open. */
+		__module_get(THIS_MODULE);
+	spin_unlock(&ue_mm->lock);
+	return 0;
+}
+
+int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id)
+{
+	struct ue_mm *ue_mm = ue_mm_find_current();
+	struct ue_request request = {
+		.access.bit = *bit,
+		/* So what no worker could write, such as a device, is EFAULT. */
+		.access.with_page = true,
+		.event = event,
+		.max = READ_ONCE(ue_registrations_max_per_user),
+		.gfp = GFP_KERNEL_ACCOUNT,
+	};
+	int err;
+
+	if (!ue_mm) {
+		err = ue_attach_current();
+		if (err)
+			return err;
+		ue_mm = ue_mm_find_current();
+	}
+	request.enabler = ue_enabler_create(GFP_KERNEL_ACCOUNT);
+	if (!request.enabler)
+		return -ENOMEM;
+	do {
+		err = ue_mm_access(ue_mm, &request.access, ue_write_and_insert);
+	} while (err == -EMFILE && ue_lift_limit(&request));
+	if (err)
+		ue_enabler_free(request.enabler);
+	*id = request.id;
+	return err;
+}
+
+int ue_registrations_init(void)
+{
+	int err = ue_enablers_init();
+
+	if (err)
+		return err;
+	err = ue_mm_attach_init();
+	if (err)
+		goto exit_enablers;
+	err = ue_workers_init();
+	if (err)
+		goto exit_attach;
+	return 0;
+exit_attach:
+	ue_mm_attach_exit();
+exit_enablers:
+	ue_enablers_exit();
+	return err;
+}
+
+void ue_registrations_exit(void)
+{
+	/* Workers have references to address spaces; no new one starts. */
+	ue_workers_exit();
+	ue_mm_attach_exit();
+	ue_enablers_exit();
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The users that have events or registrations, by user ID; and the shares of all users.
+ */
+#include <linux/bug.h>
+#include <linux/cred.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+#include <linux/xarray.h>
+
+#include "port/debug_counter.h"
+#include "programs/user.h"
+
+/* Its lock protects the references. */
+static DEFINE_XARRAY(ue_users);
+
+/* Return: the user that is now in the table, with a reference; NULL without memory. */
+static struct ue_user *ue_user_insert(struct ue_user *user, gfp_t gfp)
+{
+	struct ue_user *other;
+
+	xa_lock(&ue_users);
+	/* May release the lock to allocate, but not after it has looked. */
+	other = __xa_cmpxchg(&ue_users, __kuid_val(user->uid), NULL, user, gfp);
+	if (!other)
+		other = user;
+	if (!xa_is_err(other))
+		other->references++;
+	xa_unlock(&ue_users);
+	return xa_is_err(other) ? NULL : other;
+}
+
+struct ue_user *ue_user_get_current(gfp_t gfp)
+{
+	struct ue_user *user, *new;
+	kuid_t uid = current_uid();
+
+	xa_lock(&ue_users);
+	user = xa_load(&ue_users, __kuid_val(uid));
+	if (user)
+		user->references++;
+	xa_unlock(&ue_users);
+	if (user)
+		return user;
+
+	new = kzalloc(sizeof(*new), gfp);
+	if (!new)
+		return NULL;
+	new->uid = uid;
+	user = ue_user_insert(new, gfp);
+	if (user == new)
+		ue_debug_count(UE_COUNT_USERS, 1);
+	else
+		kfree(new);
+	return user;
+}
+
+void ue_user_put(struct ue_user *user)
+{
+	bool last;
+
+	xa_lock(&ue_users);
+	last = !--user->references;
+	if (last)
+		__xa_erase(&ue_users, __kuid_val(user->uid));
+	xa_unlock(&ue_users);
+	if (!last)
+		return;
+	WARN_ON_ONCE(user->nr_events || user->nr_registrations);
+	ue_debug_count(UE_COUNT_USERS, -1);
+	kfree(user);
+}
+
+/*
+ * Shares are no objects, whose allocation could fail. Users with the same hash value
+ * have the same share. The hash has a random key, so that no user can choose an ID that
+ * has the share of another one. The key is an odd number.
+ */
+static u32 ue_share_key = 1;
+
+/*
+ * In a user namespace, an unprivileged user may have many user IDs. So the
+ * creator of the outermost namespace below the initial one counts, unless this
+ * is root, which creates namespaces for others.
+ */
+static u32 ue_namespace_user(const struct user_namespace *namespace)
+{
+	while (namespace->parent != &init_user_ns)
+		namespace = namespace->parent;
+	if (uid_eq(namespace->owner, GLOBAL_ROOT_UID))
+		return namespace->ns.inum;
+	return __kuid_val(namespace->owner);
+}
+
+unsigned int ue_share_of_cred(const struct cred *cred)
+{
+	u32 user = 0;
+
+	if (cred)
+		user = cred->user_ns == &init_user_ns ?
+			__kuid_val(cred->uid) :
+			ue_namespace_user(cred->user_ns);
+	return user * ue_share_key >> (32 - UE_SHARE_BITS);
+}
+
+void ue_shares_init(void)
+{
+	ue_share_key = get_random_u32() | 1;
+}

@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The registry: the events by name, and by order of creation.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/perf_event.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <uapi/linux/user_events.h>
+
+#include "events/event.h"
+#include "events/publish.h"
+#include "format/format.h"
+#include "port/compat.h"
+#include "port/kernel_symbols.h"
+#include "programs/update.h"
+#include "programs/user.h"
+#include "registry/registry.h"
+
+/*
+ * The key of an event: the name of a single-format event, the name and the
+ * fields of a multi-format event. No two events have the same key.
+ */
+struct ue_key {
+	const char *name;
+	size_t length;			/* of the name */
+	const struct ue_format *format;	/* NULL for a single-format event */
+};
+
+static struct ue_key ue_key(const struct ue_format *format, bool multi)
+{
+	return (struct ue_key){
+		.name = ue_format_name(format),
+		.length = ue_format_name_length(format),
+		.format = multi ? format : NULL,
+	};
+}
+
+static u32 ue_hash_key(const void *data, u32 length, u32 seed)
+{
+	const struct ue_key *key = data;
+
+	return key->format ? jhash(key->format, key->format->bytes, seed) :
+			     jhash(key->name, key->length, seed);
+}
+
+static u32 ue_hash_event(const void *data, u32 length, u32 seed)
+{
+	const struct ue_event *event = data;
+	const struct ue_key key = ue_key(event->format, event->multi);
+
+	return ue_hash_key(&key, 0, seed);
+}
+
+static int ue_compare(struct rhashtable_compare_arg *arg, const void *data)
+{
+	const struct ue_event *event = data;
+	const struct ue_key *key = arg->key;
+
+	if (event->multi != !!key->format)
+		return 1;
+	return key->format ? !ue_format_equal(event->format, key->format) :
+			     strcmp(ue_format_name(event->format), key->name);
+}
+
+static const struct rhashtable_params ue_params = {
+	.head_offset = offsetof(struct ue_event, by_key),
+	.hashfn = ue_hash_key,
+	.obj_hashfn = ue_hash_event,
+	.obj_cmpfn = ue_compare,
+	.automatic_shrinking = true,
+};
+
+/* Changed with event_mutex held, read under RCU. */
+static struct rhashtable ue_by_key;
+static DEFINE_XARRAY(ue_by_serial);
+
+/* The multi-format events by name, to delete them. Protected by event_mutex. */
+static DEFINE_HASHTABLE(ue_multi_by_name, 10);
+
+/* Marks events in @ue_by_serial that are unused, but tracing refers to them. */
+#define UE_RECHECK		XA_MARK_1
+#define UE_RECHECK_DELAY	HZ
+
+/* Protected by event_mutex. */
+static unsigned long ue_next_serial;
+static unsigned long ue_next_multi_id;
+
+/* Changed with event_mutex held, read without a lock. */
+static unsigned int ue_nr_active;
+static unsigned int ue_nr_busy;
+
+unsigned int ue_registry_max = 32768;
+unsigned int ue_registry_max_per_user = 8192;
+
+/* Protected by event_mutex. */
+static LIST_HEAD(ue_observers);
+
+void ue_registry_observe(struct ue_registry_observer *observer)
+{
+	mutex_lock(ue_event_mutex);
+	list_add_tail(&observer->node, &ue_observers);
+	mutex_unlock(ue_event_mutex);
+}
+
+void ue_registry_unobserve(struct ue_registry_observer *observer)
+{
+	mutex_lock(ue_event_mutex);
+	list_del(&observer->node);
+	mutex_unlock(ue_event_mutex);
+}
+
+static u32 ue_hash_name(const char *name)
+{
+	return jhash(name, strlen(name), 0);
+}
+
+static void ue_registry_unlink(struct ue_event *event)
+{
+	xa_erase(&ue_by_serial, event->serial);
+	rhashtable_remove_fast(&ue_by_key, &event->by_key, ue_params);
+	hash_del(&event->same_name);
+	event->creator->nr_events--;
+	ue_user_put(event->creator);
+	WRITE_ONCE(ue_nr_active, ue_nr_active - 1);
+}
+
+static void ue_registry_remove(struct ue_event *event)
+{
+	struct ue_registry_observer *observer;
+
+	list_for_each_entry(observer, &ue_observers, node)
+		observer->removed(event);
+	ue_registry_unlink(event);
+	ue_event_unpublish(event);
+	ue_event_unref(event);
+}
+
+int ue_registry_remove_event(struct ue_event *event)
+{
+	if (!ue_event_claim(event))
+		return -EBUSY;
+	ue_registry_remove(event);
+	return 0;
+}
+
+static void ue_registry_recheck(struct work_struct *unused);
+
+static DECLARE_DELAYED_WORK(ue_recheck_work, ue_registry_recheck);
+
+/*
+ * Tracing may refer to an event that has no users: a disabled event probe does.
+ * Tracing does not notify the module when the probe is deleted, so the event is
+ * checked again until then.
+ */
+static void ue_registry_remove_unused(struct ue_event *event)
+{
+	if (event->persistent || !ue_registry_remove_event(event) ||
+	    ue_event_has_users(event))
+		return;
+	xa_set_mark(&ue_by_serial, event->serial, UE_RECHECK);
+	schedule_delayed_work(&ue_recheck_work, UE_RECHECK_DELAY);
+}
+
+static void ue_registry_recheck(struct work_struct *unused)
+{
+	struct ue_event *event;
+	unsigned long serial;
+
+	mutex_lock(ue_event_mutex);
+	xa_for_each_marked(&ue_by_serial, serial, event, UE_RECHECK) {
+		xa_clear_mark(&ue_by_serial, serial, UE_RECHECK);
+		ue_registry_remove_unused(event);
+	}
+	mutex_unlock(ue_event_mutex);
+}
+
+/* The bits are written even if the state is the same: some may be wrong. */
+static void ue_registry_recorders_changed(struct ue_event *event,
+					  bool state_changed)
+{
+	int change = ue_event_enabled(event) ? 1 : -1;
+
+	if (state_changed)
+		WRITE_ONCE(ue_nr_busy, ue_nr_busy + change);
+	ue_update_event(event);
+}
+
+static const struct ue_event_owner ue_registry_owner = {
+	.unused = ue_registry_remove_unused,
+	.recorders_changed = ue_registry_recorders_changed,
+};
+
+/*
+ * Finds the event of this name with equal fields, and becomes a user of it.
+ * Events that are being removed are skipped; with event_mutex held there are
+ * none.
+ * Return: the event; NULL; -EADDRINUSE if a single-format event of this name
+ * has other fields.
+ */
+static struct ue_event *ue_registry_find(const struct ue_format *format,
+					 bool multi)
+{
+	const struct ue_key key = ue_key(format, multi);
+	struct ue_event *event;
+
+	rcu_read_lock();
+	event = rhashtable_lookup(&ue_by_key, &key, ue_params);
+	if (event && !ue_format_equal(event->format, format))
+		event = ue_event_unavailable(event) ? NULL :
+						      ERR_PTR(-EADDRINUSE);
+	else if (event && !ue_event_tryget(event))
+		event = NULL;
+	rcu_read_unlock();
+	return event;
+}
+
+/*
+ * Checks whether the current task may create an event of this tracepoint name.
+ * Compares the count before it checks a capability, which is audited.
+ */
+static int ue_registry_may_create(const struct ue_format *format,
+				  const char *name, const struct ue_user *user)
+{
+	if (!ue_can_be_directory(name) || !ue_format_may_be_created(format))
+		return -EINVAL;
+	if (ue_nr_active >= READ_ONCE(ue_registry_max))
+		return -EMFILE;
+	if (user->nr_events >= READ_ONCE(ue_registry_max_per_user) &&
+	    !perfmon_capable())
+		return -EMFILE;
+	return 0;
+}
+
+/*
+ * The kernel lets any user count an event where perf_event_paranoid is 2 or less.
+ * That would set the enable bits of all programs, and keep the event from being
+ * deleted. So counting needs what sampling needs. Children inherit what their parent
+ * was allowed.
+ */
+static int ue_registry_perf_perm(struct trace_event_call *call,
+				 struct perf_event *event)
+{
+	if (event->parent || perfmon_capable() ||
+	    (ue_perf_event_paranoid && READ_ONCE(*ue_perf_event_paranoid) < 0))
+		return 0;
+	return -EPERM;
+}
+
+/* On success, the event owns @format. */
+static struct ue_event *ue_registry_new_event(struct ue_format *format, bool multi)
+{
+	struct ue_user *user = ue_user_get_current(GFP_KERNEL_ACCOUNT);
+	struct ue_event *event = NULL;
+	char *name = NULL;
+	int err = 0;
+
+	if (multi)
+		name = kasprintf(GFP_KERNEL, "%s.%lx", ue_format_name(format),
+				 ue_next_multi_id);
+	if (!user || (multi && !name))
+		err = -ENOMEM;
+	if (!err)
+		err = ue_registry_may_create(format,
+					     name ?: ue_format_name(format), user);
+	if (!err)
+		event = ue_event_create(format, name, NULL, multi ?
+					USER_EVENTS_MULTI_SYSTEM :
+					USER_EVENTS_SYSTEM, &ue_registry_owner);
+	if (!event) {
+		kfree(name);
+		if (user)
+			ue_user_put(user);
+		return ERR_PTR(err ?: -ENOMEM);
+	}
+	event->creator = user;
+	event->multi = multi;
+	event->call.perf_perm = ue_registry_perf_perm;
+	return event;
+}
+
+/* If it fails, the event has lost its reference to its creator. */
+static int ue_registry_link(struct ue_event *event)
+{
+	int err;
+
+	err = xa_insert(&ue_by_serial, event->serial, event,
+			GFP_KERNEL_ACCOUNT);
+	if (err)
+		goto put;
+	if (rhashtable_insert_fast(&ue_by_key, &event->by_key, ue_params)) {
+		err = -ENOMEM;
+		goto erase;
+	}
+	if (event->multi)
+		hash_add(ue_multi_by_name, &event->same_name,
+			 ue_hash_name(ue_format_name(event->format)));
+	event->creator->nr_events++;
+	WRITE_ONCE(ue_nr_active, ue_nr_active + 1);
+
+	err = ue_event_publish(event);
+	if (err)
+		ue_registry_unlink(event);
+	return err;
+erase:
+	xa_erase(&ue_by_serial, event->serial);
+put:
+	ue_user_put(event->creator);
+	return err;
+}
+
+/* Takes ownership of @format, also on failure. Called with event_mutex held. */
+static struct ue_event *ue_registry_create(struct ue_format *format,
+					   unsigned int flags)
+{
+	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
+	struct ue_event *event = ue_registry_new_event(format, multi);
+	struct ue_registry_observer *observer;
+	int err;
+
+	if (IS_ERR(event)) {
+		kfree(format);
+		return event;
+	}
+	event->persistent = flags & USER_EVENT_REG_PERSIST;
+	event->serial = ue_next_serial;
+	err = ue_registry_link(event);
+	if (err) {
+		/* RCU readers may still use the event and its @format. */
+		ue_event_unref(event);
+		return ERR_PTR(err);
+	}
+	ue_next_serial++;
+	ue_next_multi_id += multi;
+	list_for_each_entry(observer, &ue_observers, node)
+		observer->added(event);
+	ue_event_make_available(event);
+	return event;
+}
+
+/*
+ * Return: the single-format event of a name, or NULL. Without event_mutex, only
+ * test it for NULL.
+ */
+static struct ue_event *ue_registry_single(const char *name)
+{
+	const struct ue_key key = { .name = name, .length = strlen(name) };
+
+	return rhashtable_lookup_fast(&ue_by_key, &key, ue_params);
+}
+
+/*
+ * The single-format event of a name may have lost its last user already, while
+ * the work item that removes it still waits for event_mutex. Removes it now.
+ */
+static void ue_registry_reap(const char *name)
+{
+	struct ue_event *event = ue_registry_single(name);
+
+	if (event)
+		ue_registry_remove_unused(event);
+}
+
+static struct ue_event *ue_registry_get(struct ue_format *format,
+					unsigned int flags)
+{
+	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
+	struct ue_event *event = ue_registry_find(format, multi);
+
+	/* The usual case, without event_mutex. */
+	if (event && !IS_ERR(event)) {
+		kfree(format);
+		return event;
+	}
+	mutex_lock(ue_event_mutex);
+	event = ue_registry_find(format, multi);
+	if (IS_ERR(event)) {
+		ue_registry_reap(ue_format_name(format));
+		event = ue_registry_find(format, multi);
+	}
+	if (event)
+		kfree(format);
+	else
+		event = ue_registry_create(format, flags);
+	mutex_unlock(ue_event_mutex);
+	return event;
+}
+
+/* Decides between -EADDRINUSE and -EINVAL for a malformed command. */
+static bool ue_registry_has_name(const char *command)
+{
+	char *name = ue_command_name(command);
+	bool has;
+
+	if (!name)
+		return false;
+	has = ue_registry_single(name);
+	kfree(name);
+	return has;
+}
+
+int ue_registry_register(const char *command, unsigned int flags,
+			 struct ue_event **result)
+{
+	struct ue_format *format;
+	struct ue_event *event;
+	int err;
+
+	err = ue_format_parse(command, &format);
+	if (err == -EINVAL && !(flags & USER_EVENT_REG_MULTI_FORMAT) &&
+	    ue_registry_has_name(command))
+		return -EADDRINUSE;
+	if (err)
+		return err;
+	event = ue_registry_get(format, flags);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	*result = event;
+	return 0;
+}
+
+static bool ue_may_delete(const struct ue_event *event)
+{
+	/* Check the creator first: checks of capabilities are audited. */
+	return (!event->persistent && uid_eq(event->creator->uid, current_uid())) ||
+	       perfmon_capable();
+}
+
+static int ue_registry_claim(struct ue_event *event)
+{
+	if (!ue_may_delete(event))
+		return -EPERM;
+	return ue_event_claim(event) ? 0 : -EBUSY;
+}
+
+/*
+ * Claims the events of @name, up to the first that can't be claimed.
+ * Return: 0, the error of that event, or -ENOENT.
+ */
+static int ue_registry_claim_all(const char *name)
+{
+	struct ue_event *event = ue_registry_single(name);
+	int err = event ? ue_registry_claim(event) : -ENOENT;
+
+	if (event && err)
+		return err;
+	hash_for_each_possible(ue_multi_by_name, event, same_name,
+			       ue_hash_name(name)) {
+		if (strcmp(name, ue_format_name(event->format)))
+			continue;
+		err = ue_registry_claim(event);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/*
+ * Calls @end for each event that ue_registry_claim_all() has claimed. No other
+ * event is unavailable while event_mutex is held.
+ */
+static void ue_registry_end_claims(const char *name,
+				   void (*end)(struct ue_event *event))
+{
+	struct ue_event *event = ue_registry_single(name);
+	struct hlist_node *next;
+
+	if (event && ue_event_unavailable(event))
+		end(event);
+	hash_for_each_possible_safe(ue_multi_by_name, event, next, same_name,
+				    ue_hash_name(name)) {
+		if (ue_event_unavailable(event))
+			end(event);
+		/* There may be very many events. */
+		cond_resched();
+	}
+}
+
+int ue_registry_delete(const char *name)
+{
+	int err;
+
+	mutex_lock(ue_event_mutex);
+	err = ue_registry_claim_all(name);
+	ue_registry_end_claims(name, err ? ue_event_unclaim : ue_registry_remove);
+	mutex_unlock(ue_event_mutex);
+	return err;
+}
+
+struct ue_event *ue_registry_next(unsigned long *serial)
+{
+	struct ue_event *event;
+
+	event = xa_find(&ue_by_serial, serial, ULONG_MAX, XA_PRESENT);
+	while (event && ue_event_unavailable(event))
+		event = xa_find_after(&ue_by_serial, serial, ULONG_MAX,
+				      XA_PRESENT);
+	return event;
+}
+
+unsigned long ue_registry_end(void)
+{
+	return ue_next_serial;
+}
+
+unsigned int ue_registry_active(void)
+{
+	return READ_ONCE(ue_nr_active);
+}
+
+unsigned int ue_registry_busy(void)
+{
+	return READ_ONCE(ue_nr_busy);
+}
+
+int ue_registry_init(void)
+{
+	return rhashtable_init(&ue_by_key, &ue_params);
+}
+
+void ue_registry_exit(void)
+{
+	struct ue_event *event, *next;
+	LIST_HEAD(newest_first);
+	unsigned long serial;
+
+	/* Remove the newest first: tracing searches from the newest on. */
+	mutex_lock(ue_event_mutex);
+	xa_for_each(&ue_by_serial, serial, event)
+		list_add(&event->dynamic.list, &newest_first);
+	list_for_each_entry_safe(event, next, &newest_first, dynamic.list) {
+		list_del_init(&event->dynamic.list);
+		ue_registry_unlink(event);
+		ue_event_unpublish_at_unload(event);
+		cond_resched();
+	}
+	mutex_unlock(ue_event_mutex);
+
+	/* The work item does nothing any more: no event is left. */
+	cancel_delayed_work_sync(&ue_recheck_work);
+	ue_publish_exit();
+	rhashtable_destroy(&ue_by_key);
+}

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rules, and applying them to events.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bitmap.h>
+#include <linux/cred.h>
+#include <linux/jhash.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/xarray.h>
+
+#include "events/event.h"
+#include "format/format.h"
+#include "format/rule_parse.h"
+#include "port/compat.h"
+#include "port/debug_counter.h"
+#include "port/kernel_symbols.h"
+#include "port/module_state.h"
+#include "registry/registry.h"
+#include "registry/rule_action.h"
+#include "registry/rules.h"
+
+/**
+ * struct ue_rule - a rule
+ * @node: entry in the list of rules
+ * @parsed: the parsed text
+ * @source: what @parsed points into
+ * @text: the same rule has the same text
+ * @instance: the rule has a reference to it
+ * @removed: the rule is not applied any more
+ * @applied: by serial, the events to which the rule was applied, with the number
+ *	of their recorder for @instance as a value. While that recorder has this
+ *	number, the event was not disabled.
+ * @nr_entries: number of entries in @applied
+ * @nr_applied: to how many events the rule was applied since it was added
+ * @nr_failed: to how many it could not
+ * @reason: why it could not be applied to the last one
+ *
+ * The members after @instance are protected by event_mutex.
+ */
+struct ue_rule {
+	struct list_head node;
+	struct ue_rule_text parsed;
+	char *source;
+	char *text;
+	struct trace_array *instance;
+	bool removed;
+	struct xarray applied;
+	unsigned int nr_entries;
+	unsigned long nr_applied;
+	unsigned long nr_failed;
+	char reason[2 * UE_REASON_MAX];
+};
+
+/* Serializes adding and removing rules; event_mutex is taken inside it. */
+static DEFINE_MUTEX(ue_rules_mutex);
+
+/* Changed with both mutexes held. */
+static LIST_HEAD(ue_rules);
+
+/*
+ * With rules in the list, most events match none. A set of hashed prefixes tells
+ * that without a look at each rule. All prefixes have the length of the shortest
+ * one, so a pattern that begins with a wildcard disables this. Both are protected
+ * by event_mutex.
+ */
+#define UE_PREFIX_MAX	8
+#define UE_PREFIX_BITS	1024
+
+static size_t ue_prefix_length;
+static DECLARE_BITMAP(ue_prefixes, UE_PREFIX_BITS);
+
+static unsigned int ue_prefix_bit(const char *name)
+{
+	return jhash(name, ue_prefix_length, 0) % UE_PREFIX_BITS;
+}
+
+/* Called after the list has changed. */
+static void ue_rules_set_prefixes(void)
+{
+	struct ue_rule *rule;
+
+	ue_prefix_length = UE_PREFIX_MAX;
+	list_for_each_entry(rule, &ue_rules, node)
+		ue_prefix_length = min(ue_prefix_length,
+				       ue_rule_prefix_length(&rule->parsed));
+	bitmap_zero(ue_prefixes, UE_PREFIX_BITS);
+	list_for_each_entry(rule, &ue_rules, node)
+		__set_bit(ue_prefix_bit(rule->parsed.name), ue_prefixes);
+}
+
+/* Return: false if no rule is for the event. */
+static bool ue_rules_may_be_for(const struct ue_event *event)
+{
+	const struct ue_format *format = event->format;
+
+	lockdep_assert_held(ue_event_mutex);
+	return ue_format_name_length(format) >= ue_prefix_length &&
+	       test_bit(ue_prefix_bit(ue_format_name(format)), ue_prefixes);
+}
+
+static bool ue_rule_is_for(const struct ue_rule *rule,
+			   const struct ue_event *event)
+{
+	return !rule->removed &&
+	       ue_rule_matches(&rule->parsed, event->class.system,
+			       ue_format_name(event->format));
+}
+
+static struct trace_event_file *ue_rule_file(const struct ue_rule *rule,
+					     struct ue_event *event)
+{
+	return ue_instance_file(rule->instance, &event->call);
+}
+
+static void ue_rule_forget(struct ue_rule *rule, unsigned long serial)
+{
+	if (xa_erase(&rule->applied, serial))
+		rule->nr_entries--;
+}
+
+static bool ue_rule_is_full(const struct ue_rule *rule)
+{
+	return rule->nr_entries >= ue_rule_max_events(&rule->parsed);
+}
+
+/* Remembers that a rule was applied; space is reserved. */
+static void ue_rule_applied(struct ue_rule *rule, const struct ue_event *event,
+			    const struct trace_event_file *file)
+{
+	unsigned long number = ue_recorder_number(&event->recorders, file);
+
+	/* A rule that takes an event over may have an entry already. */
+	if (!xa_store(&rule->applied, event->serial, xa_mk_value(number),
+		      GFP_KERNEL))
+		rule->nr_entries++;
+	rule->nr_applied++;
+}
+
+static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
+		       char *reason)
+{
+	struct trace_event_file *file = ue_rule_file(rule, event);
+	int err;
+
+	if (!file) {
+		strscpy(reason, "not in this instance", UE_REASON_MAX);
+		return -ENOENT;
+	}
+	if (ue_rule_is_full(rule)) {
+		snprintf(reason, UE_REASON_MAX, "more than %u events",
+			 ue_rule_max_events(&rule->parsed));
+		return -ENOSPC;
+	}
+	if (xa_reserve(&rule->applied, event->serial, GFP_KERNEL)) {
+		strscpy(reason, "-ENOMEM", UE_REASON_MAX);
+		return -ENOMEM;
+	}
+	err = rule->parsed.trigger ?
+	      ue_file_add_trigger(file, rule->parsed.trigger, reason) :
+	      ue_file_enable(file, rule->parsed.filter, reason);
+	if (err)
+		xa_release(&rule->applied, event->serial);
+	else
+		ue_rule_applied(rule, event, file);
+	return err;
+}
+
+/* The event itself does not fail if a rule can't be applied to it. */
+static void ue_rule_apply(struct ue_rule *rule, struct ue_event *event)
+{
+	char reason[UE_REASON_MAX];
+
+	lockdep_assert_held(ue_event_mutex);
+	if (!ue_rule_is_for(rule, event) ||
+	    !ue_rule_try(rule, event, reason))
+		return;
+	rule->nr_failed++;
+	scnprintf(rule->reason, sizeof(rule->reason), "%.*s: %s",
+		  UE_REASON_MAX, ue_event_name(event), reason);
+}
+
+static void ue_rules_event_added(struct ue_event *event)
+{
+	struct ue_rule *rule;
+
+	if (!ue_rules_may_be_for(event))
+		return;
+	list_for_each_entry(rule, &ue_rules, node)
+		ue_rule_apply(rule, event);
+}
+
+/* The event has no recorder: it was disabled after the rule was applied. */
+static void ue_rules_event_removed(struct ue_event *event)
+{
+	struct ue_rule *rule;
+
+	if (!ue_rules_may_be_for(event))
+		return;
+	list_for_each_entry(rule, &ue_rules, node)
+		ue_rule_forget(rule, event->serial);
+}
+
+static struct ue_registry_observer ue_rules_observer = {
+	.added = ue_rules_event_added,
+	.removed = ue_rules_event_removed,
+};
+
+/*
+ * Finds an event with event_mutex held, which keeps it.
+ * Return: the event; NULL if there is none in [*@serial, @end).
+ */
+static struct ue_event *ue_rules_next_event(unsigned long *serial,
+					    unsigned long end)
+{
+	struct ue_event *event;
+
+	rcu_read_lock();
+	event = ue_registry_next(serial);
+	rcu_read_unlock();
+	return *serial < end ? event : NULL;
+}
+
+/*
+ * Links a rule, and applies it to the events that exist. Newer ones get it as
+ * they are created. Releases event_mutex after each event: there may be many.
+ */
+static void ue_rule_start(struct ue_rule *rule)
+{
+	unsigned long serial = 0, end;
+	struct ue_event *event;
+
+	mutex_lock(ue_event_mutex);
+	list_add_tail(&rule->node, &ue_rules);
+	ue_rules_set_prefixes();
+	end = ue_registry_end();
+	while ((event = ue_rules_next_event(&serial, end))) {
+		ue_rule_apply(rule, event);
+		serial++;
+		mutex_unlock(ue_event_mutex);
+		cond_resched();
+		mutex_lock(ue_event_mutex);
+	}
+	mutex_unlock(ue_event_mutex);
+}
+
+/*
+ * Another rule may be meant for an event that a removed rule has enabled. It then
+ * takes the event over, so that the event is not disabled in between.
+ * Return: whether there is such a rule.
+ */
+static bool ue_rules_hand_over(const struct ue_rule *from,
+			       struct ue_event *event,
+			       struct trace_event_file *file)
+{
+	char reason[UE_REASON_MAX];
+	struct ue_rule *rule;
+
+	list_for_each_entry(rule, &ue_rules, node) {
+		if (rule->instance != from->instance || rule->parsed.trigger ||
+		    !ue_rule_is_for(rule, event) || ue_rule_is_full(rule) ||
+		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
+			continue;
+		if (!ue_file_set_filter(file, rule->parsed.filter, reason)) {
+			ue_rule_applied(rule, event, file);
+			return true;
+		}
+		xa_release(&rule->applied, event->serial);
+	}
+	return false;
+}
+
+/*
+ * Undoes ue_rule_try(), unless something else was done to the event since.
+ * Return: 0; the error of ue_file_remove_trigger().
+ */
+static int ue_rule_undo(struct ue_rule *rule, struct ue_event *event,
+			unsigned long number)
+{
+	/* Not by name: a kernel probe may have the same one. */
+	struct trace_event_file *file = ue_recorder_file(&event->recorders, number);
+
+	if (!file)
+		return 0;
+	if (rule->parsed.trigger)
+		return ue_file_remove_trigger(file, rule->parsed.trigger);
+	if (ue_file_is_enabled(file, rule->parsed.filter) &&
+	    !ue_rules_hand_over(rule, event, file))
+		ue_file_disable(file);
+	return 0;
+}
+
+/* After a success, the rule has no entry for the event. */
+static int ue_rule_undo_event(struct ue_rule *rule, unsigned long serial,
+			      unsigned long number)
+{
+	unsigned long found = serial;
+	struct ue_event *event = ue_rules_next_event(&found, serial + 1);
+	int err = event ? ue_rule_undo(rule, event, number) : 0;
+
+	if (!err)
+		ue_rule_forget(rule, serial);
+	return err;
+}
+
+/*
+ * An event may be removed as soon as event_mutex is released.
+ * Return: 0; the error of one of the events, for which the rule was not undone.
+ */
+static int ue_rule_undo_events(struct ue_rule *rule)
+{
+	unsigned long serial = 0;
+	int err = 0;
+	void *number;
+
+	lockdep_assert_held(ue_event_mutex);
+	while ((number = xa_find(&rule->applied, &serial, ULONG_MAX,
+				 XA_PRESENT))) {
+		err = ue_rule_undo_event(rule, serial, xa_to_value(number)) ?:
+		      err;
+		serial++;
+		mutex_unlock(ue_event_mutex);
+		cond_resched();
+		mutex_lock(ue_event_mutex);
+	}
+	return err;
+}
+
+/*
+ * To remove a filter, the kernel waits for a grace period, which would take long
+ * for many events.
+ * Return: 0 with the rule unlinked; or an error, and the rule is applied to new
+ * events again.
+ */
+static int ue_rule_undo_all(struct ue_rule *rule)
+{
+	int err;
+
+	rcu_expedite_gp();
+	mutex_lock(ue_event_mutex);
+	err = ue_rule_undo_events(rule);
+	if (err)
+		rule->removed = false;
+	else
+		list_del(&rule->node);
+	ue_rules_set_prefixes();
+	mutex_unlock(ue_event_mutex);
+	rcu_unexpedite_gp();
+	return err;
+}
+
+static void ue_rule_free(struct ue_rule *rule)
+{
+	if (rule->instance)
+		ue_instance_put(rule->instance);
+	xa_destroy(&rule->applied);
+	kfree(rule->text);
+	kfree(rule->source);
+	kfree(rule);
+	ue_debug_count(UE_COUNT_RULES, -1);
+}
+
+/*
+ * Return: the rule, not linked and without an instance; NULL if the text has
+ * none; -EINVAL with *@reason, or -ENOMEM.
+ */
+static struct ue_rule *ue_rule_create(const char *source, const char **reason)
+{
+	struct ue_rule *rule = kzalloc(sizeof(*rule), GFP_KERNEL);
+	int err = -ENOMEM;
+
+	if (!rule)
+		return ERR_PTR(-ENOMEM);
+	ue_debug_count(UE_COUNT_RULES, 1);
+	xa_init(&rule->applied);
+	rule->source = kstrdup(source, GFP_KERNEL);
+	if (!rule->source)
+		goto fail;
+	*reason = ue_rule_parse(rule->source, &rule->parsed);
+	err = *reason ? -EINVAL : 0;
+	if (err || !rule->parsed.name)
+		goto fail;
+	rule->text = ue_rule_to_text(&rule->parsed);
+	if (rule->text)
+		return rule;
+	err = -ENOMEM;
+fail:
+	ue_rule_free(rule);
+	return ERR_PTR(err);
+}
+
+static struct ue_rule *ue_rules_find(const char *text)
+{
+	struct ue_rule *rule;
+
+	list_for_each_entry(rule, &ue_rules, node) {
+		if (!strcmp(rule->text, text))
+			return rule;
+	}
+	return NULL;
+}
+
+/* On success, @rule is linked. */
+static int ue_rules_add(struct ue_rule *rule)
+{
+	const struct cred *cred;
+
+	if (ue_rules_find(rule->text))
+		return -EEXIST;
+	cred = override_creds(ue_kernel_cred());
+	rule->instance = ue_instance_get(rule->parsed.instance);
+	revert_creds(cred);
+	if (!rule->instance)
+		return -ENOMEM;
+	ue_rule_start(rule);
+	return 0;
+}
+
+static void ue_rules_set_removed(struct ue_rule *rule)
+{
+	mutex_lock(ue_event_mutex);
+	rule->removed = true;
+	mutex_unlock(ue_event_mutex);
+}
+
+static int ue_rules_remove(const char *text)
+{
+	struct ue_rule *rule = ue_rules_find(text);
+	int err;
+
+	if (!rule)
+		return -ENOENT;
+	ue_rules_set_removed(rule);
+	err = ue_rule_undo_all(rule);
+	if (!err)
+		ue_rule_free(rule);
+	return err;
+}
+
+int ue_rules_change(const char *text)
+{
+	bool remove = *text == '!';
+	const char *reason = NULL;
+	struct ue_rule *rule;
+	int err;
+
+	rule = ue_rule_create(text + remove, &reason);
+	if (reason)
+		pr_warn("bad rule, %s: %.128s\n", reason, text);
+	if (IS_ERR_OR_NULL(rule))
+		return PTR_ERR(rule);
+	mutex_lock(&ue_rules_mutex);
+	err = remove ? ue_rules_remove(rule->text) : ue_rules_add(rule);
+	mutex_unlock(&ue_rules_mutex);
+	if (err || remove)
+		ue_rule_free(rule);
+	return err;
+}
+
+/*
+ * No removed rule hands its events over to another one. The newest is removed
+ * first: its trigger may use the variables of an earlier histogram.
+ */
+int ue_rules_remove_all(void)
+{
+	struct ue_rule *rule, *next;
+	int err = 0, result;
+
+	mutex_lock(&ue_rules_mutex);
+	list_for_each_entry(rule, &ue_rules, node)
+		ue_rules_set_removed(rule);
+	list_for_each_entry_safe_reverse(rule, next, &ue_rules, node) {
+		result = ue_rule_undo_all(rule);
+		if (result)
+			err = result;
+		else
+			ue_rule_free(rule);
+	}
+	mutex_unlock(&ue_rules_mutex);
+	return err;
+}
+
+void *ue_rules_start(struct seq_file *seq, loff_t *position)
+{
+	mutex_lock(ue_event_mutex);
+	return seq_list_start(&ue_rules, *position);
+}
+
+void *ue_rules_next(struct seq_file *seq, void *item, loff_t *position)
+{
+	return seq_list_next(item, &ue_rules, position);
+}
+
+void ue_rules_stop(struct seq_file *seq, void *item)
+{
+	mutex_unlock(ue_event_mutex);
+}
+
+int ue_rules_show(struct seq_file *seq, void *item)
+{
+	const struct ue_rule *rule = list_entry(item, struct ue_rule, node);
+
+	if (rule->removed)
+		return 0;
+	seq_printf(seq, "%s # applied to %lu", rule->text, rule->nr_applied);
+	if (rule->nr_failed)
+		seq_printf(seq, ", failed for %lu: %s", rule->nr_failed,
+			   rule->reason);
+	seq_putc(seq, '\n');
+	return 0;
+}
+
+int ue_rules_init(void)
+{
+	ue_registry_observe(&ue_rules_observer);
+	return 0;
+}
+
+void ue_rules_exit(void)
+{
+	struct ue_rule *rule, *next;
+
+	ue_registry_unobserve(&ue_rules_observer);
+	list_for_each_entry_safe(rule, next, &ue_rules, node) {
+		list_del(&rule->node);
+		ue_rule_free(rule);
+	}
+}
