@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.hpp"
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/json.hpp"
 #include "text/table.hpp"
@@ -44,7 +45,8 @@ std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
 }
 
 std::string short_name(const tracing::event_name& name) {
-    return name.system == "user_events" ? name.event : name.system + ":" + name.event;
+    return name.system == recording::one_format_system ? name.event
+                                                       : name.system + ":" + name.event;
 }
 
 /// The names of those of the program's events that match.

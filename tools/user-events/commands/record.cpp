@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.hpp"
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "text/output.hpp"
@@ -176,37 +177,34 @@ private:
     bool ended_ = false;
 };
 
-/// Patterns of both kinds, and the formats that they need.
+/// Patterns of both kinds, and the kernel's events that they name.
 std::vector<tracing::pattern> patterns_of(const options& given, tracing::trace_dat& file) {
     auto patterns = tracing::to_patterns(given.patterns);
     // Events of the kernel alone do not mean all user events besides.
     for (const auto& other : tracing::to_patterns(given.others))
         patterns.push_back(other);
-    file.formats = {"user_events/*", "user_events_multi/*", "user_mark/*"};
     for (const auto& wanted : patterns)
         if (!wanted.is_for_user_events())
-            for (const auto& name : tracing::events(wanted)) {
-                file.formats.push_back(name.system + "/" + name.event);
-                file.has_kernel_events = true;
-            }
+            for (const auto& name : tracing::events(wanted))
+                file.kernel_events.push_back(name.system + "/" + name.event);
     return patterns;
 }
 
-/// A file with the formats of what an instance records at present, and of all user events.
+/// A file with the formats of what an instance records at present.
 tracing::trace_dat file_of(const std::string& output, const tracing::instance& in) {
-    tracing::trace_dat result{
-        output, {"user_events/*", "user_events_multi/*", "user_mark/*"}, false};
-    for (const auto& system : tracing::directories(in.path("events")))
+    tracing::trace_dat result{output, {}};
+    for (const auto& system : tracing::directories(in.path("events"))) {
+        if (recording::is_user_system(system))
+            continue;
         // X: some are enabled, some are not.
         if (const auto some = in.try_read(fmt::format("events/{}/enable", system)).value_or("0");
             some[0] == '1' || some[0] == 'X')
             for (const auto& event :
                  tracing::directories(in.path(fmt::format("events/{}", system))))
                 if (in.try_read(fmt::format("events/{}/{}/enable", system, event))
-                        .value_or("0")[0] == '1') {
-                    result.formats.push_back(fmt::format("{}/{}", system, event));
-                    result.has_kernel_events |= !system.starts_with("user_");
-                }
+                        .value_or("0")[0] == '1')
+                    result.kernel_events.push_back(fmt::format("{}/{}", system, event));
+    }
     return result;
 }
 
@@ -284,7 +282,7 @@ void call_or_leave(const std::string& output, tracing::instance& in, tracing::fo
 /// would; 0 if there is none, or if it was ended.
 template <typename Started>
 int record_events(const options& given, Started started) {
-    tracing::trace_dat file{given.output, {}, false};
+    tracing::trace_dat file{given.output, {}};
     const auto patterns = patterns_of(given, file);
     tracing::require_output(given.output);
     tracing::stop_signals signals;

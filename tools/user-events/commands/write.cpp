@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.hpp"
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "tracing/data_file.hpp"
 #include "tracing/events.hpp"
@@ -22,7 +23,7 @@ tracing::event_command command_of(const std::string& event, bool has_values) {
     if (event.find_first_of(" \t") != event.npos)
         return tracing::event_command(event);
     tracing::formats formats;
-    if (const tep_event* const format = formats.find({"user_events", event}))
+    if (const tep_event* const format = formats.find({recording::one_format_system, event}))
         return tracing::event_command::of(*format);
     if (!has_values)
         return tracing::event_command(event);

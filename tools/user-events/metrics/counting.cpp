@@ -64,13 +64,9 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& counts) {
     return sum;
 }
 
-bool is_of_rules(const event_name& name) {
-    return name.system == "user_events" || name.system == "user_events_multi";
-}
-
 /// Marks have their system, because user events may have the same names.
 std::string registered_name(const event_name& name) {
-    if (!is_of_rules(name))
+    if (!recording::is_registered_system(name.system))
         return name.system + ":" + name.event;
     return std::string(recording::registered_name(name.system, name.event));
 }
@@ -222,7 +218,7 @@ void counting::update() {
             detach(name);
             continue;
         }
-        if (!has_rules_ || !is_of_rules(name))
+        if (!has_rules_ || !recording::is_registered_system(name.system))
             attach(name);
         add_fields(name, states_[name]);
     }
@@ -315,7 +311,7 @@ sample counting::read() {
             by.size() - static_cast<std::size_t>(std::count(by.begin(), by.end(), "trigger")));
     }
     for (const auto& name : tracing::user_events({}))
-        result.registered += is_of_rules(name);
+        result.registered += recording::is_registered_system(name.system);
     std::erase_if(not_counted_, [&](const event_name& name) { return !in_.has(name.directory()); });
     result.not_counted = not_counted_.size();
     result.most =

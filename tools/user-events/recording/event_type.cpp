@@ -4,6 +4,7 @@
 #include "text/escape.hpp"
 #include "text/json.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <event-parse.h>
@@ -113,8 +114,17 @@ event_type::event_type(const tep_event& event)
             fields.push_back(field_of(*from, is_big_endian));
 }
 
+bool is_user_system(std::string_view system) noexcept {
+    return std::find(std::begin(user_systems), std::end(user_systems), system) !=
+           std::end(user_systems);
+}
+
+bool is_registered_system(std::string_view system) noexcept {
+    return system == one_format_system || system == multi_format_system;
+}
+
 std::string_view registered_name(std::string_view system, std::string_view event) noexcept {
-    return system == "user_events_multi" ? event.substr(0, event.rfind('.')) : event;
+    return system == multi_format_system ? event.substr(0, event.rfind('.')) : event;
 }
 
 const field* event_type::find(std::string_view field_name) const noexcept {

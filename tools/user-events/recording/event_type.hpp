@@ -56,6 +56,18 @@ struct value {
     double number() const noexcept;
 };
 
+/// The systems that the kernel has for user events: those whose name has one format, those whose
+/// name may have several, and marks.
+inline constexpr const char* one_format_system = "user_events";
+inline constexpr const char* multi_format_system = "user_events_multi";
+inline constexpr const char* mark_system = "user_mark";
+inline constexpr const char* user_systems[] = {one_format_system, multi_format_system, mark_system};
+
+bool is_user_system(std::string_view system) noexcept;
+/// Whether programs register the events of a system, so that rules can match them. Marks are the
+/// module's own.
+bool is_registered_system(std::string_view system) noexcept;
+
 /// The name of an event without the number of the format, which those of multi-format events have:
 /// `order` of `order.1`.
 std::string_view registered_name(std::string_view system, std::string_view event) noexcept;

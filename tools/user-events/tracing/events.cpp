@@ -18,8 +18,6 @@ namespace tool::tracing {
 
 namespace {
 
-constexpr const char* user_systems[] = {"user_events", "user_events_multi", "user_mark"};
-
 bool glob(const std::string& wanted, const std::string& name) {
     return fnmatch(wanted.c_str(), name.c_str(), 0) == 0;
 }
@@ -47,7 +45,7 @@ bool pattern::matches(const event_name& name) const {
 }
 
 bool pattern::is_for_user_events() const {
-    return std::any_of(std::begin(user_systems), std::end(user_systems),
+    return std::any_of(std::begin(recording::user_systems), std::end(recording::user_systems),
                        [this](const char* system) { return glob(system_, system); });
 }
 
@@ -64,7 +62,7 @@ std::vector<pattern> to_patterns(const std::vector<std::string>& texts) {
 std::vector<event_name> user_events(const std::vector<pattern>& patterns) {
     const instance top = instance::top();
     std::vector<event_name> result;
-    for (const char* system : user_systems)
+    for (const char* system : recording::user_systems)
         for (const auto& name : directories(top.path(std::string("events/") + system)))
             if (event_name found{system, name}; matches_any(patterns, found))
                 result.push_back(std::move(found));

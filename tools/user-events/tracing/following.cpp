@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tracing/following.hpp"
 
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "tracing/rules.hpp"
 
@@ -32,8 +33,7 @@ following::following(const instance& in, const std::vector<pattern>& patterns,
                                                    "come with a module",
                                                    mount_point()));
             for (const auto& name : names)
-                if (!has_rules_ ||
-                    (name.system != "user_events" && name.system != "user_events_multi"))
+                if (!has_rules_ || !recording::is_registered_system(name.system))
                     enable(name);
         }
         remove_other_rules();

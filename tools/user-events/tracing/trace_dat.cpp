@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tracing/trace_dat.hpp"
 
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "tracing/libtracefs.hpp"
@@ -211,8 +212,11 @@ void write_trace_dat(const trace_dat& what, const instance& from, const cpu_file
             errno = ENOSPC;
         cannot_write(what.path);
     };
+    std::vector<std::string> globs = what.kernel_events;
+    for (const char* system : recording::user_systems)
+        globs.push_back(fmt::format("{}/*", system));
     std::list<tracecmd_event_list> formats;
-    for (const auto& glob : what.formats)
+    for (const auto& glob : globs)
         formats.push_front({formats.empty() ? nullptr : &formats.front(), glob.c_str()});
     const std::string clock_file = from.read("trace_clock");
     const auto open_bracket = clock_file.find('['), close_bracket = clock_file.find(']');
@@ -227,7 +231,8 @@ void write_trace_dat(const trace_dat& what, const instance& from, const cpu_file
     tracecmd_set_out_clock(to.get(), clock.c_str());
     if (tracecmd_output_set_version(to.get(), version) ||
         tracecmd_output_set_compression(to.get(), "none") ||
-        (!what.has_kernel_events && tracecmd_output_set_kallsyms(to.get(), "/dev/null")) ||
+        // The text of the kernel's events can name its functions.
+        (what.kernel_events.empty() && tracecmd_output_set_kallsyms(to.get(), "/dev/null")) ||
         tracecmd_output_write_headers(to.get(), &formats.front()) ||
         tracecmd_write_cmdlines(to.get()))
         fail();

@@ -52,10 +52,9 @@ private:
 /// What a file is made of.
 struct trace_dat {
     std::string path;
-    /// The formats that it has: SYSTEM/EVENT, with globs.
-    std::vector<std::string> formats;
-    /// Whether events of the kernel are among them: their text can name the kernel's functions.
-    bool has_kernel_events;
+    /// The kernel's own events, SYSTEM/EVENT, whose formats it has besides those of all user
+    /// events.
+    std::vector<std::string> kernel_events;
 };
 
 /// Throws text::failure if a file of this name cannot be made, or one that exists not be kept.
