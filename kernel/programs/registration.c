@@ -28,6 +28,7 @@ unsigned int ue_registrations_max_per_user = 524288;
  * @event: the event to follow; or the event that was followed, of which the
  *	caller is then a user
  * @id: of the new registration, or of the one to end; 0 until it is known
+ * @written: the bit was written, so copying the set must not fail any more
  * @max: how many registrations the user may have
  * @gfp: how to allocate
  * @enabler: the enabler that was found, or that is to be inserted
@@ -36,6 +37,7 @@ struct ue_request {
 	struct ue_access access;
 	struct ue_event *event;
 	u64 id;
+	bool written;
 	unsigned long max;
 	gfp_t gfp;
 	struct ue_enabler *enabler;
@@ -93,55 +95,57 @@ static int ue_find_registration(struct ue_mm *ue_mm, struct ue_request *request)
 }
 
 /*
- * Calls @write on a set that is not shared. After a success, @ue_mm->lock keeps
- * forks from taking a reference to the set before the caller has changed it.
+ * Calls @prepare on a set that is not shared: it looks for the registration, and
+ * may write the bit. It is called again if a fork shares the set in the meantime.
+ * After a success, @ue_mm->lock keeps forks from taking a reference to the set
+ * before the caller has changed it.
  *
- * Return: 0 with @ue_mm->lock held; what @write returns; -EMFILE; -ENOMEM.
+ * Return: 0 with @ue_mm->lock held; what @prepare returns; -EMFILE; -ENOMEM.
  */
-static int ue_write_unshared(struct ue_mm *ue_mm, struct ue_request *request,
-			     int (*write)(struct ue_mm *ue_mm,
-					  struct ue_request *request))
+static int ue_prepare_unshared(struct ue_mm *ue_mm, struct ue_request *request,
+			       int (*prepare)(struct ue_mm *ue_mm,
+					      struct ue_request *request))
 {
 	int err;
 
 	for (;;) {
 		err = ue_mm_own_set(ue_mm, request->max, request->gfp);
 		if (!err)
-			err = write(ue_mm, request);
+			err = prepare(ue_mm, request);
 		if (err || ue_mm_lock_own_set(ue_mm))
 			return err;
-		if (write == ue_find_registration)
-			continue;
-		/* The bit is written: copying the set must not fail now. */
-		request->gfp = UE_GFP_MUST;
-		request->max = UE_MAX_NONE;
+		if (request->written) {
+			request->gfp = UE_GFP_MUST;
+			request->max = UE_MAX_NONE;
+		}
 	}
 }
 
 /* Return: 0; -EAGAIN; -EFAULT if a protection key forbids it. */
-static int ue_write_current(const struct ue_access *access, bool value)
+static int ue_write_current(struct ue_request *request, bool value)
 {
+	const struct ue_access *access = &request->access;
 	int err = ue_user_bit_write_own(&access->bit, value, NULL);
 
-	if (!err)
-		return 0;
-	if (!ue_user_bit_is_permitted(&access->bit))
+	if (err && !ue_user_bit_is_permitted(&access->bit))
 		return -EFAULT;
-	if (!access->page)
-		return -EAGAIN;
-	return ue_user_bit_write_own(&access->bit, value, access->page);
+	if (err && access->page)
+		err = ue_user_bit_write_own(&access->bit, value, access->page);
+	if (!err)
+		request->written = true;
+	return err;
 }
 
 static int ue_find_and_clear(struct ue_mm *ue_mm, struct ue_request *request)
 {
 	int err = ue_find_registration(ue_mm, request);
 
-	return err ? err : ue_write_current(&request->access, false);
+	return err ? err : ue_write_current(request, false);
 }
 
 static int ue_erase(struct ue_mm *ue_mm, struct ue_request *request,
-		    int (*write)(struct ue_mm *ue_mm,
-				 struct ue_request *request))
+		    int (*prepare)(struct ue_mm *ue_mm,
+				   struct ue_request *request))
 {
 	int err = 0;
 
@@ -149,7 +153,7 @@ static int ue_erase(struct ue_mm *ue_mm, struct ue_request *request,
 	if (atomic_read(&ue_mm->set->references) > 1)
 		err = ue_find_registration(ue_mm, request);
 	if (!err)
-		err = ue_write_unshared(ue_mm, request, write);
+		err = ue_prepare_unshared(ue_mm, request, prepare);
 	if (err)
 		return err;
 	__acquire(&ue_mm->lock);
@@ -254,14 +258,13 @@ static int ue_find_none_and_write(struct ue_mm *ue_mm,
 		return -ENOMEM;
 	if (!ue_enabler_set_may_grow(ue_mm->set, 1, request->max))
 		return -EMFILE;
-	return ue_write_current(&request->access,
-				ue_event_enabled(request->event));
+	return ue_write_current(request, ue_event_enabled(request->event));
 }
 
 static int ue_write_and_insert(struct ue_mm *ue_mm, struct ue_access *access)
 {
 	struct ue_request *request = ue_request_of(access);
-	int err = ue_write_unshared(ue_mm, request, ue_find_none_and_write);
+	int err = ue_prepare_unshared(ue_mm, request, ue_find_none_and_write);
 
 	if (err)
 		return err;
