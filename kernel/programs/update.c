@@ -46,72 +46,73 @@
 /* Protected by event_mutex. */
 static unsigned int ue_writes_left;
 static unsigned long ue_interval_start;
-static u64 ue_update_start;	/* of the present update; local_clock() */
 
 /* Protected by ue_enabler_mutex. */
 static u32 ue_last_update;
-static bool ue_workers_started;	/* by the present update */
 
 /**
- * struct ue_held_mm - the address space that is being written
- * @mm: the address space, whose memory is held; NULL if there is none
+ * struct ue_direct - the direct writes of an update
+ * @start: when the update began; local_clock()
+ * @workers_started: bits that could not be written directly are left to workers
+ * @mm: the address space that is being written, whose memory is held; NULL if
+ *	there is none. Kept from one bit to the next: most have several to write.
  * @locked: its mmap_lock could be taken without waiting
- *
- * Kept from one bit to the next: most address spaces have several to write.
  */
-struct ue_held_mm {
-	struct mm_struct *mm;
+struct ue_direct {
+	u64 start;
+	bool workers_started;
 	bool locked;
+	struct mm_struct *mm;
 };
 
-static void ue_release_mm(struct ue_held_mm *held)
+static void ue_release_mm(struct ue_direct *direct)
 {
-	if (!held->mm)
+	if (!direct->mm)
 		return;
-	if (held->locked)
-		mmap_read_unlock(held->mm);
-	mmput_async(held->mm);
-	held->mm = NULL;
+	if (direct->locked)
+		mmap_read_unlock(direct->mm);
+	mmput_async(direct->mm);
+	direct->mm = NULL;
 }
 
 /* Return: false if the program has exited. */
-static bool ue_hold_mm(struct ue_held_mm *held, struct mm_struct *mm)
+static bool ue_hold_mm(struct ue_direct *direct, struct mm_struct *mm)
 {
-	if (held->mm == mm)
+	if (direct->mm == mm)
 		return true;
-	ue_release_mm(held);
+	ue_release_mm(direct);
 	if (!mmget_not_zero(mm))
 		return false;
-	held->mm = mm;
-	held->locked = mmap_read_trylock(mm);
+	direct->mm = mm;
+	direct->locked = mmap_read_trylock(mm);
 	return true;
 }
 
-static void ue_leave_to_worker(struct ue_mm *ue_mm)
+static void ue_leave_to_worker(struct ue_direct *direct, struct ue_mm *ue_mm)
 {
-	ue_workers_started = true;
+	direct->workers_started = true;
 	ue_worker_start(ue_mm);
 }
 
 /* Writes without waiting, or starts a worker. */
-static void ue_write_or_start_worker(struct ue_mm *ue_mm,
-				     const struct ue_enabler *enabler,
-				     struct ue_held_mm *held)
+static void ue_write_or_start_worker(struct ue_direct *direct,
+				     struct ue_mm *ue_mm,
+				     const struct ue_enabler *enabler)
 {
 	int err = -EAGAIN;
 
-	if (!ue_hold_mm(held, ue_mm->mm))
+	if (!ue_hold_mm(direct, ue_mm->mm))
 		return;
-	if (held->locked)
+	if (direct->locked)
 		err = ue_mm_write(ue_mm, 1, enabler, NULL);
 	if (err && err != -ESRCH)
-		ue_leave_to_worker(ue_mm);
+		ue_leave_to_worker(direct, ue_mm);
 }
 
-static bool ue_time_is_up(unsigned int left)
+static bool ue_time_is_up(const struct ue_direct *direct, unsigned int left)
 {
 	return left % UE_WRITES_PER_CLOCK == 0 &&
-	       local_clock() - ue_update_start >= UE_DIRECT_TIME;
+	       local_clock() - direct->start >= UE_DIRECT_TIME;
 }
 
 /*
@@ -120,20 +121,21 @@ static bool ue_time_is_up(unsigned int left)
  *
  * Return: how many more bits may be written directly.
  */
-static unsigned int ue_write_bits(const struct ue_enabler *enabler,
-				  struct ue_held_mm *held, unsigned int left)
+static unsigned int ue_write_bits(struct ue_direct *direct,
+				  const struct ue_enabler *enabler,
+				  unsigned int left)
 {
 	const unsigned int before = left;
 	struct ue_mm *ue_mm;
 
 	hlist_for_each_entry(ue_mm, &enabler->set->mms, of_set) {
 		if (left) {
-			ue_write_or_start_worker(ue_mm, enabler, held);
+			ue_write_or_start_worker(direct, ue_mm, enabler);
 			left--;
-			if (ue_time_is_up(left))
+			if (ue_time_is_up(direct, left))
 				left = 0;
 		} else {
-			ue_leave_to_worker(ue_mm);
+			ue_leave_to_worker(direct, ue_mm);
 		}
 		if (need_resched())
 			cond_resched();
@@ -164,14 +166,14 @@ static void ue_start_workers(const struct ue_enabler *enabler)
 
 /*
  * Updates enablers that the last update has not reached yet: writes up to @nr
- * bits directly, or leaves up to @nr enablers to workers.
+ * bits directly, or without @direct, leaves up to @nr enablers to workers.
  *
  * Return: what is left of @nr; if not 0, the update has reached all enablers.
  */
 static unsigned int ue_update_enablers(struct ue_event *event,
-				       unsigned int nr, bool directly)
+				       unsigned int nr,
+				       struct ue_direct *direct)
 {
-	struct ue_held_mm held = { };
 	struct ue_enabler *enabler;
 
 	lockdep_assert_held(&ue_enabler_mutex);
@@ -185,8 +187,8 @@ static unsigned int ue_update_enablers(struct ue_event *event,
 					     &event->enablers);
 			break;
 		}
-		if (directly) {
-			nr = ue_write_bits(enabler, &held, nr);
+		if (direct) {
+			nr = ue_write_bits(direct, enabler, nr);
 		} else {
 			ue_start_workers(enabler);
 			nr--;
@@ -200,7 +202,6 @@ static unsigned int ue_update_enablers(struct ue_event *event,
 		 */
 		smp_store_release(&set->changes, set->changes + 1);
 	}
-	ue_release_mm(&held);
 	return nr;
 }
 
@@ -219,7 +220,7 @@ static bool ue_has_outdated(const struct ue_event *event)
 static void ue_finish_update(struct ue_event *event)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
-	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, false)) {
+	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, NULL)) {
 		mutex_unlock(&ue_enabler_mutex);
 		cond_resched();
 		mutex_lock(&ue_enabler_mutex);
@@ -284,20 +285,21 @@ static void ue_refill_writes(void)
 
 void ue_update_event(struct ue_event *event)
 {
+	struct ue_direct direct = { };
 	unsigned int granted, unused;
 	bool has_rest, wait;
 
 	ue_refill_writes();
 	granted = max(ue_writes_left, UE_DIRECT_WRITES_LEAST);
 	mutex_lock(&ue_enabler_mutex);
-	ue_update_start = local_clock();
-	ue_workers_started = false;
+	direct.start = local_clock();
 	/* 0 is the number of no update. */
 	event->update = ++ue_last_update ?: ++ue_last_update;
-	unused = ue_update_enablers(event, granted, true);
+	unused = ue_update_enablers(event, granted, &direct);
+	ue_release_mm(&direct);
 	ue_writes_left -= min(ue_writes_left, granted - unused);
 	has_rest = ue_has_outdated(event);
-	wait = ue_workers_started || has_rest;
+	wait = direct.workers_started || has_rest;
 	mutex_unlock(&ue_enabler_mutex);
 	if (has_rest)
 		ue_finish_later(event);
