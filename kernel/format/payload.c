@@ -74,10 +74,10 @@ int ue_payload_check_fields(const struct ue_format *format,
 {
 	const struct ue_field *field = format->fields;
 	unsigned int left = format->nr_locations;
-	int needs_nul = 0, result;
+	int zeros = 0, result;
 
 	if (format->last_text)
-		needs_nul = ue_inline_text_needs_nul(format, payload, size);
+		zeros = ue_inline_text_needs_nul(format, payload, size);
 	/* Fields after the last location need no check. */
 	for (; left; field++) {
 		struct ue_span span;
@@ -93,7 +93,7 @@ int ue_payload_check_fields(const struct ue_format *format,
 		result = ue_check_text(span, payload, size);
 		if (result < 0)
 			return result;
-		needs_nul |= result;
+		zeros |= result;
 	}
-	return max(needs_nul, ue_structures_need(format, size));
+	return max(zeros, ue_structures_need(format, size));
 }

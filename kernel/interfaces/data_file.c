@@ -330,16 +330,17 @@ static __always_inline int ue_record_from(struct ue_event *event, void *record,
 					  struct iov_iter *from, size_t size)
 {
 	void *payload = record + UE_RECORD_HEADER;
-	int err;
+	int err = ue_fetch_payload(payload, parts, from, size);
+	int zeros;
 
-	err = ue_fetch_payload(payload, parts, from, size);
-	if (likely(!err))
-		err = ue_payload_check(event->format, payload, size);
-	if (unlikely(err)) {
-		if (err < 0)
-			return err;
-		memset(payload + size, 0, err);
-		size += err;
+	if (unlikely(err))
+		return err;
+	zeros = ue_payload_check(event->format, payload, size);
+	if (unlikely(zeros)) {
+		if (zeros < 0)
+			return zeros;
+		memset(payload + size, 0, zeros);
+		size += zeros;
 	}
 	return ue_record(&event->recorders, &event->call, record, size);
 }

@@ -78,12 +78,12 @@ static ssize_t ue_mark_payload(u32 *payload, u32 type, struct iov_iter *from,
 static int ue_mark_record_with(struct ue_event *event, void *record, u32 type,
 			       struct iov_iter *from, size_t size)
 {
-	ssize_t payload = ue_mark_payload(record + UE_RECORD_HEADER, type, from,
-					  size);
+	ssize_t whole = ue_mark_payload(record + UE_RECORD_HEADER, type, from,
+					size);
 
-	if (payload < 0)
-		return payload;
-	return ue_record(&event->recorders, &event->call, record, payload);
+	if (whole < 0)
+		return whole;
+	return ue_record(&event->recorders, &event->call, record, whole);
 }
 
 /*
