@@ -6,8 +6,8 @@
  * The kernel has one struct trace_event_file for each pair of instance and
  * event. It stays while event_mutex is held.
  */
-#ifndef UE_INSTANCE_H
-#define UE_INSTANCE_H
+#ifndef UE_RULE_ACTION_H
+#define UE_RULE_ACTION_H
 
 #include <linux/types.h>
 
@@ -130,4 +130,4 @@ int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
  */
 int ue_file_remove_trigger(struct trace_event_file *file, const char *trigger);
 
-#endif /* UE_INSTANCE_H */
+#endif /* UE_RULE_ACTION_H */

@@ -230,7 +230,7 @@ static struct ue_event *ue_rules_next_event(unsigned long *serial,
  * Links a rule, and applies it to the events that exist. Newer ones get it as
  * they are created. Releases event_mutex after each event: there may be many.
  */
-static void ue_rule_start(struct ue_rule *rule)
+static void ue_rule_apply_all(struct ue_rule *rule)
 {
 	unsigned long serial = 0, end;
 	struct ue_event *event;
@@ -417,7 +417,7 @@ static int ue_rules_add(struct ue_rule *rule)
 	revert_creds(cred);
 	if (!rule->instance)
 		return -ENOMEM;
-	ue_rule_start(rule);
+	ue_rule_apply_all(rule);
 	return 0;
 }
 
