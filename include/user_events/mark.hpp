@@ -120,7 +120,7 @@ private:
     std::error_code with_file(Call call) const noexcept {
         if (const std::error_code reason = error()) [[unlikely]]
             return reason;
-        if (is_checked() || is_open()) [[likely]] {
+        if (is_checked() || ensure_open()) [[likely]] {
             const long result = call(__atomic_load_n(&file_.descriptor, __ATOMIC_RELAXED));
             if (result != -EBADF) [[likely]]
                 return error_of(result < 0 ? -result : 0);
@@ -131,15 +131,15 @@ private:
     /// The same, if the descriptor may have been closed in this epoch.
     template <typename Call>
     [[gnu::noinline]] std::error_code with_file_checked(Call call) const noexcept {
-        if (!is_open())
+        if (!ensure_open())
             return error() ? error() : error_of(EBADF);
         const long result = call(__atomic_load_n(&file_.descriptor, __ATOMIC_RELAXED));
         return error_of(result < 0 ? -result : 0);
     }
 
-    /// Whether the file is open. Opens it again if the program has closed the descriptor, unless
-    /// another thread does so: this may be a signal handler.
-    [[gnu::noinline]] bool is_open() const noexcept {
+    /// Opens the file again if the program has closed the descriptor, unless another thread does
+    /// so: this may be a signal handler. Returns whether the file is open.
+    [[gnu::noinline]] bool ensure_open() const noexcept {
         const detail::errno_keeper keeper;
         if (user_events_file_check(&file_))
             return true;
