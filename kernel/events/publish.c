@@ -138,7 +138,7 @@ static void ue_event_set_fields(const struct ue_format *format,
 			.name		= ue_field_name(format, field),
 			.size		= field->size,
 			.align		= 1,
-			.is_signed	= ue_field_is_signed(format, field),
+			.is_signed	= ue_kinds[field->kind].is_signed,
 			.filter_type	= FILTER_OTHER,
 			.len		= field->length,
 		};

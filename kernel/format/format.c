@@ -22,34 +22,20 @@
 /* Offsets in a record, which include the common fields, are ints. */
 #define UE_PAYLOAD_MAX		(INT_MAX - 64)
 
-static const struct ue_scalar {
-	const char *type;
-	u8 size;
-	u8 kind;
-} ue_scalars[] = {
-	{ "s64",		8, UE_KIND_SIGNED },
-	{ "u64",		8, UE_KIND_UNSIGNED },
-	{ "s32",		4, UE_KIND_SIGNED },
-	{ "u32",		4, UE_KIND_UNSIGNED },
-	{ "int",		4, UE_KIND_SIGNED },
-	{ "unsigned int",	4, UE_KIND_UNSIGNED },
-	{ "s16",		2, UE_KIND_SIGNED },
-	{ "u16",		2, UE_KIND_UNSIGNED },
-	{ "short",		2, UE_KIND_SIGNED },
-	{ "unsigned short",	2, UE_KIND_UNSIGNED },
-	{ "s8",			1, UE_KIND_SIGNED },
-	{ "u8",			1, UE_KIND_UNSIGNED },
-	{ "char",		1, UE_KIND_SIGNED },
-	{ "unsigned char",	1, UE_KIND_UNSIGNED },
-};
-
-/* Char arrays: the text before the length, and the kind. */
-static const struct ue_array {
-	const char *prefix;
-	u8 kind;
-} ue_arrays[] = {
-	{ "char[",		UE_KIND_STRING },
-	{ "unsigned char[",	UE_KIND_BYTES },
+const struct ue_kind ue_kinds[] = {
+	[UE_KIND_CHAR_ARRAY]	= { { "char[" },		0, true,  "%s" },
+	[UE_KIND_BYTE_ARRAY]	= { { "unsigned char[" },	0, false, "%s" },
+	[UE_KIND_S64]		= { { "s64" },			8, true,  "%lld" },
+	[UE_KIND_U64]		= { { "u64" },			8, false, "%llu" },
+	[UE_KIND_S32]		= { { "s32", "int" },		4, true,  "%d" },
+	[UE_KIND_U32]		= { { "u32", "unsigned int" },	4, false, "%u" },
+	[UE_KIND_S16]		= { { "s16", "short" },		2, true,  "%d" },
+	[UE_KIND_U16]		= { { "u16", "unsigned short" }, 2, false, "%u" },
+	[UE_KIND_S8]		= { { "s8", "char" },		1, true,  "%d" },
+	[UE_KIND_U8]		= { { "u8", "unsigned char" },	1, false, "%u" },
+	[UE_KIND_STRUCT]	= { { },			0, true,  "%llu" },
+	[UE_KIND_LOCATED_TEXT]	= { { },			4, true,  "%s" },
+	[UE_KIND_LOCATED_BYTES]	= { { },			4, true,  "%llu" },
 };
 
 /* The kernel's isspace() also accepts 0xa0, a byte of some UTF-8 characters. */
@@ -114,20 +100,6 @@ static bool ue_event_name_valid(const char *name)
 	return true;
 }
 
-static int ue_parse_scalar(const char *type, struct ue_field *field)
-{
-	for (int i = 0; i < ARRAY_SIZE(ue_scalars); i++) {
-		const struct ue_scalar *scalar = &ue_scalars[i];
-
-		if (strcmp(type, scalar->type))
-			continue;
-		field->size = scalar->size;
-		field->kind = scalar->kind;
-		return 0;
-	}
-	return -EINVAL;
-}
-
 /* @text: the text after the '[' of a char array; must end with the ']'. */
 static int ue_parse_array_length(const char *text, u32 *length)
 {
@@ -144,27 +116,52 @@ static int ue_parse_array_length(const char *text, u32 *length)
 	return 0;
 }
 
+/*
+ * Return: the text after a name of @kind, which is empty unless it is an array;
+ * NULL if the type has another kind.
+ */
+static const char *ue_match_kind(const struct ue_kind *kind, const char *type)
+{
+	for (int i = 0; i < ARRAY_SIZE(kind->names) && kind->names[i]; i++) {
+		const char *name = kind->names[i], *rest = type;
+
+		for (; *name && *name == *rest; name++)
+			rest++;
+		if (!*name && (!kind->size || !*rest))
+			return rest;
+	}
+	return NULL;
+}
+
 static int ue_parse_plain_type(const char *type, struct ue_field *field)
 {
-	for (int i = 0; i < ARRAY_SIZE(ue_arrays); i++) {
-		size_t prefix = str_has_prefix(type, ue_arrays[i].prefix);
+	const char *rest = NULL;
+	int kind = 0;
 
-		if (!prefix)
-			continue;
-		if (ue_parse_array_length(type + prefix, &field->size))
-			return -EINVAL;
-		field->length = field->size;
-		field->kind = ue_arrays[i].kind;
-		return 0;
+	while (kind < ARRAY_SIZE(ue_kinds)) {
+		rest = ue_match_kind(&ue_kinds[kind], type);
+		if (rest)
+			break;
+		kind++;
 	}
-	return ue_parse_scalar(type, field);
+	if (!rest)
+		return -EINVAL;
+	field->kind = kind;
+	field->size = ue_kinds[kind].size;
+	if (field->size)
+		return 0;
+	if (ue_parse_array_length(rest, &field->size))
+		return -EINVAL;
+	field->length = field->size;
+	return 0;
 }
 
 /* Any type may follow "__data_loc" or "__rel_loc"; one with "char" is text. */
 static void ue_set_location(const char *type, struct ue_field *field)
 {
-	field->size = sizeof(u32);
-	field->kind = strstr(type, "char") ? UE_KIND_STRING : UE_KIND_BYTES;
+	field->kind = strstr(type, "char") ? UE_KIND_LOCATED_TEXT :
+					     UE_KIND_LOCATED_BYTES;
+	field->size = ue_kinds[field->kind].size;
 }
 
 /* Which words of a field are the type, the name and the size. */
@@ -222,7 +219,7 @@ static int ue_parse_type(const struct ue_field_form *form, const char *type,
 	if (!form->has_size)
 		return ue_parse_plain_type(type, field);
 
-	field->kind = UE_KIND_BYTES;
+	field->kind = UE_KIND_STRUCT;
 	return kstrtou32(size, 10, &field->size) || !field->size ? -EINVAL : 0;
 }
 
@@ -268,9 +265,7 @@ static void ue_add_read_beyond(struct ue_format *format,
 
 	if (format->read_beyond)
 		format->read_beyond -= min(size, (u32)format->read_beyond);
-	/* Only a structure is bytes that are neither located nor an array. */
-	if (field->kind != UE_KIND_BYTES || size >= UE_READ_SIZE ||
-	    field->storage != UE_STORED_INLINE || field->length)
+	if (field->kind != UE_KIND_STRUCT || size >= UE_READ_SIZE)
 		return;
 	if (size != 1 && size != 2 && size != 4)
 		format->read_beyond = max_t(u8, format->read_beyond,
@@ -427,29 +422,9 @@ bool ue_format_equal(const struct ue_format *a, const struct ue_format *b)
 	return a->bytes == b->bytes && !memcmp(a, b, a->bytes);
 }
 
-/* Return: the conversion specifier for the print format. */
-static const char *ue_conversion(const struct ue_field *field)
-{
-	static const char * const conversions[][2] = {
-		[UE_KIND_SIGNED]	= { "%d", "%lld" },
-		[UE_KIND_UNSIGNED]	= { "%u", "%llu" },
-		[UE_KIND_STRING]	= { "%s", "%s" },
-		[UE_KIND_BYTES]		= { "%llu", "%llu" },
-	};
-
-	if (field->length)
-		return "%s";
-	return conversions[field->kind][field->size == sizeof(u64)];
-}
-
-static bool ue_is_located_text(const struct ue_field *field)
-{
-	return field->storage != UE_STORED_INLINE && field->kind == UE_KIND_STRING;
-}
-
 static const char *ue_accessor(const struct ue_field *field)
 {
-	if (!ue_is_located_text(field))
+	if (field->kind != UE_KIND_LOCATED_TEXT)
 		return "REC->";
 	return field->storage == UE_STORED_REL_LOC ? "__get_rel_str(" :
 						  "__get_str(";
@@ -457,7 +432,7 @@ static const char *ue_accessor(const struct ue_field *field)
 
 static const char *ue_accessor_end(const struct ue_field *field)
 {
-	return ue_is_located_text(field) ? ")" : "";
+	return field->kind == UE_KIND_LOCATED_TEXT ? ")" : "";
 }
 
 /* A text being written; once @at is full, only @length grows. */
@@ -528,7 +503,7 @@ static void ue_write_print_fmt(const struct ue_format *format,
 		ue_append(text, i ? " " : "\"");
 		ue_append_sanitized(text, ue_field_name(format, &format->fields[i]));
 		ue_append(text, "=");
-		ue_append(text, ue_conversion(&format->fields[i]));
+		ue_append(text, ue_kinds[format->fields[i].kind].conversion);
 	}
 	ue_append(text, format->nr_fields ? "\"" : "\"\"");
 	for (int i = 0; i < format->nr_fields; i++) {
@@ -551,13 +526,12 @@ static void ue_write_text(const struct ue_format *format, struct ue_text *text)
 	ue_append(text, ue_format_name(format));
 	for (int i = 0; i < format->nr_fields; i++) {
 		const struct ue_field *field = &format->fields[i];
-		const char *type = ue_field_type(format, field);
 
 		ue_append(text, i ? "; " : " ");
-		ue_append(text, type);
+		ue_append(text, ue_field_type(format, field));
 		ue_append(text, " ");
 		ue_append(text, ue_field_name(format, field));
-		if (strstarts(type, "struct ")) {
+		if (field->kind == UE_KIND_STRUCT) {
 			ue_append(text, " ");
 			ue_append_number(text, field->size);
 		}

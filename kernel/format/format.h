@@ -32,17 +32,58 @@ enum ue_field_storage {
 
 /**
  * enum ue_field_kind - what the bytes of a field are
- * @UE_KIND_SIGNED: a signed integer of 1, 2, 4 or 8 bytes
- * @UE_KIND_UNSIGNED: an unsigned integer of 1, 2, 4 or 8 bytes
- * @UE_KIND_STRING: text up to a NUL or the end of the bytes
- * @UE_KIND_BYTES: bytes of unknown meaning
+ * @UE_KIND_CHAR_ARRAY: text up to a NUL or the end of the array
+ * @UE_KIND_BYTE_ARRAY: bytes of unknown meaning
+ * @UE_KIND_S64: a signed integer of 64 bits
+ * @UE_KIND_U64: an unsigned integer of 64 bits
+ * @UE_KIND_S32: a signed integer of 32 bits
+ * @UE_KIND_U32: an unsigned integer of 32 bits
+ * @UE_KIND_S16: a signed integer of 16 bits
+ * @UE_KIND_U16: an unsigned integer of 16 bits
+ * @UE_KIND_S8: a signed integer of 8 bits
+ * @UE_KIND_U8: an unsigned integer of 8 bits
+ * @UE_KIND_STRUCT: bytes of unknown meaning, of which tracing reads some as an
+ *	integer
+ * @UE_KIND_LOCATED_TEXT: the location of text up to a NUL or its end
+ * @UE_KIND_LOCATED_BYTES: the location of bytes of unknown meaning
+ *
+ * The facts about each kind are in ue_kinds; print.c has how it is printed.
  */
 enum ue_field_kind {
-	UE_KIND_SIGNED,
-	UE_KIND_UNSIGNED,
-	UE_KIND_STRING,
-	UE_KIND_BYTES,
+	UE_KIND_CHAR_ARRAY,
+	UE_KIND_BYTE_ARRAY,
+	UE_KIND_S64,
+	UE_KIND_U64,
+	UE_KIND_S32,
+	UE_KIND_U32,
+	UE_KIND_S16,
+	UE_KIND_U16,
+	UE_KIND_S8,
+	UE_KIND_U8,
+	UE_KIND_STRUCT,
+	UE_KIND_LOCATED_TEXT,
+	UE_KIND_LOCATED_BYTES,
 };
+
+/**
+ * struct ue_kind - what all fields of a kind have in common
+ * @names: the types, as a command has them; of an array, the text before its
+ *	length. None for a structure or a location, whose type has a word before
+ *	the name.
+ * @size: of the field itself, bytes; 0 if the command has the size
+ * @is_signed: "signed" as the format file shows it; filters and histograms
+ *	compare and print the field as such an integer of @size bytes
+ * @conversion: the conversion specifier in the print format
+ */
+struct ue_kind {
+	const char *names[2];
+	u8 size;
+	bool is_signed;
+	const char *conversion;
+};
+
+/* By enum ue_field_kind. */
+extern const struct ue_kind ue_kinds[];
 
 /**
  * struct ue_field - one field of a payload
@@ -149,20 +190,6 @@ static inline const char *ue_field_name(const struct ue_format *format,
 					const struct ue_field *field)
 {
 	return (const char *)format + field->name;
-}
-
-/**
- * ue_field_is_signed() - get "signed" as the format file shows it
- * @format: the format
- * @field: the field
- *
- * Context: any.
- * Return: true unless the type begins with 'u'.
- */
-static inline bool ue_field_is_signed(const struct ue_format *format,
-				      const struct ue_field *field)
-{
-	return *ue_field_type(format, field) != 'u';
 }
 
 /**

@@ -88,7 +88,7 @@ int ue_payload_check_fields(const struct ue_format *format,
 		span = ue_location_span(field, payload);
 		if (span.start + span.size > (s64)size)
 			return -EFAULT;
-		if (field->kind != UE_KIND_STRING)
+		if (field->kind != UE_KIND_LOCATED_TEXT)
 			continue;
 		result = ue_check_text(span, payload, size);
 		if (result < 0)

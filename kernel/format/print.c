@@ -20,25 +20,6 @@
  */
 #define UE_LINE_MAX	3072
 
-static u64 ue_read_unsigned(const void *at, u32 size)
-{
-	switch (size) {
-	case 1:
-		return *(const u8 *)at;
-	case 2:
-		return get_unaligned((const u16 *)at);
-	case 4:
-		return get_unaligned((const u32 *)at);
-	default:
-		return get_unaligned((const u64 *)at);
-	}
-}
-
-static s64 ue_read_signed(const void *at, u32 size)
-{
-	return sign_extend64(ue_read_unsigned(at, size), size * 8 - 1);
-}
-
 /**
  * struct ue_line - a line that is being printed
  * @seq: where the line is printed
@@ -76,21 +57,47 @@ static void ue_print_hex(const struct ue_line *line, const u8 *bytes, u32 size)
 				 bytes + at);
 }
 
+static void ue_print_integer(const struct ue_line *line,
+			     const struct ue_kind *kind, u64 value)
+{
+	if (kind->is_signed)
+		trace_seq_printf(line->seq, "%lld",
+				 sign_extend64(value, kind->size * 8 - 1));
+	else
+		trace_seq_printf(line->seq, "%llu", value);
+}
+
 static void ue_print_bytes(const struct ue_line *line,
 			   const struct ue_field *field, const void *at,
 			   u32 size)
 {
-	switch (field->kind) {
-	case UE_KIND_SIGNED:
-		trace_seq_printf(line->seq, "%lld", ue_read_signed(at, size));
+	const struct ue_kind *kind = &ue_kinds[field->kind];
+
+	/* No default: the compiler reports a kind that has no case. */
+	switch ((enum ue_field_kind)field->kind) {
+	case UE_KIND_S64:
+	case UE_KIND_U64:
+		ue_print_integer(line, kind, get_unaligned((const u64 *)at));
 		break;
-	case UE_KIND_UNSIGNED:
-		trace_seq_printf(line->seq, "%llu", ue_read_unsigned(at, size));
+	case UE_KIND_S32:
+	case UE_KIND_U32:
+		ue_print_integer(line, kind, get_unaligned((const u32 *)at));
 		break;
-	case UE_KIND_STRING:
+	case UE_KIND_S16:
+	case UE_KIND_U16:
+		ue_print_integer(line, kind, get_unaligned((const u16 *)at));
+		break;
+	case UE_KIND_S8:
+	case UE_KIND_U8:
+		ue_print_integer(line, kind, *(const u8 *)at);
+		break;
+	case UE_KIND_CHAR_ARRAY:
+	case UE_KIND_LOCATED_TEXT:
 		ue_print_text(line, at, size);
 		break;
-	case UE_KIND_BYTES:
+	case UE_KIND_BYTE_ARRAY:
+	case UE_KIND_STRUCT:
+	case UE_KIND_LOCATED_BYTES:
 		ue_print_hex(line, at, size);
 		break;
 	}
