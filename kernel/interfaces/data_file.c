@@ -18,6 +18,7 @@
 
 #include "events/event.h"
 #include "events/index_table.h"
+#include "events/record.h"
 #include "format/format.h"
 #include "format/payload.h"
 #include "format/scratch.h"
@@ -342,7 +343,7 @@ static __always_inline int ue_record_from(struct ue_event *event, void *record,
 		memset(payload + size, 0, zeros);
 		size += zeros;
 	}
-	return ue_record(&event->recorders, &event->call, record, size);
+	return ue_record(event, record, size);
 }
 
 static noinline int ue_record_large(struct ue_event *event,
@@ -350,8 +351,7 @@ static noinline int ue_record_large(struct ue_event *event,
 				    struct iov_iter *from, size_t size)
 {
 	void *record;
-	int err = ue_recorders_check_size(&event->recorders, &event->call,
-					  size);
+	int err = ue_record_check_size(event, size);
 
 	if (err)
 		return err;

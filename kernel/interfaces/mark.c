@@ -15,7 +15,7 @@
 
 #include "events/event.h"
 #include "events/publish.h"
-#include "events/recorder.h"
+#include "events/record.h"
 #include "format/format.h"
 #include "format/scratch.h"
 #include "format/user_struct.h"
@@ -83,7 +83,7 @@ static int ue_mark_record_with(struct ue_event *event, void *record, u32 type,
 
 	if (whole < 0)
 		return whole;
-	return ue_record(&event->recorders, &event->call, record, whole);
+	return ue_record(event, record, whole);
 }
 
 /*
@@ -105,11 +105,11 @@ static noinline int ue_mark_record(struct ue_event *event, u32 type,
 	 * make the marks of others fail.
 	 */
 	if (ue_recorders_have_perf_only(&event->recorders) &&
-	    ue_recorders_ignore(&event->recorders, &event->call))
+	    ue_record_ignored(event))
 		return 0;
 	if (size > USER_MARK_MAX)
 		return -E2BIG;
-	err = ue_recorders_check_size(&event->recorders, &event->call, least);
+	err = ue_record_check_size(event, least);
 	if (err)
 		return err;
 	record = ue_scratch_get(buffer);
