@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One event: its users, its references, its recorders, and the callbacks of
- * its trace_event_call.
+ * One event: users, references, recorders, and the callbacks of the
+ * trace_event_call.
  */
 #include <linux/cred.h>
 #include <linux/module.h>
@@ -26,8 +26,9 @@ static void ue_events_check_unused(struct work_struct *work)
 				  check_node) {
 		/*
 		 * Clear the flag before calling the owner. If the last user
-		 * puts the event after this, ue_event_put_later() queues it
-		 * again. If the user did so before, the owner finds no users.
+		 * puts the event after this, ue_event_put_later() queues the
+		 * event again. If the last user has put it before, the owner
+		 * finds no users.
 		 */
 		atomic_xchg(&event->check_queued, 0);
 		mutex_lock(ue_event_mutex);
@@ -64,9 +65,9 @@ void ue_event_put(struct ue_event *event)
 }
 
 /*
- * The count may reach zero here, and another task may then remove the event at
- * once. RCU keeps the memory until this function has a reference. If the last
- * reference was put before that, the event is removed already.
+ * The number of users may reach zero here, and another task may then remove the
+ * event at once. RCU keeps the memory until this function has a reference. If
+ * there is no reference to copy any more, the event has been removed.
  */
 void ue_event_put_later(struct ue_event *event)
 {
@@ -122,10 +123,11 @@ static int ue_event_add_recorder(struct ue_event *event,
 }
 
 /*
- * When an event is removed that was ever enabled in an instance, the kernel marks
- * the instance. The next removal of any dynamic event then clears its buffers,
- * because another event could get the type number. Events of this module keep
- * their numbers (see publish.c), so nothing has to be cleared.
+ * When an event is removed that was ever enabled in an instance, the kernel
+ * marks the instance. The next removal of any dynamic event then clears the
+ * buffers of the instance, because another event could get the type number.
+ * Events of this module keep their numbers (see publish.c), so nothing has to
+ * be cleared.
  */
 static void ue_event_keep_records(struct trace_event_file *file)
 {
@@ -191,7 +193,7 @@ static struct trace_event_functions ue_event_functions = {
 
 /*
  * Moves @memory, from kmalloc(), into the event if it fits there.
- * Return: where it is now.
+ * Return: where the bytes are now: in the event, or at @memory.
  */
 static void *ue_event_move_inline(struct ue_event *event, void *memory,
 				  size_t size)
@@ -206,7 +208,7 @@ static void *ue_event_move_inline(struct ue_event *event, void *memory,
 	return copy;
 }
 
-/* Frees what ue_event_move_inline() returned. */
+/* Frees what ue_event_move_inline() returned, unless it is in the event. */
 static void ue_event_free_member(const struct ue_event *event,
 				 const void *memory)
 {
@@ -281,7 +283,10 @@ struct ue_event *ue_event_create(struct ue_format *format, char *name,
 
 void ue_event_abandon(struct ue_event *event)
 {
-	/* NULL if abandoned already, for a probe or an open file. */
+	/*
+	 * There are no functions if the event is abandoned already, for a probe
+	 * or an open file.
+	 */
 	if (event->call.event.funcs)
 		ue_debug_count(UE_COUNT_EVENTS, -1);
 	event->class.reg = trace_event_reg;

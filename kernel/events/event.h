@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One event: its users, its references and its recorders.
+ * One event: users, references and recorders.
  *
  * A *user* of an event is an open file that registered it, an enabler, a
  * recorder, or a caller that has looked it up. When the last user puts the
@@ -27,9 +27,9 @@ struct ue_user;
 /**
  * struct ue_event_owner - callbacks of the owner of an event
  * @unused: the event may have lost its last user; called with event_mutex held
- * @recorders_changed: the event has got or lost a recorder; @state_changed: it
- *	was the first or the last one. Called with event_mutex held, must not
- *	wait for user space
+ * @recorders_changed: the event has got or lost a recorder; @state_changed: the
+ *	recorder was the first or the last one. Called with event_mutex held,
+ *	must not wait for user space
  */
 struct ue_event_owner {
 	void (*unused)(struct ue_event *event);
@@ -109,8 +109,8 @@ struct ue_event {
 
 /**
  * ue_event_create() - create an event that is not published yet
- * @format: the format; on success the event owns it and may move it, so the
- *	caller must not use it afterwards
+ * @format: the format. On success the event owns the format and may move it.
+ *	The caller must not use @format afterwards.
  * @name: name of the tracepoint, from kmalloc(); on success the event owns
  *	it. NULL: use the name of @format.
  * @print_fmt: the print format that tools read. NULL: that of @format.

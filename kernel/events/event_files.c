@@ -7,9 +7,9 @@
  * keeps the inode after the event is removed.
  *
  * The files "trigger" and "format" check the pointer only for NULL and then use
- * the freed memory, so it is set to NULL. The other files check a flag of the
- * trace_event_file, which is therefore kept while they are open, with the event
- * that it points to.
+ * the freed memory, so the pointer is set to NULL. The other files check a flag
+ * of the trace_event_file. So that structure, and the event to which it points,
+ * are kept while such a file is open.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -81,7 +81,7 @@ static void ue_keep_trace_file(struct dentry *file, struct ue_event *event)
 
 /*
  * The file is removed from its directory: every reference other than the
- * caller's belongs to a task that has it open or is about to open it.
+ * caller's belongs to a task that has opened the file, or is about to.
  */
 static bool ue_is_open(const struct dentry *file)
 {

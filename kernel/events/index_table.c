@@ -4,8 +4,8 @@
  * Registering looks an index up in a hash table, once there are too many events
  * to search the array.
  *
- * A table that shares the indexes of another one has a pointer to the array of
- * that one, its source. So a write costs the same with and without a source, and
+ * A table that shares the indexes of another one, its source, has a pointer to
+ * the source's array. So a write costs the same with and without a source, and
  * does not touch the source, which the registrations of other threads change.
  */
 #include <linux/hash.h>
@@ -28,7 +28,7 @@
 #define UE_INDEX_SEARCHED	16
 
 /*
- * Protects which table has which source, and that no source has one. Taken
+ * Protects which table has which source, and that no source has a source. Taken
  * inside the lock of the table that gets a source; no lock is taken inside it.
  */
 static DEFINE_SPINLOCK(ue_index_source_lock);
@@ -121,8 +121,9 @@ struct ue_event *ue_index_event_of_source(struct ue_index_table *table,
 	if (!array || index >= smp_load_acquire(&array->nr))
 		return NULL;
 	/*
-	 * Pairs with ue_index_event(). If another task has just stored a newer
-	 * array, this one is replaced at the next index that it lacks.
+	 * Pairs with ue_index_event(). Another task may have just stored a
+	 * newer array. It is stored again at the next index that the older
+	 * array lacks.
 	 */
 	smp_store_release(&table->array, array);
 	return array->events[index];
@@ -153,7 +154,9 @@ static u32 ue_index_search(const struct ue_index_array *array,
 	return index;
 }
 
-/* Return: bytes, a power of two, because kmalloc() rounds up to one. */
+/*
+ * Return: bytes, a power of two, because kmalloc() rounds up to a power of two.
+ */
 static size_t ue_index_array_size(const struct ue_index_array *array)
 {
 	return struct_size(array, events, array->capacity);

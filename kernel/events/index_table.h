@@ -14,7 +14,7 @@ struct ue_event;
 
 /**
  * struct ue_index_array - index -> event
- * @outgrown: the smaller array that this one has replaced
+ * @outgrown: the smaller array that was replaced by this array
  * @nr: number of indexes assigned
  * @capacity: number of elements of @events
  * @events: the events; elements below @nr never change
@@ -35,9 +35,9 @@ struct ue_index_array {
  * @buckets: event -> index: a hash table with more than twice as many buckets
  *	as @array has elements; a bucket holds an index plus one, or 0. NULL
  *	while the table has few events.
- * @source: the table whose indexes this one has, or NULL. A source has no
- *	source itself. It is set once, with @lock held.
- * @references: the open file, and the tables that have this one as @source
+ * @source: the table that has the indexes, or NULL if this table has them. Set
+ *	once, with @lock held. A source has no source itself.
+ * @references: the open file, and the tables that have this table as @source
  *
  * 64 bytes, unless the kernel checks mutexes: a size of kmalloc().
  */
@@ -73,11 +73,11 @@ void ue_index_table_put(struct ue_index_table *table);
  * @from: another table. If it has a source, @table gets that source.
  *
  * An index that is assigned in one of the tables later is valid in all of them.
- * Another task may assign an index in @table at the same time: it gets one of
- * @from, or this function fails.
+ * Another task may assign an index in @table at the same time: that task gets
+ * an index of @from, or this function fails.
  *
  * Context: may sleep; the caller has references to both tables.
- * Return: 0; -EBUSY if @table has indexes or a source, or is one.
+ * Return: 0; -EBUSY if @table has indexes or a source, or is a source.
  */
 int ue_index_table_share(struct ue_index_table *table,
 			 struct ue_index_table *from);

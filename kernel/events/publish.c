@@ -3,11 +3,12 @@
  * Adds events to the kernel's tracing, and removes them from it.
  *
  * The kernel finds the function that prints a record by the event's type
- * number. It would give the number of a removed event to another one, whose
- * print function would trust the bytes that a program has written. So an event
- * that ftrace has ever enabled keeps its number: it is retired, and its records can
- * still be printed. Only another event of this module can get the number, because
- * print.c does not trust a record. After the module is unloaded, nothing has it.
+ * number. The kernel would give the number of a removed event to another event,
+ * whose print function would trust the bytes that a program has written. So an
+ * event that ftrace has ever enabled keeps its number: it is retired, and its
+ * records can still be printed. Only another event of this module can get the
+ * number, because print.c does not trust a record. After the module is
+ * unloaded, no event has the number.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -26,9 +27,9 @@
 #include "port/module_state.h"
 
 /*
- * Each takes about 1 KiB, and one of the kernel's 65,000 type numbers. There are
- * more of them only if more events than this are removed before the next one is
- * created.
+ * A retired event takes about 1 KiB, and one of the kernel's 65,000 type
+ * numbers. There are more retired events only if more than this are removed
+ * before the next event is created.
  */
 #define UE_RETIRED_MAX	1024
 
@@ -52,7 +53,7 @@ static void ue_set_type(struct ue_event *event, int type,
 	up_write(ue_trace_event_sem);
 }
 
-/* Puts a retired event whose number it does not have any more. */
+/* Puts a retired event that does not have its number any more. */
 static void ue_retired_put(struct ue_event *event)
 {
 	list_del(&event->dynamic.list);
@@ -88,7 +89,7 @@ static int ue_event_take_type(struct trace_event_call *call)
 
 /*
  * trace_remove_event_call() frees the type number of an event that has
- * functions. So hide the number and the functions from it.
+ * functions. So hide the number and the functions from that function.
  */
 static void ue_remove_call(struct ue_event *event)
 {

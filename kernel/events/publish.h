@@ -37,7 +37,7 @@ void ue_event_unpublish_at_unload(struct ue_event *event);
 /**
  * ue_publish_exit() - free the events that were kept after their removal
  *
- * They are retired events, and events whose tracefs files were open. Waits until
+ * Frees retired events, and events whose tracefs files were open. Waits until
  * the memory is freed.
  *
  * Context: module exit, with no event published; may sleep.

@@ -121,8 +121,8 @@ static size_t ue_perf_size(size_t size)
 }
 
 /*
- * Whether perf and BPF record nothing of this event on this CPU. The recorder is
- * there as soon as a process observes itself.
+ * Whether perf and BPF record nothing of this event on this CPU. The event has
+ * the recorder of perf as soon as any process observes itself.
  */
 static bool ue_perf_ignores(struct trace_event_call *call)
 {
@@ -158,8 +158,8 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 }
 
 /*
- * The write fails if the payload is too large for all recorders. Otherwise it
- * counts as lost if any of them dropped it or could not hold it.
+ * The write fails if the payload is too large for all recorders. Otherwise the
+ * payload counts as lost if any recorder dropped it or could not hold it.
  */
 static int ue_conclude(struct ue_event *event, unsigned int outcomes)
 {
@@ -175,9 +175,9 @@ static int ue_conclude(struct ue_event *event, unsigned int outcomes)
 
 /*
  * Reserving a record that no sub-buffer can hold fails without effect, and
- * reveals which buffer the instance has. It reveals none if the instance does not
- * trace this task, or if there is a trigger with a condition, for which tracing
- * may use another buffer. Then a record of any size may fit.
+ * reveals which buffer the instance has. But there is no buffer to see if the
+ * instance does not trace this task, or if there is a trigger with a condition,
+ * for which tracing may use another buffer. A record of any size may fit then.
  */
 static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
 {

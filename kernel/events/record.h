@@ -53,9 +53,9 @@ int ue_record_check_large(struct ue_event *event, size_t size);
  * For a caller that has not yet copied the payload.
  *
  * Context: as ue_record().
- * Return: 0 if a recorder may hold it, but ue_record() can still find that it
- * is too large; -E2BIG if it is too large for all recorders; -EBADF if there is
- * no recorder.
+ * Return: 0 if a recorder may hold the payload, but ue_record() can still find
+ * that it is too large; -E2BIG if the payload is too large for all recorders;
+ * -EBADF if there is no recorder.
  */
 static inline int ue_record_check_size(struct ue_event *event, size_t size)
 {
@@ -77,8 +77,8 @@ static inline int ue_record_check_size(struct ue_event *event, size_t size)
  *	checked payload at offset UE_RECORD_HEADER; the rest is overwritten
  * @size: size of the payload, bytes
  *
- * The payload counts as lost if ftrace cannot reserve space for it, if perf
- * drops it because of recursion, or if it is too large for some recorders only.
+ * The payload counts as lost if ftrace cannot reserve space, if perf drops the
+ * sample because of recursion, or if only some recorders can hold the payload.
  *
  * Context: in the system call that writes the payload; preemptible.
  * Return: 0; -EBADF if there is no recorder; -E2BIG if the payload is too

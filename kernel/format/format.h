@@ -13,8 +13,8 @@
 #define UE_COMMAND_MAX		511
 
 /*
- * Event probes read that many bytes of a structure that has not 1, 2 or 4, even
- * if it is smaller.
+ * How many bytes event probes read of a structure that has not 1, 2 or 4, even
+ * of a smaller one.
  */
 #define UE_READ_SIZE		8
 

@@ -38,9 +38,9 @@ static char *ue_rule_word(char **text)
 
 /*
  * A comment begins with a '#' after a space. Quotes, which filters put around
- * strings, may contain that.
- * Return: the rest of a rule without spaces around it; NULL if it is empty, or has a
- * quote without its end, which would hide a comment behind it.
+ * strings, may contain a '#' after a space.
+ * Return: the rest of a rule without spaces around it; NULL if nothing is left,
+ * or if a quote without an end would hide a comment.
  */
 static char *ue_rule_rest(char *text)
 {

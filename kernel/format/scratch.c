@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Temporary memory for large payloads. Each CPU keeps one piece, large enough
- * for nearly all of them. A task that takes the piece owns it until it puts it,
- * even if the task moves to another CPU.
+ * for nearly all payloads. A task that takes the piece owns it until
+ * ue_scratch_put(), even if the task moves to another CPU.
  *
- * A program can make a task hold its memory for as long as it likes, by a page
- * fault that it does not answer. So the memory is charged to the task that
- * allocates it. The pieces that the CPUs keep stay charged to that task.
+ * By a page fault that is not answered, a program can hold such memory for any
+ * time. So the memory is charged to the task that allocates it, also while a
+ * CPU keeps the piece.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>

@@ -37,8 +37,8 @@
 
 /**
  * struct ue_device_file - an open device
- * @indexes: the write indexes; the first member, because they are all that an
- *	open user_events_data has as its private_data
+ * @indexes: the write indexes. The first member, because the private_data of an
+ *	open user_events_data is just an index table.
  * @status: what read() returns
  */
 struct ue_device_file {
@@ -223,8 +223,9 @@ static int ue_share_indexes(struct file *file, struct file *from)
 	if (from == file || !ue_is_data_file(from))
 		return -EINVAL;
 	/*
-	 * Passing a file for reading only must not permit writing to its events,
-	 * and to those that are registered through it later.
+	 * A process that gets a file for reading only must not write the file's
+	 * events through a file of its own, also not events that are registered
+	 * later.
 	 */
 	if ((file->f_mode ^ from->f_mode) & FMODE_WRITE)
 		return -EBADF;
@@ -252,8 +253,8 @@ static long ue_ioctl_share(struct file *file, void __user *argument)
  * struct ue_ioctl - an ioctl of user_events_data and of the devices
  * @number: its number
  * @number_32: its number in a 32-bit program on a 64-bit kernel
- * @handle: does it; gets the argument, which need not be a pointer. Structures
- *	are the same in 32-bit programs
+ * @handle: the function. The argument need not be a pointer. Structures are the
+ *	same in 32-bit programs.
  */
 struct ue_ioctl {
 	unsigned int number;
@@ -433,10 +434,10 @@ static ssize_t ue_data_write(struct file *file, const char __user *buffer,
 }
 
 /*
- * The open file has no position, because threads write to it in parallel. So the
- * text continues where the last read() has ended. After its end it begins anew.
- * seq_read_iter() expects the seq_file in the open file, where the index table
- * is.
+ * The open file has no position, because threads write to it in parallel. So
+ * the text continues where the last read() has ended. After the end of the
+ * text, read() begins with a new text. seq_read_iter() expects the seq_file
+ * where the open file has the index table, and gets a struct file for that.
  */
 static ssize_t ue_device_read_iter(struct kiocb *kiocb, struct iov_iter *to)
 {
@@ -454,9 +455,9 @@ static ssize_t ue_device_read_iter(struct kiocb *kiocb, struct iov_iter *to)
 }
 
 /*
- * Shows the events that the file may write, in /proc/PID/fdinfo. Only tasks that may
- * trace the program can read it. Names have no white space. The caller keeps the file
- * open, so that the table, and the events in it, stay.
+ * Shows the events that the file may write, in /proc/PID/fdinfo. Only tasks
+ * that may trace the program can read them. Names have no white space. The
+ * caller keeps the file open, so that the table, and the events in it, stay.
  */
 static void ue_data_show_fdinfo(struct seq_file *seq, struct file *file)
 {

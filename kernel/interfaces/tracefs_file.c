@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files in tracefs. Unlike those of the kernel's own files, their operations can
- * be unloaded while a task has a reference to the file: an O_PATH descriptor or a
- * bind mount refers to a file without opening it, and so without a reference to
- * the module.
+ * Files in tracefs. Their operations can be unloaded while a task has a
+ * reference to a file. An O_PATH descriptor or a bind mount refers to a file
+ * without opening it, and so without a reference to the module.
  */
 #include <linux/dcache.h>
 #include <linux/delay.h>

@@ -32,7 +32,7 @@ void *ue_uprobe_dup_mmap_entry;
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
 DEFINE_STATIC_CALL_NULL(ue_event_file_get, event_file_get);
 DEFINE_STATIC_CALL_NULL(ue_event_file_put, event_file_put);
-/* These return false if the kernel lacks them. */
+/* Return false if the kernel lacks the function. */
 DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 			ring_buffer_record_is_set_on);
 DEFINE_STATIC_CALL_RET0(ue_ring_buffer_time_stamp_abs,

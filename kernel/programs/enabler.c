@@ -18,16 +18,22 @@ DEFINE_MUTEX(ue_enabler_mutex);
 u64 ue_enabler_last_id;
 
 /*
- * With kmalloc() they would take 8 and 24 bytes more. kfree() frees objects of any
- * cache, in fewer instructions than kmem_cache_free(). (Before 6.4 not with SLOB:
- * see Kbuild.)
+ * With kmalloc(), enablers and sets would take 8 and 24 bytes more. kfree()
+ * frees objects of any cache, in fewer instructions than kmem_cache_free().
+ * (Before 6.4 not with SLOB: see Kbuild.)
  */
 static struct kmem_cache *ue_enabler_cache, *ue_set_cache;
 
-/* Each is held by the task of a share that waits for ue_enabler_mutex or has it. */
+/*
+ * One for each share, held by the task of that share that waits for
+ * ue_enabler_mutex or has it.
+ */
 static struct mutex ue_turns[UE_NR_SHARES];
 
-/* Held together with ue_enabler_mutex, which protects this; NULL if none is. */
+/*
+ * The turn that is held together with ue_enabler_mutex, or NULL. Protected by
+ * the mutex.
+ */
 static struct mutex *ue_held_turn;
 
 /* A task that finds the mutex free, with no queue, need not have the turn. */
@@ -122,7 +128,10 @@ struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
 	return set;
 }
 
-/* There may be very many: lets other tasks have the mutex now and then. */
+/*
+ * There may be very many enablers: lets other tasks have the mutex now and
+ * then.
+ */
 static void ue_enabler_yield(unsigned int nr)
 {
 	if (nr % UE_ENABLERS_AT_ONCE)
@@ -143,7 +152,10 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 		list_del(&enabler->of_event);
 		ue_event_put_later(enabler->event);
 		ue_enabler_free(enabler);
-		/* The rest can be found through events, but has no address space. */
+		/*
+		 * Other enablers of the set can be found through events, but
+		 * the set has no address space.
+		 */
 		ue_enabler_yield(++nr);
 	}
 	set->user->nr_registrations -= set->nr;
@@ -321,9 +333,10 @@ static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 		ue_enabler_link(to, copy, &enabler->bit, enabler->event,
 				enabler->id);
 		/*
-		 * An update has not reached the original yet. The copy goes to
-		 * the end of the list all the same: before it, it would keep
-		 * the update from the bits of others. So the caller updates it.
+		 * An update has not reached the original yet, and will not
+		 * reach the copy at the end of the list. At the beginning,
+		 * copies would keep the update from the bits of others. So the
+		 * caller updates the copy.
 		 */
 		if (enabler->update != enabler->event->update)
 			to->changes++;

@@ -38,11 +38,11 @@ extern u64 ue_enabler_last_id;
 /**
  * ue_enabler_lock() - take ue_enabler_mutex in a task of a program
  *
- * Of all tasks that have a share (see user.h), one at a time waits for the mutex. So
- * the queue is no longer than there are shares, however many tasks a user has. The
- * others wait for that one. While the mutex is held, preemption is disabled, except
- * on PREEMPT_RT. So no scheduling parameter or limit of a program keeps others waiting
- * for the mutex.
+ * Of all tasks that have a share (see user.h), one at a time waits for the
+ * mutex. The others wait for their turn. So the queue is no longer than there
+ * are shares, however many tasks a user has. While the mutex is held,
+ * preemption is disabled, except on PREEMPT_RT. So no scheduling parameter or
+ * limit of a program keeps others waiting for the mutex.
  *
  * Context: may sleep. Taken inside the mmap_lock, outside event_mutex.
  */
@@ -75,8 +75,8 @@ void ue_enablers_exit(void);
  * @bit: the enable bit
  * @event: the event that the bit follows; the enabler is a user of it
  * @set: the set that owns the enabler
- * @id: of the registration and its copies in other sets; no other one ever has
- *	it
+ * @id: of the registration and its copies in other sets; no other registration
+ *	ever has the same
  * @update: number of the last update of @event that has reached the enabler
  * @in_set: node in @set, by address and number of the bit
  * @of_event: node in @event->enablers
@@ -204,8 +204,8 @@ bool ue_enabler_set_may_grow(const struct ue_enabler_set *set, unsigned int nr,
  * @max: how many registrations the current task's user may have, copies included
  * @gfp: how to allocate
  *
- * If @changes of the copy is not 0, some of its bits may be outdated, and no
- * update in progress writes them: the caller has a worker do it.
+ * If @changes of the copy is not 0, some bits may be outdated, and no update in
+ * progress writes them. The caller then starts a worker.
  *
  * Context: may sleep; takes and releases ue_enabler_mutex.
  * Return: a set with one reference; -EMFILE if there would be more than @max

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A forked child inherits the registrations that its parent had when fork copied
- * the memory, because the enable bits in the copy belong to these. It takes
- * three steps:
+ * A forked child inherits the registrations that its parent had when fork
+ * copied the memory, because the enable bits in the copy belong to these. There
+ * are three steps:
  *
  * 1. Before the kernel copies the memory, with the parent's mmap_lock held for
  *    writing, it calls uprobe_dup_mmap(). A hook there attaches the child's
- *    address space with a reference to the parent's set. If the fork fails later,
- *    the end of the child's address space drops it (mm_attach.c).
+ *    address space with a reference to the parent's set. If the fork fails
+ *    later, the end of the child's address space drops the reference
+ *    (mm_attach.c).
  * 2. The tracepoint sched_process_fork runs in the parent before the child does,
  *    and gives the child a task_work.
- * 3. With that, the child adds its address space to those that an event updates,
- *    and updates its bits if they are stale, before it first runs in user space.
+ * 3. The task_work runs in the child before user space. The address space joins
+ *    the list of its set, and the child updates all bits if they may be stale.
  *
  * Steps 1 and 2 may not sleep (except on PREEMPT_RT, in a spinlock), so neither
  * takes ue_enabler_mutex. Without the mutex, a reference to a set is taken only
@@ -46,8 +47,9 @@ static struct tracepoint *ue_fork_tracepoint;
 static bool ue_copy_reported;
 
 /*
- * There was no room to note a copy, so any child that is not attached may be one
- * that has to be. Never reset: such a fork may take as long as its task likes.
+ * There was no room to note a copy. So each child that is not attached may be
+ * such a copy. Never reset: the fork may take as long as the forking task
+ * likes.
  */
 static bool ue_copy_not_noted;
 
@@ -113,14 +115,18 @@ static struct ue_mm *ue_fork_inherit(struct mm_struct *from,
 {
 	struct ue_mm *parent = ue_mm_find(from), *child;
 
-	/* A guess, before memory is taken for the child. */
+	/*
+	 * May change: ue_reference_set() tests again. Here it saves an
+	 * allocation.
+	 */
 	if (!parent || !ue_has_enablers(parent))
 		return NULL;
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		return ue_fork_attach(parent, to);
 	/*
-	 * synchronize_rcu_tasks() does not wait for a task that waits for a
-	 * spinlock, and in the meantime another thread may unregister everything.
+	 * The module must stay: synchronize_rcu_tasks() does not wait for a
+	 * task that waits for a spinlock. In the meantime another thread may
+	 * unregister everything.
 	 */
 	if (!try_module_get(THIS_MODULE))
 		return NULL;
@@ -174,7 +180,7 @@ void ue_fork_first_run(struct ue_mm *ue_mm)
 	bool stale = false;
 
 	ue_enabler_lock();
-	/* If not, the child was killed, and its address space has ended. */
+	/* Without a set, the address space has ended: the child was killed. */
 	if (ue_mm->set) {
 		stale = ue_mm->inherited_stale ||
 			ue_mm->inherited_changes != ue_mm->set->changes;
@@ -198,7 +204,10 @@ static void ue_first_run_task_work(struct callback_head *task_work)
 
 	ue_fork_first_run(ue_mm);
 	ue_mm_put(ue_mm);
-	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
+	/*
+	 * At unload, synchronize_rcu_tasks() waits for the rest of this
+	 * function.
+	 */
 	module_put(THIS_MODULE);
 }
 

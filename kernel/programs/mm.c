@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The address spaces that the module tracks, in a hash table by mm_struct; and those
- * that it will track when their fork ends.
+ * The address spaces that the module tracks, in a hash table by mm_struct; and
+ * the copies that it will track when a fork ends.
  */
 #include <linux/atomic.h>
 #include <linux/hash.h>
@@ -95,14 +95,15 @@ void ue_mm_erase(struct ue_mm *ue_mm)
 }
 
 /*
- * A table instead of a list, because nothing can be allocated where forks are noted.
- * It has no lock: only tasks of one and the same fork look for its entry. So many
- * tasks can be between the two steps of a fork at a time.
+ * A table instead of a list, because nothing can be allocated where forks are
+ * noted. The table has no lock: only the tasks of a fork look for the entry of
+ * that fork. The size is the number of forks that can be between steps 1 and 2
+ * (fork.c) at a time.
  */
 #define UE_PENDING_FORKS_MAX	64
 
 static struct mm_struct *ue_pending_forks[UE_PENDING_FORKS_MAX];
-/* At least as many as are in the table. */
+/* At least the number of entries in the table. */
 static atomic_t ue_nr_pending_forks;
 
 bool ue_pending_fork_add(struct mm_struct *mm)

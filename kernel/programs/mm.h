@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The address spaces that are attached to the module, and those that wait to be.
+ * The address spaces that are attached to the module, and those that wait to be
+ * attached.
  */
 #ifndef UE_MM_H
 #define UE_MM_H
@@ -45,8 +46,8 @@ struct ue_position {
  * @lock: held to change an unshared set in place, and to take a reference to
  *	the set without ue_enabler_mutex. Inside it, only the locks of the hash
  *	table are taken.
- * @waiting: node in the list of address spaces without a slot for their worker;
- *	empty if it is not in it
+ * @waiting: node in the list of address spaces that wait for a slot for a
+ *	worker; empty if @mm does not wait
  * @wait: for tasks that wait for the pending update
  * @first_run: makes a forked child join its set before it runs in user space
  * @end_task_work: detaches the address space after its end
@@ -55,8 +56,8 @@ struct ue_position {
  * @rcu: frees this structure
  * @inherited_changes: of a forked child: @set->changes when its memory was
  *	copied
- * @inherited_stale: of a forked child: its enable bits may differ from the state
- *	of their events, as its parent's did when the memory was copied
+ * @inherited_stale: of a forked child: the copied enable bits may differ from
+ *	the state of their events, as the parent's bits did
  * @position: of the worker's pass, kept while it waits for a slot again
  * @update_pending: a worker is to update the enable bits, or is doing so;
  *	changed with ue_enabler_mutex held
@@ -152,7 +153,7 @@ struct ue_mm *ue_mm_find(struct mm_struct *mm);
 /**
  * ue_mm_find_current() - find the current address space
  *
- * It stays attached as long as the current task uses the address space.
+ * The address space stays attached as long as the current task uses it.
  *
  * Context: any.
  * Return: the ue_mm, or NULL if it is not attached.

@@ -12,9 +12,9 @@
 #include "programs/mm_access.h"
 
 /*
- * How many bits a pass writes at most before it releases the locks, and before it lets
- * the worker sleep. Often and briefly: if the worker is preempted in between, others
- * wait for it.
+ * How many bits a pass writes at most before it releases the locks, and before
+ * it lets the worker sleep. The locks are held often and briefly: if the worker
+ * is preempted while it holds them, others wait.
  */
 #define UE_BITS_AT_ONCE		64
 #define UE_BITS_BEFORE_PAUSE	256
@@ -23,8 +23,8 @@
 #define UE_FAULTS_MAX	16
 
 /*
- * In the program itself, where writing a bit does not sleep, or in its worker, which no
- * limit of the program applies to.
+ * In the program itself, writing a bit does not sleep. In its worker, no limit
+ * of the program applies.
  */
 static void ue_access_lock(const struct ue_mm *ue_mm)
 {
@@ -85,7 +85,7 @@ int ue_mm_write(struct ue_mm *ue_mm, int holders,
 				 &enabler->bit, value, page);
 }
 
-/* Is it from before the pass? */
+/* Was the bit registered before the pass? */
 static bool ue_is_of_pass(const struct ue_enabler *enabler,
 			  const struct ue_position *position)
 {

@@ -52,8 +52,9 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
  * @enabler: the bit, in the set of @ue_mm
  * @page: its page, pinned, or NULL
  *
- * Context: the mmap_lock held for reading, and ue_enabler_mutex held. The caller holds
- * the memory: it is its worker, has @holders references, or runs in it.
+ * Context: the mmap_lock held for reading, and ue_enabler_mutex held. The
+ * caller holds the memory: as the worker of @ue_mm, with @holders references,
+ * or as a task of the program.
  * Return: 0; -EAGAIN if a page fault is needed; -ESRCH if the program has exited.
  */
 int ue_mm_write(struct ue_mm *ue_mm, int holders,

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Attaches address spaces with a set of enablers, replaces and copies their sets, and
- * detaches them when they end: when the last user of the memory has dropped it, whether
- * by exit, exec, a fork that failed, or another part of the kernel that held it.
+ * Attaches address spaces with a set of enablers, replaces and copies sets, and
+ * detaches address spaces that have ended. An address space ends when the last
+ * user has dropped the memory: by exit or exec, after a fork that failed, or in
+ * another part of the kernel.
  *
- * The kernel then calls exit_mmap(), once for each address space, and a hook
- * there is exact: nothing has to count tasks. The hook may not sleep, so a
+ * The kernel then calls exit_mmap(), once for each address space. So a hook
+ * there is exact, and nothing has to count tasks. The hook may not sleep, so a
  * task_work or a work item does the rest. Until then nothing is written to the
  * ended address space, because no task can hold its memory any more.
  *
- * An mmu notifier would report the same. But to add one, the kernel takes the
- * locks of all mappings of the address space, among them those of files that
- * other programs have mapped, and one mutex of the whole system. The tracepoint
- * exit_mmap is not called for an address space without mappings. In Linux 6.1 and
- * 6.12, sched_process_exit does not tell which address space the task has left.
+ * Documentation/architecture.rst, Choices, names the alternatives.
  */
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -68,7 +65,7 @@ static int ue_mm_copy_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp)
 		if (ue_mm->set == set) {
 			/*
 			 * Before the address space has the copy: a fork that
-			 * takes it must see the pending update.
+			 * takes the copy must see the pending update.
 			 */
 			if (copy->changes)
 				ue_worker_start(ue_mm);
@@ -129,7 +126,10 @@ static void ue_end_task_work(struct callback_head *task_work)
 					   end_task_work);
 
 	ue_mm_detach(ue_mm);
-	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
+	/*
+	 * At unload, synchronize_rcu_tasks() waits for the rest of this
+	 * function.
+	 */
 	module_put(THIS_MODULE);
 }
 
@@ -144,8 +144,8 @@ static void ue_end_work(struct work_struct *unused)
 static DECLARE_WORK(ue_ended_work, ue_end_work);
 
 /*
- * The task whose mmput() was the last one detaches the address space when it
- * returns to user space, or exits: before its parent can reap it.
+ * The task that called the last mmput() detaches the address space on the way
+ * to user space, or later in its exit, before the parent can reap the task.
  */
 static bool ue_end_on_return(struct ue_mm *ue_mm)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Attaches address spaces to the module, and detaches them when they end. Until then,
- * each has a set of enablers: shared after a fork, copied when one of those that share
- * it changes it.
+ * Attaches address spaces to the module, and detaches them when they end. An
+ * attached address space has a set of enablers. The set is shared after a fork,
+ * and copied when one of the sharing address spaces changes it.
  */
 #ifndef UE_MM_ATTACH_H
 #define UE_MM_ATTACH_H
@@ -73,8 +73,8 @@ bool ue_mm_lock_own_set(struct ue_mm *ue_mm);
  * ue_mm_detach_ended() - wait for the work item that detaches address spaces
  *
  * Afterwards, the address spaces that ended in a kernel thread before the call
- * are detached. The others are detached by the task in which they ended, on its
- * way to user space or while it exits.
+ * are detached. The task in which another address space ended detaches it on
+ * the way to user space, or during exit.
  *
  * Context: may sleep.
  */

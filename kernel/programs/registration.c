@@ -181,8 +181,8 @@ static int ue_erase_only(struct ue_mm *ue_mm, struct ue_request *request)
 }
 
 /*
- * A program may free the word next, so this should work at the limit. But without
- * any limit, each child could make a copy.
+ * A program may free the word next, so unregistering should work at the limit.
+ * But without any limit, each child could make a copy.
  */
 static unsigned long ue_unregister_max(void)
 {
@@ -270,7 +270,10 @@ static int ue_write_and_insert(struct ue_mm *ue_mm, struct ue_access *access)
 		return err;
 	__acquire(&ue_mm->lock);
 	request->id = ++ue_enabler_last_id;
-	/* Succeeds: ue_find_none_and_write() has found no other. */
+	/*
+	 * Succeeds: ue_find_none_and_write() has found no enabler of the same
+	 * bit.
+	 */
 	ue_enabler_insert(ue_mm->set, request->enabler, &request->access.bit,
 			  request->event, request->id);
 	if (ue_mm->set->nr == 1)
@@ -285,7 +288,10 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id)
 	struct ue_mm *ue_mm = ue_mm_find_current();
 	struct ue_request request = {
 		.access.bit = *bit,
-		/* So what no worker could write, such as a device, is EFAULT. */
+		/*
+		 * With a page, memory that no worker could write, such as a
+		 * device, is EFAULT.
+		 */
 		.access.with_page = true,
 		.event = event,
 		.max = READ_ONCE(ue_registrations_max_per_user),

@@ -56,7 +56,7 @@ static u32 ue_last_update;
  * @workers_started: bits that could not be written directly are left to workers
  * @mm: the address space that is being written, whose memory is held; NULL if
  *	there is none. Kept from one bit to the next: most have several to write.
- * @locked: its mmap_lock could be taken without waiting
+ * @locked: the mmap_lock of @mm is held; it could be taken without waiting
  */
 struct ue_direct {
 	u64 start;
@@ -168,7 +168,8 @@ static void ue_start_workers(const struct ue_enabler *enabler)
  * Updates enablers that the last update has not reached yet: writes up to @nr
  * bits directly, or without @direct, leaves up to @nr enablers to workers.
  *
- * Return: what is left of @nr; if not 0, the update has reached all enablers.
+ * Return: the unused part of @nr; if not 0, the update has reached all
+ * enablers.
  */
 static unsigned int ue_update_enablers(struct ue_event *event,
 				       unsigned int nr,
@@ -196,9 +197,9 @@ static unsigned int ue_update_enablers(struct ue_event *event,
 		enabler->update = event->update;
 		/*
 		 * A child that is being forked is not in the list of the set
-		 * yet. Either it sees the new count or update_pending, or its
-		 * bits were written before the copy. Pairs with
-		 * ue_reference_set().
+		 * yet. Either the child sees the new count or update_pending,
+		 * or the parent's bits were written before fork copied them.
+		 * Pairs with ue_reference_set().
 		 */
 		smp_store_release(&set->changes, set->changes + 1);
 	}
@@ -249,11 +250,17 @@ static void ue_deferred_work(struct work_struct *work)
 	mutex_unlock(&ue_enabler_mutex);
 	ue_event_unref(deferred->event);
 	kfree(deferred);
-	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
+	/*
+	 * At unload, synchronize_rcu_tasks() waits for the rest of this
+	 * function.
+	 */
 	module_put(THIS_MODULE);
 }
 
-/* If memory is short, event_mutex is held for longer. */
+/*
+ * If memory for the work item is short, the update is finished at once, with
+ * event_mutex held for longer.
+ */
 static void ue_finish_later(struct ue_event *event)
 {
 	struct ue_deferred *deferred = kzalloc(sizeof(*deferred), GFP_KERNEL);
@@ -264,7 +271,10 @@ static void ue_finish_later(struct ue_event *event)
 		INIT_LIST_HEAD(&deferred->wait.node);
 		deferred->event = event;
 		ue_event_ref(event);
-		/* The recorder that was added or is removed has a reference. */
+		/*
+		 * The recorder that was added or is removed has a reference to
+		 * the module.
+		 */
 		__module_get(THIS_MODULE);
 		ue_update_wait_begin(&deferred->wait);
 		queue_work(ue_unbound_wq, &deferred->work);
@@ -303,7 +313,10 @@ void ue_update_event(struct ue_event *event)
 	mutex_unlock(&ue_enabler_mutex);
 	if (has_rest)
 		ue_finish_later(event);
-	/* If all bits are written, it does not wait for those of other events. */
+	/*
+	 * If all bits are written, the task does not wait for the bits of other
+	 * events.
+	 */
 	if (wait)
 		ue_update_wait_on_return();
 }

@@ -12,8 +12,8 @@ struct ue_event;
  * @event: the event, which has got or lost a recorder
  *
  * Bits that cannot be written without waiting for a program, and those beyond a
- * limit for all events, are left to workers. If there are any, the current task
- * waits for workers when it returns to user space; see update_wait.h.
+ * limit for all events, are left to workers. If any bits are left, the current
+ * task waits for workers on its way to user space; see update_wait.h.
  *
  * Context: event_mutex held; waits for no program. May sleep.
  */

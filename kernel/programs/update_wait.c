@@ -5,9 +5,9 @@
  * The tracing core reports a change with event_mutex held, under which no task
  * may wait for a program. So the task that makes the change waits later, on its
  * way back to user space. A program that blocks its own worker cannot delay
- * other tasks again and again: after a timeout they do not wait for its next
- * updates. Programs that block theirs in turns, each for less than the timeout,
- * delay a change for one second at most.
+ * other tasks again and again: after a timeout, tasks do not wait for the next
+ * updates of this program. Programs that block their workers in turns, each for
+ * less than the timeout, delay a change for one second at most.
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -93,8 +93,8 @@ static void ue_updates_time_out(void)
  * While workers make progress, the task keeps waiting until @end: there may just
  * be many bits.
  *
- * Return: false if the time is up and updates are still pending; true if none
- * are, or if the task was killed.
+ * Return: false if the time is up and updates are still pending; true if no
+ * update is pending, or if the task was killed.
  */
 static bool ue_wait_until(unsigned long end)
 {
@@ -120,7 +120,10 @@ static void ue_wait_for_updates(struct callback_head *task_work)
 	if (!ue_wait_until(wait->end))
 		ue_updates_time_out();
 	kfree(wait);
-	/* At unload, synchronize_rcu_tasks() waits for the rest of this. */
+	/*
+	 * At unload, synchronize_rcu_tasks() waits for the rest of this
+	 * function.
+	 */
 	module_put(THIS_MODULE);
 }
 

@@ -12,8 +12,8 @@
 
 /**
  * struct ue_update_wait - a pending update that tasks may wait for
- * @node: node in the list of updates that tasks wait for; empty if it is not in
- *	it
+ * @node: node in the list of updates that tasks wait for; empty if tasks do not
+ *	wait
  * @since: when the update became pending, the low bits of jiffies
  * @skip_waits: for how many further updates of the address space no task waits
  *
@@ -29,7 +29,8 @@ struct ue_update_wait {
  * ue_update_wait_begin() - an address space has a pending update from now on
  * @wait: of the address space
  *
- * Tasks wait for it, unless an earlier wait for this address space timed out.
+ * Tasks wait for the update, unless an earlier wait for this address space
+ * timed out.
  *
  * Context: ue_enabler_mutex held.
  */

@@ -12,7 +12,7 @@
 #include "port/debug_counter.h"
 #include "programs/user.h"
 
-/* Its lock protects the references. */
+/* The users by ID. The lock of the array protects the references. */
 static DEFINE_XARRAY(ue_users);
 
 /* Return: the user that is now in the table, with a reference; NULL without memory. */

@@ -2,9 +2,9 @@
 /*
  * The users (real user IDs) that have events or registrations, and how many.
  *
- * Users are hashed to shares. What the programs of one user do together, such as
- * waiting for a lock, keeps those of other shares waiting no longer than one of them
- * would.
+ * Users are hashed to shares. All programs of a user together, such as those
+ * that wait for a lock, delay programs of other shares no longer than one
+ * program would.
  */
 #ifndef UE_USER_H
 #define UE_USER_H

@@ -56,9 +56,10 @@ static __always_inline bool ue_has_exited(const struct ue_target *target)
 }
 
 /*
- * The program's memory is checked again right before the write: after the exit,
- * its parent may use a shared page for something else. The check and the write are
- * a few instructions without preemption, the way from the exit to the parent is long.
+ * Whether the program has exited is checked again right before the write: after
+ * the exit, the parent may use a shared page for something else. The check and
+ * the write are a few instructions without preemption, the way from the exit to
+ * the parent is long.
  *
  * Return: 0; -ESRCH if the program has exited.
  */
@@ -245,10 +246,10 @@ bool ue_user_bit_is_permitted(const struct ue_user_bit *bit)
 }
 
 /*
- * A worker allocates no huge page that is absent: it would be charged to the root
- * cgroup instead of the program's. FOLL_DUMP means that for hugetlbfs; elsewhere it
- * would leave out zero pages. But it also takes a page that is being migrated for
- * absent, and a page of 1 GiB that a fork shares.
+ * A worker allocates no absent huge page, which would be charged to the root
+ * cgroup instead of the program's. FOLL_DUMP means that for hugetlbfs;
+ * elsewhere the flag would leave out zero pages. The flag also treats as absent
+ * a page that is being migrated, and a page of 1 GiB that a fork shares.
  */
 static unsigned int ue_fault_flags(struct mm_struct *mm,
 				   const struct ue_user_bit *bit)

@@ -51,7 +51,7 @@ int ue_user_bit_write(struct mm_struct *mm, int holders,
  * @value: its new value
  * @page: as for ue_user_bit_write()
  *
- * This first tries an atomic operation on user memory.
+ * Tries an atomic operation on user memory first.
  *
  * Context: mmap_lock held for reading; does not sleep.
  * Return: 0; -EAGAIN if the bit cannot be written without @page; as

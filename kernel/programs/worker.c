@@ -4,10 +4,10 @@
  *
  * A program can block its own worker for as long as it likes. So the slots are
  * divided into pools, and the programs of a user occupy only the slots of one
- * pool. Other address spaces wait until one is free. A worker that is blocked
- * while others wait is interrupted and continues later. A worker is also
- * interrupted when its program has exited, because it holds the program's
- * memory.
+ * pool. Other address spaces of that pool wait until a slot is free. A worker
+ * that is blocked while others wait is interrupted and continues later. A
+ * worker is also interrupted when the program has exited, because the worker
+ * holds the program's memory.
  */
 #include <linux/cred.h>
 #include <linux/hrtimer.h>
@@ -48,7 +48,7 @@
 
 /*
  * How long a worker may keep its slot while others wait, even if it sleeps now and
- * then. It goes on where it was.
+ * then. The pass continues in a later turn.
  */
 #define UE_TURN_MAX		msecs_to_jiffies(200)
 
@@ -69,8 +69,8 @@ struct ue_pool;
  * @switches: voluntary context switches of @task at the last check
  * @since: when a check found the present value of @switches, in jiffies
  * @begun: when the worker got the slot, in jiffies
- * @turn_over: the worker leaves the slot to others although its program does not
- *	block it
+ * @turn_over: the slot is left to others although the program does not block
+ *	the worker
  */
 struct ue_slot {
 	struct work_struct work;
@@ -87,9 +87,9 @@ struct ue_slot {
  * struct ue_pool - the slots of a share of the users
  * @slots: the slots
  * @waiting: the address spaces that wait for a slot, by @waiting of the ue_mm
- * @interrupted: those whose worker was interrupted; they come after @waiting
- * @paused_until: when the last of its workers that sleep in ue_worker_pause() goes
- *	on
+ * @interrupted: the address spaces whose worker was interrupted; their turn is
+ *	after that of those in @waiting
+ * @paused_until: when the last worker that sleeps in ue_worker_pause() goes on
  */
 struct ue_pool {
 	struct ue_slot slots[UE_SLOTS_EACH];
@@ -151,8 +151,9 @@ static void ue_worker_release_mm(struct ue_mm *ue_mm)
 }
 
 /*
- * Sleeps until 2 ms after the last other worker of the pool that sleeps here, that is,
- * for up to 8 ms; SIGKILL ends it. Any other task goes on.
+ * Sleeps until 2 ms after the last other worker of the pool that sleeps here,
+ * that is, for up to 8 ms, or until SIGKILL. Other tasks can run in the
+ * meantime.
  */
 static void ue_worker_pause(struct ue_slot *slot)
 {
@@ -218,7 +219,7 @@ static int ue_worker_update_charged(struct ue_slot *slot)
 }
 
 /*
- * Waits for one program, and for no other.
+ * Waits for the program of the slot, and for no other.
  *
  * Return: true with the update complete; false if the address space is to wait for
  * a slot again.
@@ -265,7 +266,7 @@ static void ue_slot_fill(struct ue_slot *slot)
 
 static void ue_slot_begin(struct ue_slot *slot)
 {
-	/* From ue_check_slots() alone. */
+	/* Only ue_check_slots() sends this signal. */
 	allow_kernel_signal(SIGKILL);
 	mutex_lock(&ue_enabler_mutex);
 	slot->task = current;
@@ -276,7 +277,7 @@ static void ue_slot_begin(struct ue_slot *slot)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-/* Return: the address space, whose update is complete; NULL if it is not. */
+/* Return: the address space, if its update is complete; else NULL. */
 static struct ue_mm *ue_slot_end(struct ue_slot *slot, bool complete)
 {
 	struct ue_mm *ue_mm = slot->ue_mm;
@@ -289,8 +290,8 @@ static struct ue_mm *ue_slot_end(struct ue_slot *slot, bool complete)
 	if (complete || !ue_mm->set)
 		return ue_mm;
 	/*
-	 * If the program has exited, its worker has nothing to write, so it
-	 * does not wait behind those that their programs blocked.
+	 * If the program has exited, there is nothing to write. So the address
+	 * space does not wait behind those whose workers were blocked.
 	 */
 	list_add_tail(&ue_mm->waiting,
 		      atomic_read(&ue_mm->mm->mm_users) && !slot->turn_over ?
@@ -397,7 +398,7 @@ void ue_worker_start(struct ue_mm *ue_mm)
 		ue_mm->update_again = true;
 		return;
 	}
-	/* A forking task reads it without the mutex. */
+	/* A forking task reads the flag without the mutex. */
 	WRITE_ONCE(ue_mm->update_pending, true);
 	ue_debug_count(UE_COUNT_WORKERS, 1);
 	ue_update_wait_begin(&ue_mm->wait);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Workers, which update the enable bits of one address space each and may wait
- * for its program. A few run in parallel for each user. A worker that its
- * program blocks makes room for others, and ends when the program does.
+ * for its program. A few run in parallel for each user. A worker that is
+ * blocked makes room for others, and ends when the program does.
  */
 #ifndef UE_WORKER_H
 #define UE_WORKER_H
@@ -13,8 +13,9 @@ struct ue_mm;
  * ue_worker_start() - let a worker update the enable bits of an address space
  * @ue_mm: the address space, which is attached
  *
- * Its update is pending until the worker is done. An address space has one
- * worker at a time: if there is one already, it makes another pass.
+ * The update of the address space is pending until the worker is done. An
+ * address space has one worker at a time: an existing worker makes another
+ * pass.
  *
  * Context: ue_enabler_mutex held; the caller holds a reference to the module.
  */
@@ -24,7 +25,7 @@ void ue_worker_start(struct ue_mm *ue_mm);
  * ue_worker_cancel() - remove an address space that waits for a slot
  * @ue_mm: the address space, which has ended; the caller has a reference
  *
- * Nothing happens if it has a slot: its worker finds out.
+ * Nothing happens if the address space has a slot: the worker finds out.
  *
  * Context: ue_enabler_mutex held; the caller holds a reference to the module, or
  * the module is being unloaded.

@@ -83,7 +83,7 @@ static DEFINE_XARRAY(ue_by_serial);
 /* The multi-format events by name, to delete them. Protected by event_mutex. */
 static DEFINE_HASHTABLE(ue_multi_by_name, 10);
 
-/* Marks events in @ue_by_serial that are unused, but tracing refers to them. */
+/* Marks unused events in @ue_by_serial to which tracing still refers. */
 #define UE_RECHECK		XA_MARK_1
 #define UE_RECHECK_DELAY	HZ
 
@@ -154,9 +154,9 @@ static void ue_registry_recheck(struct work_struct *unused);
 static DECLARE_DELAYED_WORK(ue_recheck_work, ue_registry_recheck);
 
 /*
- * Tracing may refer to an event that has no users: a disabled event probe does.
- * Tracing does not notify the module when the probe is deleted, so the event is
- * checked again until then.
+ * A disabled event probe refers to an event that may have no users. Tracing
+ * does not notify the module when the probe is deleted. So the event is checked
+ * again and again until it can be removed.
  */
 static void ue_registry_remove_unused(struct ue_event *event)
 {
@@ -197,9 +197,9 @@ static const struct ue_event_owner ue_registry_owner = {
 };
 
 /*
- * Finds the event of this name with equal fields, and becomes a user of it.
- * Events that are being removed are skipped; with event_mutex held there are
- * none.
+ * Finds the event of this name with equal fields. The caller becomes a user of
+ * the event. An event that is being removed is skipped; while event_mutex is
+ * held, no event is.
  * Return: the event; NULL; -EADDRINUSE if a single-format event of this name
  * has other fields.
  */
@@ -238,10 +238,10 @@ static int ue_registry_may_create(const struct ue_format *format,
 }
 
 /*
- * The kernel lets any user count an event where perf_event_paranoid is 2 or less.
- * That would set the enable bits of all programs, and keep the event from being
- * deleted. So counting needs what sampling needs. Children inherit what their parent
- * was allowed.
+ * The kernel lets any user count an event where perf_event_paranoid is 2 or
+ * less. Counting would set the enable bits of all programs, and keep the event
+ * from being deleted. So counting needs what sampling needs. A child inherits
+ * the permission of its parent.
  */
 static int ue_registry_perf_perm(struct trace_event_call *call,
 				 struct perf_event *event)
@@ -284,7 +284,7 @@ static struct ue_event *ue_registry_new_event(struct ue_format *format, bool mul
 	return event;
 }
 
-/* If it fails, the event has lost its reference to its creator. */
+/* On failure, the event has no reference to its creator any more. */
 static int ue_registry_link(struct ue_event *event)
 {
 	int err;
@@ -356,7 +356,8 @@ static struct ue_event *ue_registry_single(const char *name)
 
 /*
  * The single-format event of a name may have lost its last user already, while
- * the work item that removes it still waits for event_mutex. Removes it now.
+ * a work item that will remove the event still waits for event_mutex. Removes
+ * the event now.
  */
 static void ue_registry_reap(const char *name)
 {
@@ -461,8 +462,8 @@ static int ue_registry_claim_all(const char *name)
 }
 
 /*
- * Calls @end for each event that ue_registry_claim_all() has claimed. No other
- * event is unavailable while event_mutex is held.
+ * Calls @end for each event that ue_registry_claim_all() has claimed. While
+ * event_mutex is held, no other event is unavailable.
  */
 static void ue_registry_end_claims(const char *name,
 				   void (*end)(struct ue_event *event))

@@ -154,7 +154,7 @@ static int ue_file_use_buffers(struct trace_event_file *file, char *reason)
 
 static bool ue_file_is_on(const struct trace_event_file *file)
 {
-	/* A trigger alone leaves it soft-disabled. */
+	/* A trigger alone leaves the event soft-disabled. */
 	return (file->flags & (EVENT_FILE_FL_ENABLED |
 			       EVENT_FILE_FL_SOFT_DISABLED)) ==
 	       EVENT_FILE_FL_ENABLED;

@@ -4,7 +4,7 @@
  * or gives it a trigger.
  *
  * The kernel has one struct trace_event_file for each pair of instance and
- * event. It stays while event_mutex is held.
+ * event. The structure stays while event_mutex is held.
  */
 #ifndef UE_RULE_ACTION_H
 #define UE_RULE_ACTION_H
@@ -31,7 +31,8 @@ bool ue_has_instances(void);
  * ue_instance_get() - find or create an instance, and take a reference to it
  * @name: its name; NULL for the top-level one
  *
- * Its buffers stay as they are until an event is enabled, or gets a trigger.
+ * The buffers of the instance stay as they are until an event is enabled, or
+ * gets a trigger.
  *
  * Context: may sleep; event_mutex not held.
  * Return: the instance; NULL if the kernel can't create it.
@@ -63,7 +64,7 @@ struct trace_event_file *ue_instance_file(struct trace_array *instance,
  * @filter: the filter, or NULL
  * @reason: set to the reason for an error; UE_REASON_MAX bytes
  *
- * If it fails, the event is as before.
+ * After a failure, the event is as before.
  *
  * Context: event_mutex held; may sleep.
  * Return: 0; -EBUSY if the event is enabled or has a filter; -EINVAL if the
@@ -78,8 +79,8 @@ int ue_file_enable(struct trace_event_file *file, const char *filter,
  * @filter: the new filter, or NULL for none
  * @reason: set to the reason for an error; UE_REASON_MAX bytes
  *
- * If the filter does not fit, the event keeps its old one. If memory is short, it
- * may lose it.
+ * If the filter does not fit, the event keeps its old filter. If memory is
+ * short, the event may lose the old filter.
  *
  * Context: event_mutex held; may sleep; waits for an RCU grace period if the
  * event has a filter.
@@ -120,13 +121,13 @@ int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
 			char *reason);
 
 /**
- * ue_file_remove_trigger() - remove such a trigger, if it is there
+ * ue_file_remove_trigger() - remove a trigger, if the event has it
  * @file: from ue_instance_file()
  * @trigger: as passed to ue_file_add_trigger()
  *
  * Context: event_mutex held; may sleep.
- * Return: 0; -EBUSY if another trigger needs it, such as a histogram that uses
- * its variables; -ENOMEM.
+ * Return: 0; -EBUSY if another trigger, such as a histogram, uses the trigger's
+ * variables; -ENOMEM.
  */
 int ue_file_remove_trigger(struct trace_event_file *file, const char *trigger);
 

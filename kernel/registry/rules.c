@@ -30,16 +30,16 @@
  * @node: entry in the list of rules
  * @parsed: the parsed text
  * @source: what @parsed points into
- * @text: the same rule has the same text
- * @instance: the rule has a reference to it
+ * @text: the canonical text; equal rules have equal texts
+ * @instance: the ftrace instance, with a reference
  * @removed: the rule is not applied any more
- * @applied: by serial, the events to which the rule was applied, with the number
- *	of their recorder for @instance as a value. While that recorder has this
- *	number, the event was not disabled.
+ * @applied: the events to which the rule was applied, by serial. The value is
+ *	the number of the event's recorder for @instance. While the recorder has
+ *	this number, the event was not disabled.
  * @nr_entries: number of entries in @applied
  * @nr_applied: to how many events the rule was applied since it was added
- * @nr_failed: to how many it could not
- * @reason: why it could not be applied to the last one
+ * @nr_failed: for how many events that failed
+ * @reason: why applying the rule failed for the last of these
  *
  * The members after @instance are protected by event_mutex.
  */
@@ -64,10 +64,10 @@ static DEFINE_MUTEX(ue_rules_mutex);
 static LIST_HEAD(ue_rules);
 
 /*
- * With rules in the list, most events match none. A set of hashed prefixes tells
- * that without a look at each rule. All prefixes have the length of the shortest
- * one, so a pattern that begins with a wildcard disables this. Both are protected
- * by event_mutex.
+ * Most events match no rule. A set of hashed prefixes shows that without a look
+ * at each rule. All prefixes have the length of the shortest one, so the set
+ * does not help if a pattern begins with a wildcard. The length and the set are
+ * protected by event_mutex.
  */
 #define UE_PREFIX_MAX	8
 #define UE_PREFIX_BITS	1024
@@ -129,7 +129,7 @@ static bool ue_rule_is_full(const struct ue_rule *rule)
 	return rule->nr_entries >= ue_rule_max_events(&rule->parsed);
 }
 
-/* Remembers that a rule was applied; space is reserved. */
+/* Remembers that a rule was applied. The caller has reserved the entry. */
 static void ue_rule_applied(struct ue_rule *rule, const struct ue_event *event,
 			    const struct trace_event_file *file)
 {
@@ -171,7 +171,7 @@ static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 	return err;
 }
 
-/* The event itself does not fail if a rule can't be applied to it. */
+/* Creating an event succeeds even if a rule can't be applied to it. */
 static void ue_rule_apply(struct ue_rule *rule, struct ue_event *event)
 {
 	char reason[UE_REASON_MAX];
@@ -195,7 +195,10 @@ static void ue_rules_event_added(struct ue_event *event)
 		ue_rule_apply(rule, event);
 }
 
-/* The event has no recorder: it was disabled after the rule was applied. */
+/*
+ * An event that is removed has no recorder. So it was disabled after a rule was
+ * applied.
+ */
 static void ue_rules_event_removed(struct ue_event *event)
 {
 	struct ue_rule *rule;
@@ -212,7 +215,7 @@ static struct ue_registry_observer ue_rules_observer = {
 };
 
 /*
- * Finds an event with event_mutex held, which keeps it.
+ * Finds an event. The caller holds event_mutex, which keeps the event.
  * Return: the event; NULL if there is none in [*@serial, @end).
  */
 static struct ue_event *ue_rules_next_event(unsigned long *serial,
@@ -227,8 +230,9 @@ static struct ue_event *ue_rules_next_event(unsigned long *serial,
 }
 
 /*
- * Links a rule, and applies it to the events that exist. Newer ones get it as
- * they are created. Releases event_mutex after each event: there may be many.
+ * Links a rule, and applies the rule to the events that exist. Newer events get
+ * the rule when they are created. Releases event_mutex after each event: there
+ * may be many.
  */
 static void ue_rule_apply_all(struct ue_rule *rule)
 {
@@ -250,9 +254,9 @@ static void ue_rule_apply_all(struct ue_rule *rule)
 }
 
 /*
- * Another rule may be meant for an event that a removed rule has enabled. It then
- * takes the event over, so that the event is not disabled in between.
- * Return: whether there is such a rule.
+ * Another rule may be for the event that a removed rule has enabled. The other
+ * rule then takes the event over, so that the event is not disabled in between.
+ * Return: whether another rule has taken the event over.
  */
 static bool ue_rules_hand_over(const struct ue_rule *from,
 			       struct ue_event *event,
@@ -282,7 +286,7 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 static int ue_rule_undo(struct ue_rule *rule, struct ue_event *event,
 			unsigned long number)
 {
-	/* Not by name: a kernel probe may have the same one. */
+	/* Not by name: a kernel probe may have the same name. */
 	struct trace_event_file *file = ue_recorder_file(&event->recorders, number);
 
 	if (!file)
@@ -310,7 +314,7 @@ static int ue_rule_undo_event(struct ue_rule *rule, unsigned long serial,
 
 /*
  * An event may be removed as soon as event_mutex is released.
- * Return: 0; the error of one of the events, for which the rule was not undone.
+ * Return: 0; the error of one of the events for which the rule was not undone.
  */
 static int ue_rule_undo_events(struct ue_rule *rule)
 {
@@ -332,8 +336,8 @@ static int ue_rule_undo_events(struct ue_rule *rule)
 }
 
 /*
- * To remove a filter, the kernel waits for a grace period, which would take long
- * for many events.
+ * To remove a filter, the kernel waits for a grace period. For many events that
+ * takes long, so grace periods are expedited.
  * Return: 0 with the rule unlinked; or an error, and the rule is applied to new
  * events again.
  */
@@ -463,8 +467,9 @@ int ue_rules_change(const char *text)
 }
 
 /*
- * No removed rule hands its events over to another one. The newest is removed
- * first: its trigger may use the variables of an earlier histogram.
+ * All rules are marked as removed first, so that none takes over the events of
+ * another one. The newest rule is undone first: its trigger may use the
+ * variables of an earlier histogram.
  */
 int ue_rules_remove_all(void)
 {

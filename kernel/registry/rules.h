@@ -4,8 +4,8 @@
  * before a program can use them. See rule_parse.h for their text.
  *
  * A rule is applied once to each event that it matches: when the event is
- * created, or when the rule is added. It leaves alone what others do with the
- * event afterwards.
+ * created, or when the rule is added. The rule leaves alone what others do with
+ * the event afterwards.
  */
 #ifndef UE_RULES_H
 #define UE_RULES_H
@@ -17,23 +17,23 @@ struct seq_file;
  * @text: the rule, to remove it with a '!' before it. An empty line or a comment
  *	does nothing.
  *
- * A new rule is applied to all events that exist. Removing a rule undoes what it
- * did to events, except where others have changed that. Prints the reason to the
- * kernel log if the text is malformed.
+ * A new rule is applied to all events that exist. Removing a rule undoes what
+ * the rule did to events, unless others have changed an event since. Prints the
+ * reason to the kernel log if the text is malformed.
  *
  * Context: may sleep; event_mutex not held.
- * Return: 0; -EINVAL if the text is malformed; -EEXIST if the rule exists; -ENOENT
- * if the rule to remove does not exist; -EBUSY if the trigger of the rule to
- * remove can't be removed from an event, because another one uses it; -ENOMEM,
- * also if the kernel can't create the instance, or remove the trigger. Then the
- * rule stays, and is undone for the other events.
+ * Return: 0; -EINVAL if the text is malformed; -EEXIST if the rule exists;
+ * -ENOENT if the rule to remove does not exist; -EBUSY if the trigger of the
+ * rule to remove is used by another trigger; -ENOMEM, also if the kernel can't
+ * create the instance, or remove the trigger. A rule whose trigger can't be
+ * removed from an event stays, and is undone for the other events.
  */
 int ue_rules_change(const char *text);
 
 /**
  * ue_rules_remove_all() - remove all rules
  *
- * As if each were removed by ue_rules_change(), the newest first.
+ * As if each rule were removed by ue_rules_change(), the newest first.
  *
  * Context: may sleep; event_mutex not held.
  * Return: 0; the error of one that stays.

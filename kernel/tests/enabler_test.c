@@ -265,8 +265,9 @@ static void ue_copy_apart_test(struct kunit *test)
 }
 
 /*
- * A copy of an enabler that an update has not reached goes behind the enablers of
- * others that it has not reached either, and tells its caller to update it.
+ * An update has not reached an enabler. A copy goes behind other enablers that
+ * the update has not reached, and the caller learns that the copy is to be
+ * updated.
  */
 static void ue_copy_outdated_test(struct kunit *test)
 {
@@ -351,7 +352,7 @@ static bool ue_test_was_between(struct ue_test_other *other)
 	return between;
 }
 
-/* The other thread runs when a timer tick preempts this one. */
+/* The other thread runs when a timer tick preempts the current thread. */
 #define UE_TEST_TRY_FOR	msecs_to_jiffies(30 * MSEC_PER_SEC)
 
 /*

@@ -63,7 +63,7 @@ static void ue_fits_test(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, ue_dyn_event_misfit(&kind->ops));
 }
 
-/* As if the kernel had put another member before this one. */
+/* As if the kernel had another member before this member. */
 static void ue_moved_member_test(struct kunit *test)
 {
 	static const char * const names[] = {

@@ -774,7 +774,10 @@ static void ue_copy_in_update_test(struct kunit *test)
 	mutex_unlock(&ue_enabler_mutex);
 	ue_do_unregister(test, &world, 1, 1);
 	unregister_kprobe(&probe);
-	/* Both processes, and the copying. */
+	/*
+	 * The set has references of both processes, and of the copy in
+	 * progress.
+	 */
 	KUNIT_EXPECT_EQ(test, ue_test_references_at_start, 3);
 	ue_test_wait_for_workers(&world);
 	ue_test_end_world(test, &world);
@@ -792,7 +795,7 @@ static int ue_test_exit_in_pin(struct kretprobe_instance *unused,
 	return 0;
 }
 
-/* Its bit is not written. */
+/* The bit of such a program is not written. */
 static void ue_exit_in_update_test(struct kunit *test)
 {
 	struct kretprobe probe = {
