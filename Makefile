@@ -163,6 +163,12 @@ selftests: ## build the tests and samples, without running them
 modules-%:
 	+@tools/vm/module $* build/$* UE_DEBUG=y
 
+.PHONY: mutants
+mutants: ## break one place of the module after the other: tests must fail (about 3 hours)
+	@$(packages) build vm tests
+	@$(MAKE) selftests
+	@selftests/mutants --kernel $(KERNEL) $(if $(JOBS),--jobs $(JOBS)) $(ROWS)
+
 .PHONY: test-library
 test-library: ## test the C++ library: without a kernel, and with in-tree user_events
 	$(call suite,library,kernel fuzz library)
