@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
 #include <memory>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <string_view>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -77,6 +80,22 @@ std::string address_of(MHD_Daemon* daemon) {
                                        : fmt::format("{}:{}", host, port);
 }
 
+int socket_of(MHD_Connection* connection) {
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+/// The bytes of the client's address.
+std::string client_of(MHD_Connection* connection) {
+    const sockaddr* const from =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    const auto bytes = [](const auto& address) {
+        return std::string(reinterpret_cast<const char*>(&address), sizeof(address));
+    };
+    return from->sa_family == AF_INET6
+               ? bytes(reinterpret_cast<const sockaddr_in6*>(from)->sin6_addr)
+               : bytes(reinterpret_cast<const sockaddr_in*>(from)->sin_addr);
+}
+
 MHD_Result send(MHD_Connection* to, unsigned status, const response& answer) {
     const std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)> made(
         MHD_create_response_from_buffer(answer.text.size(), const_cast<char*>(answer.text.data()),
@@ -98,6 +117,20 @@ void check_address(const std::string& address) {
 
 /// Called by the library, which is written in C: throws nothing.
 struct request {
+    static void connected(void* server, MHD_Connection* connection, void** /*context*/,
+                          MHD_ConnectionNotificationCode what) noexcept {
+        auto& connections = static_cast<http_server*>(server)->connections_;
+        if (what == MHD_CONNECTION_NOTIFY_STARTED)
+            connections.opened(socket_of(connection), client_of(connection));
+        else
+            connections.closed(socket_of(connection));
+    }
+
+    static void ended(void* server, MHD_Connection* connection, void** /*state*/,
+                      MHD_RequestTerminationCode /*how*/) noexcept {
+        static_cast<http_server*>(server)->connections_.restart(socket_of(connection));
+    }
+
     static MHD_Result answer(void* server, MHD_Connection* connection, const char* path,
                              const char* method, const char* /*version*/, const char* /*data*/,
                              std::size_t* data_size, void** state) noexcept {
@@ -110,21 +143,26 @@ struct request {
             *data_size = 0;
             return MHD_YES;
         }
-        const auto& self = *static_cast<const http_server*>(server);
+        auto& self = *static_cast<http_server*>(server);
+        const auto answer_with = [&](unsigned status, const response& answer) {
+            // The time that it took to make the answer is not the client's.
+            self.connections_.restart(socket_of(connection));
+            return send(connection, status, answer);
+        };
         static const std::string plain = "text/plain; charset=utf-8";
         if (std::strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
             std::strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-            return send(connection, MHD_HTTP_METHOD_NOT_ALLOWED, {plain, "only GET and HEAD\n"});
+            return answer_with(MHD_HTTP_METHOD_NOT_ALLOWED, {plain, "only GET and HEAD\n"});
         if (path != self.path_)
-            return send(connection, MHD_HTTP_NOT_FOUND,
-                        {plain, fmt::format("the metrics are at {}\n", self.path_)});
+            return answer_with(MHD_HTTP_NOT_FOUND,
+                               {plain, fmt::format("the metrics are at {}\n", self.path_)});
         const char* const accept =
             MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
         try {
-            return send(connection, MHD_HTTP_OK, self.answer_(accept ? accept : ""));
+            return answer_with(MHD_HTTP_OK, self.answer_(accept ? accept : ""));
         } catch (const std::exception& error) {
-            return send(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
-                        {plain, fmt::format("{}\n", error.what())});
+            return answer_with(MHD_HTTP_INTERNAL_SERVER_ERROR,
+                               {plain, fmt::format("{}\n", error.what())});
         }
     }
 };
@@ -140,11 +178,14 @@ http_server::http_server(const std::string& address, std::string path, handler a
     if (at->ai_family == AF_INET6)
         flags |= address.starts_with(':') ? MHD_USE_DUAL_STACK : MHD_USE_IPv6;
     errno = 0;
-    // Few readers are expected. One that is slow must not keep others out.
+    // The library accepts a few connections before those that are too many can be shut down. Its
+    // own time limit starts again with each byte.
     daemon_.reset(MHD_start_daemon(
         flags, 0, nullptr, nullptr, request::answer, this, MHD_OPTION_SOCK_ADDR, at->ai_addr,
-        MHD_OPTION_CONNECTION_LIMIT, 64U, MHD_OPTION_CONNECTION_TIMEOUT, 10U,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, std::size_t{32} << 10, MHD_OPTION_END));
+        MHD_OPTION_NOTIFY_CONNECTION, request::connected, this, MHD_OPTION_NOTIFY_COMPLETED,
+        request::ended, this, MHD_OPTION_CONNECTION_LIMIT,
+        static_cast<unsigned>(connections::most) + 16, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        std::size_t{32} << 10, MHD_OPTION_END));
     if (!daemon_)
         throw text::failure(fmt::format("cannot listen at {}: {}", address, std::strerror(errno)),
                             errno == EADDRINUSE
@@ -160,15 +201,23 @@ http_server::http_server(const std::string& address, std::string path, handler a
 http_server::~http_server() = default;
 
 int http_server::wait_at_most(int milliseconds) const {
+    std::int64_t longest = milliseconds;
     MHD_UNSIGNED_LONG_LONG timeout = 0;
-    return MHD_get_timeout(daemon_.get(), &timeout) == MHD_YES
-               ? static_cast<int>(
-                     std::min<MHD_UNSIGNED_LONG_LONG>(timeout, static_cast<unsigned>(milliseconds)))
-               : milliseconds;
+    if (MHD_get_timeout(daemon_.get(), &timeout) == MHD_YES)
+        longest = std::min(longest, static_cast<std::int64_t>(timeout));
+    if (const auto deadline = connections_.deadline()) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(*deadline - connections::clock::now());
+        longest = std::clamp<std::int64_t>(left.count(), 0, longest);
+    }
+    return static_cast<int>(longest);
 }
 
 void http_server::run() {
+    // What the client has sent by now is read before it is found late, however long answers take.
+    const auto now = connections::clock::now();
     MHD_run(daemon_.get());
+    connections_.shut_down_excess(now);
 }
 
 } // namespace tool::metrics

@@ -2,6 +2,8 @@
 // Answers GET and HEAD requests over HTTP, for one path.
 #pragma once
 
+#include "metrics/connections.hpp"
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,7 +37,7 @@ public:
     int file() const noexcept { return file_; }
     /// How long to wait for the file at most, if the caller would wait this long.
     int wait_at_most(int milliseconds) const;
-    /// Answers what has arrived. Does not wait.
+    /// Answers what has arrived, and closes connections that are late or too many. Does not wait.
     void run();
 
     /// Where the server listens, as HOST:PORT.
@@ -49,6 +51,7 @@ private:
 
     std::string path_;
     handler answer_;
+    connections connections_;
     std::unique_ptr<MHD_Daemon, stop> daemon_;
     int file_ = -1;
     std::string address_;
