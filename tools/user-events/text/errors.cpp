@@ -2,6 +2,7 @@
 #include "text/errors.hpp"
 
 #include "text/escape.hpp"
+#include "text/write_all.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -65,12 +66,7 @@ system_failure file_failure(int error, std::string_view doing, std::string_view 
 }
 
 void say(std::string_view text) noexcept {
-    while (!text.empty()) {
-        const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-        if (written < 0 && errno != EINTR)
-            return;
-        text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
-    }
+    write_all(STDERR_FILENO, text);
 }
 
 void warn(std::string_view message, std::string_view remedy) noexcept {

@@ -2,6 +2,7 @@
 #include "text/new_file.hpp"
 
 #include "text/errors.hpp"
+#include "text/write_all.hpp"
 
 #include <array>
 #include <cerrno>
@@ -22,17 +23,6 @@ namespace {
 std::set<std::pair<dev_t, ino_t>>& inputs() {
     static std::set<std::pair<dev_t, ino_t>> result;
     return result;
-}
-
-/// Returns false and sets errno if not all of the text was written.
-bool write_all(int descriptor, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = write(descriptor, text.data(), text.size());
-        if (written < 0 && errno != EINTR)
-            return false;
-        text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
-    }
-    return true;
 }
 
 /// Has the name of a file on the disk.

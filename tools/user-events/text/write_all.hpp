@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <string_view>
+
+namespace tool::text {
+
+/// Writes a text to a descriptor, however many calls that takes. Returns false and sets errno if
+/// not all of it was written.
+bool write_all(int descriptor, std::string_view text) noexcept;
+
+} // namespace tool::text
