@@ -102,14 +102,18 @@ void complete(options& given) {
                                 "the compressions are gzip, none");
     given.delivery.compress = given.compression == "gzip";
     given.delivery.encoding = to_encoding(given.encoding);
-    if (!given.headers_file.empty())
-        for (auto& header : otlp::read_headers(given.headers_file))
-            given.delivery.headers.push_back(std::move(header));
     if (given.timed && given.from.empty())
         throw text::usage_error("--timed is for a recording", "use it with --from FILE");
     if (!given.from.empty() && !given.spool.empty())
         throw text::usage_error("--from and --spool exclude each other",
                                 "the recording is kept, so no spool is needed");
+}
+
+void add_headers_of_file(options& given) {
+    if (given.headers_file.empty())
+        return;
+    for (auto& header : otlp::read_headers(given.headers_file))
+        given.delivery.headers.push_back(std::move(header));
 }
 
 /// Whether the directory can be written, or can be made with the directories above it.
@@ -131,8 +135,9 @@ void check_spool(const std::string& spool) {
 
 /// Files that are missing are a usage error here. For a command that begins they are a failure,
 /// after which systemd starts it again.
-void check_files(const options& given) {
+void check_files(options& given) {
     try {
+        add_headers_of_file(given);
         if (!given.spool.empty())
             check_spool(given.spool);
         const otlp::collector collector(given.delivery);
@@ -141,7 +146,7 @@ void check_files(const options& given) {
     }
 }
 
-void check(const options& given) {
+void check(options& given) {
     check_files(given);
     tracing::to_patterns(given.patterns);
     otlp::to_services(given.services);
@@ -430,8 +435,9 @@ action ship(arguments& with) {
     return [given] {
         complete(*given);
         if (is_only_checked())
-            check(*given);
-        else if (given->from.empty())
+            return check(*given);
+        add_headers_of_file(*given);
+        if (given->from.empty())
             ship_events(*given);
         else
             ship_recording(*given);
