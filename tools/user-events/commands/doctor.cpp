@@ -5,6 +5,7 @@
 #include "text/escape.hpp"
 #include "text/json.hpp"
 #include "text/output.hpp"
+#include "tracing/programs.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <algorithm>
@@ -99,11 +100,37 @@ void print_json(const std::vector<named_finding>& findings) {
     text::print_json(json);
 }
 
-void remove_instance(const std::string& name) {
+/// A killed command leaves its instance with enabled events and tracing_on 1, so neither shows that
+/// the instance is in use.
+void require_unused(const std::string& name) {
+    const std::string force =
+        fmt::format("; or remove it nevertheless: user-events doctor --remove {} --force", name);
+    if (tracing::is_in_use(name)) {
+        const int id = std::atoi(name.c_str() + tracing::temporary_prefix.size());
+        throw text::failure(
+            fmt::format("the instance {} is of the process {}, which still runs", name, id),
+            fmt::format("end it: kill {}{}", id, force));
+    }
+    std::string users;
+    for (const int id : tracing::users_of_instance(name))
+        users += fmt::format(" {}", id);
+    if (!users.empty())
+        throw text::failure(
+            fmt::format("the instance {} is in use: processes have its files open", name),
+            fmt::format("end them: kill{}{}", users, force));
+}
+
+void remove_instance(const std::string& name, bool force) {
     if (!name.starts_with(tracing::temporary_prefix))
         throw text::usage_error(fmt::format("{} is no instance of user-events", name));
     (void)tracing::instance::existing(name);
+    if (!force)
+        require_unused(name);
     tracing::instance::remove_left(name);
+    // A message has said so.
+    const auto names = tracing::instance_names();
+    if (std::find(names.begin(), names.end(), name) != names.end())
+        throw text::silent_failure();
 }
 
 } // namespace
@@ -112,16 +139,18 @@ action doctor(arguments& with) {
     struct options {
         std::string process;
         std::string remove;
+        bool force = false;
         bool json = false;
     };
     const auto given = std::make_shared<options>();
     with.optional_positional("PID", given->process, "a program: which events it has");
     with.option("--remove", "INSTANCE", given->remove,
                 "remove an instance that a killed user-events has left");
+    with.flag("--force", given->force, "with --remove: also if the instance seems to be in use");
     with.flag("--json", given->json, "print JSON");
     return [given] {
         if (!given->remove.empty())
-            return remove_instance(given->remove);
+            return remove_instance(given->remove, given->force);
         if (given->process.find_first_not_of("0123456789") != std::string::npos)
             throw text::usage_error(
                 fmt::format("\"{}\" is no number of a process", given->process));

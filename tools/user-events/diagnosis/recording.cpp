@@ -5,6 +5,7 @@
 #include "tracing/data_file.hpp"
 #include "tracing/events.hpp"
 #include "tracing/live_reader.hpp"
+#include "tracing/programs.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <array>
@@ -71,7 +72,9 @@ finding buffers() {
 finding left_instances() {
     std::vector<std::string> left, remedies;
     for (const auto& name : tracing::instance_names())
-        if (name.starts_with(tracing::temporary_prefix) && !tracing::is_in_use(name)) {
+        // `ship` goes on with an instance that has the number of a killed process.
+        if (name.starts_with(tracing::temporary_prefix) && !tracing::is_in_use(name) &&
+            tracing::users_of_instance(name).empty()) {
             left.push_back(name);
             remedies.push_back("user-events doctor --remove " + name);
         }

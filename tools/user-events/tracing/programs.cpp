@@ -29,6 +29,31 @@ bool is_events_file(const struct stat& open) {
            is_file(mount_point() + "/user_events_data", open);
 }
 
+/// Calls a function for each file that a process has open, with its entry in /proc, as far as this
+/// user may see them.
+template <typename Function>
+void for_each_file(int process, Function function) {
+    std::error_code hidden;
+    for (fs::directory_iterator file(fmt::format("/proc/{}/fd", process), hidden), end;
+         !hidden && file != end; file.increment(hidden)) {
+        struct stat open {};
+        if (stat(file->path().c_str(), &open) == 0)
+            function(file->path(), open);
+    }
+}
+
+std::vector<int> processes() {
+    std::vector<int> result;
+    std::error_code error;
+    for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
+         entry.increment(error))
+        if (const std::string id = entry->path().filename();
+            std::isdigit(static_cast<unsigned char>(id[0])))
+            result.push_back(std::atoi(id.c_str()));
+    std::sort(result.begin(), result.end());
+    return result;
+}
+
 /// Lines of fdinfo: "user_event-0:	user_events/order_placed enabled".
 void add_events(std::vector<program::event>& to, const std::string& fdinfo) {
     std::ifstream file(fdinfo);
@@ -51,16 +76,13 @@ void add_events(std::vector<program::event>& to, const std::string& fdinfo) {
 std::optional<program> program_with_events(int id) {
     const std::string process = fmt::format("/proc/{}", id);
     std::optional<program> result;
-    std::error_code hidden;
-    for (fs::directory_iterator file(process + "/fd", hidden), end; !hidden && file != end;
-         file.increment(hidden)) {
-        struct stat open {};
-        if (stat(file->path().c_str(), &open) != 0 || !is_events_file(open))
-            continue;
+    for_each_file(id, [&](const fs::path& file, const struct stat& open) {
+        if (!is_events_file(open))
+            return;
         if (!result)
             result = program{id, "", {}};
-        add_events(result->events, process + "/fdinfo/" + file->path().filename().string());
-    }
+        add_events(result->events, process + "/fdinfo/" + file.filename().string());
+    });
     if (result)
         result->name = first_line(process + "/comm");
     return result;
@@ -68,15 +90,29 @@ std::optional<program> program_with_events(int id) {
 
 std::vector<program> programs_with_events() {
     std::vector<program> result;
-    std::error_code error;
-    for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
-         entry.increment(error))
-        if (const std::string id = entry->path().filename();
-            std::isdigit(static_cast<unsigned char>(id[0])))
-            if (auto found = program_with_events(std::atoi(id.c_str())))
-                result.push_back(std::move(*found));
-    std::sort(result.begin(), result.end(),
-              [](const program& a, const program& b) { return a.id < b.id; });
+    for (const int id : processes())
+        if (auto found = program_with_events(id))
+            result.push_back(std::move(*found));
+    return result;
+}
+
+std::vector<int> users_of_instance(const std::string& name) {
+    struct stat tracefs {};
+    if (stat(mount_point().c_str(), &tracefs) != 0)
+        return {};
+    // A process may have found it below another mount point.
+    const std::string part = fmt::format("/instances/{}/", name);
+    std::vector<int> result;
+    for (const int id : processes()) {
+        bool is_user = false;
+        for_each_file(id, [&](const fs::path& file, const struct stat& open) {
+            std::error_code error;
+            if (!is_user && open.st_dev == tracefs.st_dev)
+                is_user = fs::read_symlink(file, error).string().find(part) != std::string::npos;
+        });
+        if (is_user)
+            result.push_back(id);
+    }
     return result;
 }
 

@@ -30,4 +30,8 @@ std::optional<program> program_with_events(int id);
 /// In the order of their numbers.
 std::vector<program> programs_with_events();
 
+/// The processes that have a file of an ftrace instance open, as far as this user may see that. The
+/// kernel does not remove the instance before they have closed its trace_pipe or trace_pipe_raw.
+std::vector<int> users_of_instance(const std::string& name);
+
 } // namespace tool::tracing
