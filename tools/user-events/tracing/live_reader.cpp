@@ -83,28 +83,49 @@ std::size_t live_reader::read(const std::function<bool(const live_record&)>& use
     for (const auto& buffer : buffers_)
         if (!buffer->next)
             buffer->advance();
+    collect();
     for (std::size_t count = 0;; count++) {
         cpu_buffer* const first = first_before(end);
         if (!first)
             return count;
         if (!use(first->record()))
             return count + 1;
-        first->advance();
+        advance_first(true);
     }
 }
 
-live_reader::cpu_buffer* live_reader::first_before(std::uint64_t end) {
-    cpu_buffer* first = nullptr;
+/// Of two records of the same time, that of the lower CPU comes first.
+struct live_reader::is_later {
+    bool operator()(const cpu_buffer* a, const cpu_buffer* b) const noexcept {
+        return a->time != b->time ? a->time > b->time : a->cpu > b->cpu;
+    }
+};
+
+void live_reader::collect() {
+    waiting_.clear();
     for (const auto& buffer : buffers_)
-        if (buffer->next && buffer->time < (first ? first->time : end))
-            first = buffer.get();
-    return first;
+        if (buffer->next)
+            waiting_.push_back(buffer.get());
+    std::make_heap(waiting_.begin(), waiting_.end(), is_later());
+}
+
+live_reader::cpu_buffer* live_reader::first_before(std::uint64_t end) {
+    return waiting_.empty() || waiting_.front()->time >= end ? nullptr : waiting_.front();
+}
+
+void live_reader::advance_first(bool take) {
+    std::pop_heap(waiting_.begin(), waiting_.end(), is_later());
+    waiting_.back()->advance(take);
+    if (waiting_.back()->next)
+        std::push_heap(waiting_.begin(), waiting_.end(), is_later());
+    else
+        waiting_.pop_back();
 }
 
 void live_reader::read_rest(const std::function<void(const live_record&)>& use) {
     while (cpu_buffer* const first = first_before(~std::uint64_t{0})) {
         use(first->record());
-        first->advance(false);
+        advance_first(false);
     }
 }
 

@@ -39,10 +39,15 @@ public:
 
 private:
     struct cpu_buffer;
+    struct is_later;
+    void collect();
     cpu_buffer* first_before(std::uint64_t end);
+    void advance_first(bool take);
 
     const instance& in_;
     std::vector<std::unique_ptr<cpu_buffer>> buffers_;
+    /// Those that have a next record: a heap, the one with the oldest record first.
+    std::vector<cpu_buffer*> waiting_;
 };
 
 /// How many records the instance has lost.
