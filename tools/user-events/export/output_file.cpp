@@ -13,8 +13,11 @@
 namespace tool::exporting {
 
 output_file::output_file(const std::string& path) {
-    if (!path.empty())
-        file_.emplace(path);
+    if (path.empty())
+        return;
+    // What new_file refuses is a mistake in the arguments here.
+    (void)text::is_output_as_it_is(path);
+    file_.emplace(path);
 }
 
 void output_file::write() {

@@ -62,10 +62,6 @@ int write_whole(const std::string& path, const std::string& text, bool sync) {
         return 0;
     } catch (const text::system_failure& error) {
         return error.error();
-    } catch (const text::failure&) {
-        // The name is that of something else.
-        std::error_code ignored;
-        return std::filesystem::is_directory(path, ignored) ? EISDIR : ELOOP;
     }
 }
 

@@ -25,6 +25,36 @@ std::set<std::pair<dev_t, ino_t>>& inputs() {
     return result;
 }
 
+/// What an output can be: a new file, or a device or pipe as it is; or why neither, with an errno.
+struct output_kind {
+    bool is_as_it_is = false;
+    int error = 0;
+    std::string message;
+    const char* remedy = "";
+};
+
+output_kind kind_of(const std::string& path) {
+    struct stat link {
+    }, found{};
+    const bool is_link = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
+    const bool exists = stat(path.c_str(), &found) == 0;
+    const auto refused = [&](int error, const char* what, const char* remedy) {
+        return output_kind{false, error, fmt::format("{} is {}", path, what), remedy};
+    };
+    if (exists && inputs().count({found.st_dev, found.st_ino}))
+        return refused(EBUSY, "also the file to read", "choose another file with -o");
+    if (exists && S_ISDIR(found.st_mode))
+        return refused(EISDIR, "a directory", "name a file with -o");
+    // A file system may be on it; and a file with its name would replace it.
+    if (exists && S_ISBLK(found.st_mode))
+        return refused(ENOTSUP, "a block device", "name a file with -o");
+    const bool is_as_it_is = exists && !S_ISREG(found.st_mode);
+    if (is_link && !(is_as_it_is && path.starts_with("/dev/")))
+        return refused(ELOOP, "a symbolic link",
+                       "name a file with -o; without -o, export writes to standard output");
+    return {is_as_it_is, 0, {}, ""};
+}
+
 /// Has the name of a file on the disk.
 void sync_directory(const std::string& path) {
     const auto slash = path.rfind('/');
@@ -74,24 +104,17 @@ void protect_input(int descriptor) {
 }
 
 bool is_output_as_it_is(const std::string& path) {
-    struct stat link {
-    }, found{};
-    const bool is_link = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
-    const bool exists = stat(path.c_str(), &found) == 0;
-    if (exists && inputs().count({found.st_dev, found.st_ino}))
-        throw usage_error(fmt::format("{} is also the file to read", path),
-                          "choose another file with -o");
-    if (exists && S_ISDIR(found.st_mode))
-        throw usage_error(fmt::format("{} is a directory", path), "name a file with -o");
-    const bool result = exists && !S_ISREG(found.st_mode) && !S_ISBLK(found.st_mode);
-    if (is_link && !(result && path.starts_with("/dev/")))
-        throw usage_error(fmt::format("{} is a symbolic link", path),
-                          "name a file with -o; without -o, export writes to standard output");
-    return result;
+    const output_kind found = kind_of(path);
+    if (found.error)
+        throw usage_error(found.message, found.remedy);
+    return found.is_as_it_is;
 }
 
 new_file::new_file(std::string path) : path_(std::move(path)) {
-    if (is_output_as_it_is(path_)) {
+    const output_kind kind = kind_of(path_);
+    if (kind.error)
+        throw system_failure(kind.error, kind.message, kind.remedy);
+    if (kind.is_as_it_is) {
         descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
     } else {
         temporary_ = path_ + ".part-XXXXXX";

@@ -16,15 +16,15 @@ void protect_input(int descriptor);
 /// Creates a file, or appends to one that this process has created. Throws system_failure.
 void append_to_file(const std::string& path, std::string_view text, bool exists);
 
-/// Whether the output is a device or a pipe, not a file that is made. Throws usage_error for the
-/// name of an input, a directory or a symbolic link. Links in /dev to devices and pipes are
-/// followed.
+/// Whether the output is a device or a pipe, which is written in place, not a file that is made.
+/// Throws usage_error for the name of an input, a directory, a block device or a symbolic link.
+/// Links in /dev to other devices and pipes are followed.
 bool is_output_as_it_is(const std::string& path);
 
 /// A new file. It is written under another name in the same directory, which only its owner may
 /// read and which replaces no other file, and takes its own name at the end. Until then, a file
-/// that has the name stays as it was. The functions throw system_failure, and the constructor what
-/// is_output_as_it_is() does.
+/// that has the name stays as it was. The functions throw system_failure; the constructor also for
+/// what is_output_as_it_is() refuses.
 class new_file {
 public:
     explicit new_file(std::string path);
