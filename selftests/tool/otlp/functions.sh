@@ -52,3 +52,17 @@ dropped()
 {
 	jq '[.drops[]] | add // 0' spool/state
 }
+
+# What has arrived in reports of dropped records: the sum of the log records.
+reported()
+{
+	logs | jq -s 'map(select(.event == "user_events.dropped") | .fields.count | tonumber) | add // 0'
+}
+
+# What has arrived in metrics of dropped records, a line for each: when counting began, and the sum of
+# all reasons.
+dropped_metrics()
+{
+	jq -r 'select(.signal == "metrics") | .message.resourceMetrics[].scopeMetrics[].metrics[].sum |
+		"\(.dataPoints[0].startTimeUnixNano) \([.dataPoints[].asInt | tonumber] | add)"' received
+}

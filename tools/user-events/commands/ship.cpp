@@ -3,6 +3,7 @@
 #include "otlp/collector.hpp"
 #include "otlp/encoder.hpp"
 #include "otlp/queue.hpp"
+#include "otlp/report.hpp"
 #include "otlp/wall_clock.hpp"
 #include "recording/file.hpp"
 #include "service.hpp"
@@ -198,7 +199,7 @@ public:
         resources_.refresh();
         encoder_.flush();
         queue_.set_lost_in_kernel(tracing::lost_records(in_));
-        encoder_.report(queue_.drops());
+        queue_.report();
     }
 
     /// Ends, but leaves to another process what the kernel still has.
@@ -212,7 +213,7 @@ public:
         read();
         encoder_.finish();
         queue_.set_lost_in_kernel(tracing::lost_records(in_));
-        encoder_.report(queue_.drops());
+        queue_.report();
     }
 
 private:
@@ -296,7 +297,8 @@ void ship_events(const options& given) {
     tracing::stop_signals signals;
     if (!given.config.empty())
         signals.reload_on_hangup();
-    otlp::queue queue(given.spool, given.spool_size, given.sync);
+    otlp::queue queue(given.spool, given.spool_size, otlp::report_maker(given.delivery.encoding),
+                      given.sync);
     // It checks the options first.
     sender sender(queue, given.delivery);
     bool again = false;
@@ -367,7 +369,8 @@ void ship_recording(const options& given) {
     tracing::stop_signals signals;
     recording::file file(given.from,
                          {given.patterns.empty() ? "" : given.patterns.front(), given.filter});
-    otlp::queue queue("", std::min(given.spool_size, most_of_recording));
+    otlp::queue queue("", std::min(given.spool_size, most_of_recording),
+                      otlp::report_maker(given.delivery.encoding));
     sender sender(queue, given.delivery);
     otlp::resources resources(otlp::to_services(given.services), false);
     otlp::encoder encoder(
@@ -386,7 +389,7 @@ void ship_recording(const options& given) {
     });
     encoder.finish();
     queue.drop(otlp::reason::kernel, file.missing().lost);
-    encoder.report(queue.drops());
+    queue.report();
     while (!queue.is_empty() && !signals.wait(pause_ms))
         ;
     sender.finish();

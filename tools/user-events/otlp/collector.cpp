@@ -253,6 +253,13 @@ private:
     std::string last_;
 };
 
+void take(queue& from, const collector::answer& answer) {
+    if (answer.result == collector::answer::outcome::refused)
+        from.refuse();
+    else
+        from.finish(answer.rejected);
+}
+
 } // namespace
 
 void deliver(queue& from, collector& to) {
@@ -271,8 +278,7 @@ void deliver(queue& from, collector& to) {
             continue;
         }
         pause = first_pause;
-        from.finish(answer.result == collector::answer::outcome::refused ? next->records
-                                                                         : answer.rejected);
+        take(from, answer);
         if (from.is_stopped())
             return;
     }
@@ -287,8 +293,7 @@ void deliver_rest(queue& from, collector& to, double seconds) {
         const auto answer = to.send(*next);
         if (answer.result == collector::answer::outcome::retry)
             return;
-        from.finish(answer.result == collector::answer::outcome::refused ? next->records
-                                                                         : answer.rejected);
+        take(from, answer);
     }
 }
 

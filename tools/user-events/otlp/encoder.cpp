@@ -23,8 +23,6 @@ constexpr std::size_t most_bytes = 2 << 20;
 /// Spans that may be open at a time.
 constexpr std::size_t most_open = 100'000;
 constexpr int internal_kind = 1;
-constexpr int cumulative = 2;
-constexpr int warning = 13;
 
 /// The convention says what a slice looks like; the rest are attributes.
 auto not_shown(const exporting::convention& fields) {
@@ -57,7 +55,7 @@ encoder::encoder(encoding as, const std::vector<exporting::pair>& pairs, resourc
                  std::function<void(request)> use)
     : as_(as), resources_(resources), use_(std::move(use)),
       matcher_(std::make_unique<matcher>(pairs)), logs_(resources), spans_(resources),
-      start_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))), observed_(start_) {}
+      observed_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))) {}
 
 encoder::~encoder() = default;
 
@@ -271,51 +269,6 @@ void encoder::flush() {
     send(signal::traces, spans_);
     origins_.clear();
     observe();
-}
-
-void encoder::report_dropped(const std::string& why, std::uint64_t count, std::uint64_t now) {
-    log_.Clear();
-    log_.set_time_unix_nano(now);
-    log_.set_observed_time_unix_nano(now);
-    log_.set_severity_number(warning);
-    log_.set_severity_text("warning");
-    log_.set_event_name("user_events.dropped");
-    log_.mutable_body()->set_string_value(fmt::format("{} records were dropped: {}", count, why));
-    {
-        attributes attributes(*log_.mutable_attributes());
-        attributes.add("reason", why);
-        attributes.add("count", static_cast<std::int64_t>(count));
-    }
-    logs_.add("", log_.SerializeAsString(), 0);
-}
-
-void encoder::report(const drop_counts& drops) {
-    if (drops == reported_)
-        return;
-    const auto now = static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME));
-    message::ExportMetricsServiceRequest metrics;
-    auto& resource = *metrics.add_resource_metrics();
-    *resource.mutable_resource() = resources_.own();
-    auto& scope = *resource.add_scope_metrics();
-    scope.mutable_scope()->set_name(scope_name);
-    auto& metric = *scope.add_metrics();
-    metric.set_name("user_events.dropped");
-    metric.set_description("Records that were not shipped, by the reason.");
-    metric.set_unit("{record}");
-    metric.mutable_sum()->set_aggregation_temporality(cumulative);
-    metric.mutable_sum()->set_is_monotonic(true);
-    for (const auto& [why, count] : drops) {
-        auto& point = *metric.mutable_sum()->add_data_points();
-        point.set_start_time_unix_nano(start_);
-        point.set_time_unix_nano(now);
-        point.set_as_int(static_cast<std::int64_t>(count));
-        attributes(*point.mutable_attributes()).add("reason", why);
-        if (const std::uint64_t added = count - std::min(count, reported_[why]))
-            report_dropped(why, added, now);
-    }
-    reported_ = drops;
-    flush();
-    send(signal::metrics, 0, metrics.SerializeAsString());
 }
 
 } // namespace tool::otlp

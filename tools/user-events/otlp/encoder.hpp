@@ -39,9 +39,6 @@ public:
     /// Makes log records of the beginnings that have no end, and flushes.
     void finish();
 
-    /// Reports how many records were dropped until now: a log record and a metric.
-    void report(const drop_counts& drops);
-
 private:
     struct open_span;
     using spans = std::vector<open_span>;
@@ -60,7 +57,6 @@ private:
     const open_span* innermost(int thread) const;
     std::string random_bytes(std::size_t size);
     void limit_open_spans();
-    void report_dropped(const std::string& why, std::uint64_t count, std::uint64_t now);
     void send(signal which, batch& made);
     void send(signal which, std::uint64_t records, std::string request);
 
@@ -84,9 +80,7 @@ private:
     std::map<std::pair<int, int>, origin> origins_;
     /// What is left of the last random bytes of the kernel.
     std::string random_;
-    std::uint64_t start_;
     std::uint64_t observed_;
-    drop_counts reported_;
 };
 
 } // namespace tool::otlp

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "otlp/queue.hpp"
 
+#include "otlp/wall_clock.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "text/quantity.hpp"
@@ -33,6 +34,10 @@ namespace {
 constexpr const char* signals[] = {"logs", "traces", "metrics"};
 constexpr const char* reasons[] = {"kernel",  "killed",   "spool",   "disk",
                                    "damaged", "rejected", "stopped", "unknown"};
+
+/// A report is sent with both signals. What the collector knows from each has this name in `state`.
+constexpr signal report_signals[] = {signal::logs, signal::metrics};
+constexpr const char* reported_names[] = {"reported_in_logs", "reported_in_metrics"};
 
 /// How long to wait before a file that could not be read is read again.
 constexpr std::chrono::seconds read_pause(1);
@@ -118,8 +123,10 @@ const char* name_of(reason why) {
     return reasons[static_cast<int>(why)];
 }
 
-queue::queue(std::string directory, std::uint64_t size, bool sync)
-    : directory_(std::move(directory)), most_(size), sync_(sync) {
+queue::queue(std::string directory, std::uint64_t size, report_maker make_report, bool sync)
+    : directory_(std::move(directory)), most_(size), sync_(sync),
+      make_report_(std::move(make_report)),
+      since_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))) {
     while (directory_.size() > 1 && directory_.ends_with('/'))
         directory_.pop_back();
     if (directory_.empty())
@@ -138,6 +145,8 @@ queue::queue(std::string directory, std::uint64_t size, bool sync)
                             "give each `user-events ship` a directory of its own with --spool");
     }
     load_state();
+    // Perhaps another process was ended before it could report them.
+    wanted_ = drops_;
     load();
 }
 
@@ -165,11 +174,20 @@ void queue::load_state() {
         const auto finished = named("finished"), total = named("total"), lost = named("lost"),
                    first = named("first");
         auto instance = state.value("instance", std::string());
-        drop_counts drops;
-        for (const auto& [why, count] :
-             state.value("drops", std::map<std::string, nlohmann::json>()))
-            drops[why] = number(count);
+        const auto counts = [&](const char* name) {
+            drop_counts result;
+            for (const auto& [why, count] :
+                 state.value(name, std::map<std::string, nlohmann::json>()))
+                result[why] = number(count);
+            return result;
+        };
+        auto drops = counts("drops");
+        std::array reported{counts(reported_names[0]), counts(reported_names[1])};
+        // A version that did not report what another process had dropped has none.
+        const auto since = number(state.value("since", nlohmann::json(since_)));
         drops_ = std::move(drops);
+        reported_ = std::move(reported);
+        since_ = since;
         instance_ = std::move(instance);
         finished_ = finished;
         total_ = total;
@@ -218,9 +236,23 @@ void queue::load() {
 int queue::save_state() {
     if (directory_.empty())
         return 0;
-    const nlohmann::json state{{"finished", finished_}, {"total", total_},       {"lost", lost_},
-                               {"first", first_},       {"instance", instance_}, {"drops", drops_}};
-    return write_whole(directory_ + "/state", state.dump() + "\n", sync_);
+    const nlohmann::json state{{"finished", finished_},
+                               {"total", total_},
+                               {"lost", lost_},
+                               {"first", first_},
+                               {"instance", instance_},
+                               {"drops", drops_},
+                               {"since", since_},
+                               {reported_names[0], reported_[0]},
+                               {reported_names[1], reported_[1]}};
+    const int error = write_whole(directory_ + "/state", state.dump() + "\n", sync_);
+    has_unsaved_drops_ = has_unsaved_drops_ && error;
+    return error;
+}
+
+void queue::save_drops() {
+    if (has_unsaved_drops_)
+        save_state();
 }
 
 std::string queue::path_of(const entry& of) const {
@@ -285,6 +317,8 @@ void queue::put(request added, const std::function<bool()>& ends) {
     const auto has_room = [&] { return size_ + size <= most_; };
     while (ends && !stopped_ && !entries_.empty() && !has_room() && !ends())
         changed_.wait_for(lock, room_pause);
+    // The name of the file counts those that were dropped before, too.
+    save_drops();
     total_ += added.records;
     entry made{next_, added.signal, added.records, total_, size, {}};
     if (!has_room() && !(ends && entries_.empty())) {
@@ -314,10 +348,25 @@ void queue::drop_new(reason why, std::uint64_t records) {
     save_state();
 }
 
+std::optional<signal> queue::next_report() const {
+    for (const std::size_t i : {0U, 1U})
+        if (wanted_ != reported_[i] && wanted_ != refused_[i])
+            return report_signals[i];
+    return {};
+}
+
+request queue::report_of(signal which) {
+    sending_ = {which, wanted_, reported_[which == signal::metrics], since_};
+    return {which, 0, make_report_(*sending_)};
+}
+
 std::optional<request> queue::front() {
     std::unique_lock lock(mutex_);
     while (true) {
-        changed_.wait(lock, [this] { return stopped_ || !entries_.empty(); });
+        changed_.wait(lock, [this] { return stopped_ || !entries_.empty() || next_report(); });
+        sending_.reset();
+        if (const auto which = next_report())
+            return report_of(*which);
         if (entries_.empty())
             return {};
         const entry& first = entries_.front();
@@ -340,8 +389,27 @@ std::optional<request> queue::front() {
 
 void queue::finish(std::uint64_t rejected) {
     const std::lock_guard lock(mutex_);
-    remove_front(reason::rejected, std::min(rejected, entries_.front().records));
+    if (sending_)
+        finish_report(reported_[sending_->signal == signal::metrics]);
+    else
+        remove_front(reason::rejected, std::min(rejected, entries_.front().records));
     changed_.notify_all();
+}
+
+void queue::refuse() {
+    const std::lock_guard lock(mutex_);
+    if (sending_)
+        finish_report(refused_[sending_->signal == signal::metrics]);
+    else
+        remove_front(reason::rejected, entries_.front().records);
+    changed_.notify_all();
+}
+
+/// `known` gets what was sent.
+void queue::finish_report(drop_counts& known) {
+    known = std::move(sending_->drops);
+    sending_.reset();
+    save_state();
 }
 
 bool queue::pause(double seconds) {
@@ -363,14 +431,14 @@ bool queue::is_stopped() {
 
 bool queue::is_empty() {
     const std::lock_guard lock(mutex_);
-    return entries_.empty();
+    return entries_.empty() && !next_report();
 }
 
 void queue::drop(reason why, std::uint64_t records) {
     const std::lock_guard lock(mutex_);
     total_ += records;
     count(why, records);
-    save_state();
+    has_unsaved_drops_ = true;
 }
 
 void queue::clear(reason why) {
@@ -381,11 +449,18 @@ void queue::clear(reason why) {
 
 void queue::set_lost_in_kernel(std::uint64_t records) {
     const std::lock_guard lock(mutex_);
-    if (records <= lost_)
-        return;
-    count(reason::kernel, records - lost_);
-    lost_ = records;
-    save_state();
+    if (records > lost_) {
+        count(reason::kernel, records - lost_);
+        lost_ = records;
+        has_unsaved_drops_ = true;
+    }
+    save_drops();
+}
+
+void queue::report() {
+    const std::lock_guard lock(mutex_);
+    wanted_ = drops_;
+    changed_.notify_all();
 }
 
 drop_counts queue::drops() {

@@ -2,6 +2,7 @@
 // Requests that wait for the collector, in memory or in a directory.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -27,6 +28,16 @@ enum class reason { kernel, killed, spool, disk, damaged, rejected, stopped, unk
 const char* name_of(reason why);
 using drop_counts = std::map<std::string, std::uint64_t>;
 
+/// What to tell the collector about dropped records: as log records what was dropped since the last
+/// report that it took; as metrics the sums.
+struct drop_report {
+    otlp::signal signal = signal::logs;
+    drop_counts drops;
+    drop_counts reported;
+    /// When counting began: the time of day in nanoseconds.
+    std::uint64_t since = 0;
+};
+
 /// A queue of requests of limited size, in which a file counts with whole blocks. If it is full,
 /// new requests are dropped and counted. With a directory, requests are files there, which survive
 /// the process:
@@ -34,14 +45,19 @@ using drop_counts = std::map<std::string, std::uint64_t>;
 ///     SEQUENCE.SIGNAL.RECORDS.TOTAL
 ///
 /// TOTAL is the number of all records that were put into the queue since the instance was created.
-/// The file `state` has what must survive the last request: which one was finished, and the counts
-/// of dropped records. A request is finished there before its file is removed, so none is sent
-/// again after a clean stop, and none is counted twice. Functions may be called from any thread.
+/// The file `state` has what must survive the last request: which one was finished, the counts of
+/// dropped records, since when they are counted, and which of them the collector knows. A request
+/// is finished there before its file is removed, so none is sent again after a clean stop, and none
+/// is counted twice. A report of dropped records is made of this when it is sent, so it needs no
+/// room in the queue, and a full one cannot keep it out. Functions may be called from any thread.
 class queue {
 public:
+    /// Makes a serialized request of a report.
+    using report_maker = std::function<std::string(const drop_report&)>;
+
     /// Without a directory, requests are in memory. Throws text::failure, also if another process
     /// uses the directory. With `sync`, requests are on the disk when put() returns.
-    queue(std::string directory, std::uint64_t size, bool sync = false);
+    queue(std::string directory, std::uint64_t size, report_maker make_report, bool sync = false);
     queue(const queue&) = delete;
     queue& operator=(const queue&) = delete;
     ~queue();
@@ -50,26 +66,33 @@ public:
     /// ends() says so.
     void put(request added, const std::function<bool()>& ends = {});
 
-    /// Waits until there is a request, or stop() was called. Returns a copy of the oldest one.
-    /// Damaged files are dropped; one that cannot be read is tried again.
+    /// Waits until there is a request, or stop() was called. Returns a report if there is one to be
+    /// sent, otherwise a copy of the oldest request. Damaged files are dropped; one that cannot be
+    /// read is tried again.
     std::optional<request> front();
-    /// Removes the request that front() returned. `rejected` of its records were not taken.
+    /// The collector has taken what front() returned, but not `rejected` of its records.
     void finish(std::uint64_t rejected = 0);
+    /// The collector takes none of it. A report is tried again with the next one.
+    void refuse();
     /// Waits until the time has passed, or stop() was called. Returns whether it was not.
     bool pause(double seconds);
 
     /// Makes front() and pause() return.
     void stop();
     bool is_stopped();
+    /// Whether there is nothing to send.
     bool is_empty();
 
-    /// Records that never become part of a request.
+    /// Records that never become part of a request. That is on the disk with the next request: if
+    /// the process is killed before, they are counted as `killed`.
     void drop(reason why, std::uint64_t records);
     /// Drops all requests.
     void clear(reason why);
     /// What the kernel has lost and what has been read, since the instance was created.
     void set_lost_in_kernel(std::uint64_t records);
     drop_counts drops();
+    /// What was dropped until now is to be reported, as far as the collector does not know it.
+    void report();
 
     /// The instance whose records the directory has; empty if there is none.
     std::string instance();
@@ -91,6 +114,10 @@ private:
     void load();
     void load_state();
     int save_state();
+    void save_drops();
+    std::optional<signal> next_report() const;
+    request report_of(signal which);
+    void finish_report(drop_counts& known);
     std::string path_of(const entry& of) const;
     bool write(const entry& added, const std::string& body);
     std::optional<std::string> read(const entry& from) const;
@@ -116,6 +143,16 @@ private:
     std::uint64_t first_ = 0;
     std::string instance_;
     drop_counts drops_;
+    /// Whether `state` lacks some of them.
+    bool has_unsaved_drops_ = false;
+    report_maker make_report_;
+    std::uint64_t since_;
+    /// What is to be reported; what the collector knows, from log records and from metrics; and
+    /// what it has refused to take.
+    drop_counts wanted_;
+    std::array<drop_counts, 2> reported_, refused_;
+    /// The report that front() has returned.
+    std::optional<drop_report> sending_;
     bool stopped_ = false;
     bool has_warned_ = false;
     bool is_full_ = false;
