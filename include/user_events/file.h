@@ -1,35 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds, opens and checks the file that events are registered with and written to. For C11 and
- * C++; the parts of the library share it. Programs use user_events.h or user_events.hpp.
+ * The file that events are registered with and written to, once it is open. For C11 and C++; the
+ * parts of the library share it. Programs use user_events.h or user_events.hpp.
  */
 #ifndef USER_EVENTS_FILE_H
 #define USER_EVENTS_FILE_H
 
+#include "find.h"
 #include "system_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#ifndef O_CLOEXEC
-#error "user_events needs POSIX: use -std=gnu11, or define _GNU_SOURCE before all headers"
-#endif
-
-/* The C library declares these for _GNU_SOURCE only, which C++ compilers define. */
+/* The C library defines these for _GNU_SOURCE only, which C++ compilers define. */
 #ifndef F_SETSIG
 #define F_SETSIG 10
 #define F_GETSIG 11
-#endif
-#ifndef __cplusplus
-extern char* secure_getenv(const char* name);
 #endif
 
 /* The casts are those of C. */
@@ -62,118 +51,6 @@ struct user_events_file {
 /* The lowest number for a descriptor. select() cannot handle numbers from 1024 on. */
 #define USER_EVENTS_DESCRIPTOR_MIN 1000
 
-/* Opens a file. Returns the descriptor, or minus an errno. */
-USER_EVENTS_INLINE int user_events_open_path(const char* path) {
-    /* If the path is a FIFO, opening it must not wait for a reader. */
-    const int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-
-    return descriptor < 0 ? -errno : descriptor;
-}
-
-/* Replaces \040 and the like, which mountinfo has for white space and backslashes in a path. */
-USER_EVENTS_INLINE void user_events_unescape(char* text) {
-    char* to = text;
-
-    for (const char* from = text; *from; from++, to++) {
-        unsigned number;
-
-        if (*from == '\\' && sscanf(from + 1, "%3o", &number) == 1) {
-            *to = (char)number;
-            from += 3;
-        } else {
-            *to = *from;
-        }
-    }
-    *to = '\0';
-}
-
-/*
- * Returns where a tracefs is mounted, from a line of mountinfo, which is changed. NULL if the line
- * is one of another file system, or of a part of a tracefs.
- */
-USER_EVENTS_INLINE char* user_events_place_of_tracefs(char* line) {
-    /* ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [TAG]... - TYPE SOURCE OPTIONS */
-    const int is_tracefs = strstr(line, " - tracefs ") != NULL;
-    char *rest = NULL, *words[5];
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        words[i] = strtok_r(i == 0 ? line : NULL, " ", &rest);
-        if (!words[i])
-            return NULL;
-    }
-    if (!is_tracefs || strcmp(words[3], "/") != 0)
-        return NULL;
-    user_events_unescape(words[4]);
-    return words[4];
-}
-
-/* Opens user_events_data in the first tracefs of /proc/self/mountinfo that has it. */
-USER_EVENTS_INLINE int user_events_open_mounted(void) {
-    FILE* const mounts = fopen("/proc/self/mountinfo", "re");
-    char* line = NULL;
-    size_t capacity = 0;
-    int result = -ENOENT;
-
-    if (!mounts)
-        return -errno;
-    while (result < 0 && getline(&line, &capacity, mounts) > 0) {
-        const char* const place = user_events_place_of_tracefs(line);
-        char path[PATH_MAX];
-        int descriptor;
-
-        if (!place)
-            continue;
-        snprintf(path, sizeof(path), "%s/user_events_data", place);
-        descriptor = user_events_open_path(path);
-        if (descriptor >= 0 || result == -ENOENT)
-            result = descriptor;
-    }
-    free(line);
-    fclose(mounts);
-    return result;
-}
-
-/* Whether the environment switches the library off. */
-USER_EVENTS_INLINE int user_events_is_off(void) {
-    const char* const wanted = secure_getenv("USER_EVENTS");
-
-    return wanted && strcmp(wanted, "off") == 0;
-}
-
-/*
- * Finds and opens the file: the one in the environment variable USER_EVENTS_FILE, or else
- * /dev/user_events/default, or else user_events_data in a tracefs. The variables are ignored in
- * programs with the set-user-ID bit and the like.
- *
- * Returns the descriptor, or minus an errno: ECANCELED if the environment has USER_EVENTS=off,
- * ENOENT if there is no such file, or the reason why the first existing one cannot be opened.
- */
-USER_EVENTS_INLINE int user_events_find_and_open(void) {
-    static const char* const places[] = {
-        "/dev/user_events/default",
-        "/sys/kernel/tracing/user_events_data",
-        "/sys/kernel/debug/tracing/user_events_data",
-    };
-    const char* const path = secure_getenv("USER_EVENTS_FILE");
-    int reason = -ENOENT;
-
-    if (user_events_is_off())
-        return -ECANCELED;
-    if (path && *path)
-        return user_events_open_path(path);
-    for (size_t i = 0; i <= sizeof(places) / sizeof(*places); i++) {
-        const int descriptor = i < sizeof(places) / sizeof(*places)
-                                   ? user_events_open_path(places[i])
-                                   : user_events_open_mounted();
-
-        if (descriptor >= 0)
-            return descriptor;
-        if (reason == -ENOENT)
-            reason = descriptor;
-    }
-    return reason;
-}
-
 /* Returns the descriptor, with a number of at least `least` if there is one. */
 USER_EVENTS_INLINE int user_events_move_up(int descriptor, int least) {
     struct rlimit limit;
@@ -184,7 +61,7 @@ USER_EVENTS_INLINE int user_events_move_up(int descriptor, int least) {
     moved = fcntl(descriptor, F_DUPFD_CLOEXEC, least);
     if (moved < 0)
         return descriptor;
-    close(descriptor);
+    user_events_close(descriptor);
     return moved;
 }
 
@@ -206,7 +83,7 @@ USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int d
     if (fstat(descriptor, &status) != 0) {
         const int error = errno;
 
-        close(descriptor);
+        user_events_close(descriptor);
         return error;
     }
     if (!file->mark)
@@ -245,7 +122,7 @@ USER_EVENTS_INLINE int user_events_file_check(struct user_events_file* file) {
 /* Closes the file, if the descriptor is still this file. Changes errno. */
 USER_EVENTS_INLINE void user_events_file_close(struct user_events_file* file) {
     if (user_events_file_check(file))
-        close(file->descriptor);
+        user_events_close(file->descriptor);
     __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELAXED);
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls that write records, and the clock of the library. For C11 and C++.
+ * System calls without the C library, and the clock of the library. For C11 and C++.
  *
- * The C library's write() is a cancellation point and sets errno. An event must do neither.
+ * The C library's write(), open(), read() and close() are cancellation points and set errno. An
+ * event must do neither.
  */
 #ifndef USER_EVENTS_SYSTEM_CALL_H
 #define USER_EVENTS_SYSTEM_CALL_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -24,8 +26,10 @@
 /* Each program and shared library has its own copy, so that one can be unloaded. */
 #ifdef __cplusplus
 #define USER_EVENTS_INLINE __attribute__((__visibility__("hidden"))) inline
+#define USER_EVENTS_OUT_OF_LINE __attribute__((__noinline__)) USER_EVENTS_INLINE
 #else
 #define USER_EVENTS_INLINE static inline
+#define USER_EVENTS_OUT_OF_LINE static __attribute__((__noinline__, __unused__))
 #endif
 
 /* Returns what the system call returns: minus an errno on failure. Does not change errno. */
@@ -75,6 +79,19 @@ USER_EVENTS_INLINE long user_events_write_parts(int descriptor, const struct iov
                                                 int count) {
     return count == 1 ? user_events_write(descriptor, parts->iov_base, parts->iov_len)
                       : user_events_writev(descriptor, parts, count);
+}
+
+/* Opens a file. Returns the descriptor, or minus an errno. */
+USER_EVENTS_INLINE int user_events_open(const char* path, int flags) {
+    return (int)user_events_call(SYS_openat, AT_FDCWD, path, (size_t)flags);
+}
+
+USER_EVENTS_INLINE long user_events_read(int descriptor, void* data, size_t size) {
+    return user_events_call(SYS_read, descriptor, data, size);
+}
+
+USER_EVENTS_INLINE void user_events_close(int descriptor) {
+    user_events_call(SYS_close, descriptor, NULL, 0);
 }
 
 /*

@@ -157,6 +157,9 @@ TEST_CASE("A mount point in mountinfo may have white space and other characters"
     at("/mnt/" + std::string(200, 'x') + "/" + std::string(200, 'y'),
        "/mnt/" + std::string(200, 'x') + "/" + std::string(200, 'y'));
     at("/mnt/größe", "/mnt/größe");
+    const std::string part = "/" + std::string(250, 'z'), longest = "/mnt" + part + part + part;
+    at(longest + "/" + std::string(1000 - longest.size() - 1, 'z'),
+       longest + "/" + std::string(1000 - longest.size() - 1, 'z'));
 }
 
 TEST_CASE("Only a whole tracefs in mountinfo is searched") {
@@ -177,4 +180,11 @@ TEST_CASE("Only a whole tracefs in mountinfo is searched") {
           elsewhere);
     CHECK(found({{elsewhere}, {}, "\n31\n - tracefs \n" + mounted("/mnt/tracing"), ""}) ==
           elsewhere);
+    // Too long for the library, and after more than the library reads at once.
+    CHECK(found({{elsewhere},
+                 {},
+                 mounted("/mnt/" + std::string(4000, 'x')) +
+                     mounted("/mnt/other", "overlay", std::string(3000, '/')) +
+                     mounted("/mnt/tracing"),
+                 ""}) == elsewhere);
 }
