@@ -4,11 +4,12 @@
 #pragma once
 
 #include "abi.h"
+#include "version.h"
 
 #include <cstddef>
 #include <string_view>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// The longest payload, in bytes: what ftrace can record in a page of 4096 bytes. Longer strings
 /// are cut.
@@ -26,7 +27,7 @@ namespace detail {
 /// kernel appends a dot and up to eight digits.
 inline constexpr std::size_t max_name = 255, max_suffix = 9;
 
-constexpr bool has_space_or_control(std::string_view text) {
+[[gnu::visibility("hidden")]] constexpr bool has_space_or_control(std::string_view text) {
     for (const char character : text)
         if (static_cast<unsigned char>(character) <= ' ' || character == '\x7f')
             return true;
@@ -34,18 +35,18 @@ constexpr bool has_space_or_control(std::string_view text) {
 }
 
 /// Each event has a directory of its name in tracefs.
-constexpr bool is_event_name(std::string_view name) {
+[[gnu::visibility("hidden")]] constexpr bool is_event_name(std::string_view name) {
     return !name.empty() && name != "." && name != ".." && name != "enable" && name != "filter" &&
            name.find_first_of("/:;") == name.npos && !has_space_or_control(name);
 }
 
 /// Tools evaluate a text in which the names of fields occur.
-constexpr bool is_field_name(std::string_view name) {
+[[gnu::visibility("hidden")]] constexpr bool is_field_name(std::string_view name) {
     return !name.empty() && name.find(';') == name.npos && !has_space_or_control(name);
 }
 
 /// The tag of a structure: letters, digits and underscores.
-constexpr bool is_tag(std::string_view tag) {
+[[gnu::visibility("hidden")]] constexpr bool is_tag(std::string_view tag) {
     for (const char character : tag)
         if (!(character == '_' || (character >= '0' && character <= '9') ||
               (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z')))
@@ -55,7 +56,7 @@ constexpr bool is_tag(std::string_view tag) {
 }
 
 /// The fields that tracing itself adds to each record.
-constexpr bool is_common_field(std::string_view name) {
+[[gnu::visibility("hidden")]] constexpr bool is_common_field(std::string_view name) {
     return name == "common_type" || name == "common_flags" || name == "common_preempt_count" ||
            name == "common_pid";
 }
@@ -82,4 +83,4 @@ struct command_writer {
 };
 
 } // namespace detail
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

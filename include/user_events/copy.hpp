@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "version.h"
+
 #include <array>
 #include <cstddef>
 #include <cstring>
 
-namespace user_events::detail {
+namespace USER_EVENTS_NAMESPACE::detail {
 
 /// Copies bytes, in blocks that may overlap. For the sizes of usual strings, a call of memcpy()
 /// costs more, and all events would have to save registers for it.
@@ -49,4 +51,4 @@ namespace user_events::detail {
     }
 }
 
-} // namespace user_events::detail
+} // namespace USER_EVENTS_NAMESPACE::detail

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// A counter. Tools see an event of this name, with the fields of Perfetto's convention for kernel
 /// track events.
@@ -19,6 +19,11 @@ namespace user_events {
 template <literal Name>
 class counter {
 public:
+    [[gnu::visibility("hidden")]] counter() noexcept = default;
+    counter(const counter&) = delete;
+    counter& operator=(const counter&) = delete;
+    [[gnu::visibility("hidden")]] ~counter() = default;
+
     /// Records the value. As for event<>: from any thread, async-signal-safe.
     template <std::integral T>
     requires(!std::same_as<T, bool>) void operator()(T value,
@@ -33,4 +38,4 @@ private:
     event<Name, field<"counter_value", std::int64_t>, field<"track_name", data_loc_text>> event_;
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

@@ -25,7 +25,7 @@
 #include <utility>
 #include <variant>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// How a field of a dynamic_event is recorded.
 enum class field_type : std::uint8_t {
@@ -81,13 +81,17 @@ private:
 ///         event->write({17, "coffee"});
 class dynamic_event {
 public:
+    dynamic_event(dynamic_event&&) noexcept = default;
+    dynamic_event& operator=(dynamic_event&&) noexcept = default;
+    [[gnu::visibility("hidden")]] ~dynamic_event() = default;
+
     /// Creates and registers an event. Fails with EINVAL if the kernel would not accept the name or
     /// a field, or if there are more than 100 fields; E2BIG if the command has more than 511 bytes
     /// or the fields more than max_payload; ENOMEM. If the event cannot be registered, it is
     /// created nevertheless: see error(). Allocates memory, and waits for a mutex.
-    static result<dynamic_event> create(std::string_view name,
-                                        std::span<const dynamic_field> fields,
-                                        bool several_formats = false) noexcept;
+    [[gnu::visibility("hidden")]] static result<dynamic_event>
+    create(std::string_view name, std::span<const dynamic_field> fields,
+           bool several_formats = false) noexcept;
     static result<dynamic_event> create(std::string_view name,
                                         std::initializer_list<dynamic_field> fields,
                                         bool several_formats = false) noexcept {
@@ -104,7 +108,8 @@ public:
     /// checked first, whether the event is enabled or not. Returns no error if the event is not
     /// enabled, otherwise that of the kernel. Text that is too long is cut. Async-signal-safe, from
     /// any thread; does not allocate memory.
-    std::error_code write(std::span<const dynamic_value> values) const noexcept;
+    [[gnu::visibility("hidden")]] std::error_code
+    write(std::span<const dynamic_value> values) const noexcept;
     std::error_code write(std::initializer_list<dynamic_value> values) const noexcept {
         return write(std::span(values.begin(), values.size()));
     }
@@ -128,8 +133,9 @@ private:
         detail::declaration declared;
         detail::registration registered;
 
-        state(const detail::command_writer<max_command>& text,
-              std::span<const dynamic_field> fields, bool several_formats) noexcept
+        [[gnu::visibility("hidden")]] state(const detail::command_writer<max_command>& text,
+                                            std::span<const dynamic_field> fields,
+                                            bool several_formats) noexcept
             : command(text),
               count(fields.size()), declared{command.text, nullptr,
                                              static_cast<std::uint16_t>(
@@ -140,17 +146,20 @@ private:
         }
     };
 
-    explicit dynamic_event(std::unique_ptr<state> made) noexcept : state_(std::move(made)) {}
+    [[gnu::visibility("hidden")]] explicit dynamic_event(std::unique_ptr<state> made) noexcept
+        : state_(std::move(made)) {}
 
     struct type_info {
         std::string_view before;
         std::string_view after;
         std::size_t size;
     };
-    static type_info info(field_type type) noexcept;
+    [[gnu::visibility("hidden")]] static type_info info(field_type type) noexcept;
     template <typename T>
-    static int store(std::byte* to, const dynamic_value& value) noexcept;
-    static int store_number(std::byte* to, field_type type, const dynamic_value& value) noexcept;
+    [[gnu::visibility("hidden")]] static int store(std::byte* to,
+                                                   const dynamic_value& value) noexcept;
+    [[gnu::visibility("hidden")]] static int store_number(std::byte* to, field_type type,
+                                                          const dynamic_value& value) noexcept;
 
     std::unique_ptr<state> state_;
 };
@@ -303,4 +312,4 @@ inline std::error_code dynamic_event::write(std::span<const dynamic_value> value
     return error == EBADF && !*this ? std::error_code() : detail::error_of(error);
 }
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

@@ -2,13 +2,15 @@
 // Why an event cannot be recorded, or why one was not written.
 #pragma once
 
+#include "version.h"
+
 #include <cerrno>
 #include <cstddef>
 #include <new>
 #include <string>
 #include <system_error>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 namespace detail {
 
@@ -74,4 +76,4 @@ namespace detail {
 }
 
 } // namespace detail
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

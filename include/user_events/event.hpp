@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// An option of an event: the event stays when it has no users any more, until it is deleted. The
 /// program needs CAP_PERFMON or CAP_SYS_ADMIN, otherwise error() is EPERM.
@@ -229,20 +229,21 @@ public:
     std::uint32_t lost() const noexcept { return registration_.lost(); }
 
 protected:
-    typed_event() noexcept : registration_(declared) {}
-    ~typed_event() = default;
+    [[gnu::visibility("hidden")]] typed_event() noexcept : registration_(declared) {}
+    [[gnu::visibility("hidden")]] ~typed_event() = default;
 
 private:
     /// Out of line, as record() is. A small function object is passed in registers, so that nothing
     /// is stored on the stack for an event that is not enabled.
     template <typename Make>
-    [[gnu::noinline]] void make_and_record(Make make) const noexcept(noexcept(make())) {
+    [[gnu::noinline, gnu::visibility("hidden")]] void make_and_record(Make make) const
+        noexcept(noexcept(make())) {
         record_made(make());
     }
 
     /// Records what a function returned for lazily(): a tuple, or the argument of the only field.
     template <typename Made>
-    void record_made(const Made& made) const noexcept {
+    [[gnu::visibility("hidden")]] void record_made(const Made& made) const noexcept {
         if constexpr (requires { std::tuple_size<Made>::value; } && !all_accepted<list, Made>)
             std::apply([this](const auto&... parts) { this->record_parts(parts...); }, made);
         else
@@ -250,7 +251,7 @@ private:
     }
 
     template <typename... Arguments>
-    void record_parts(const Arguments&... arguments) const noexcept {
+    [[gnu::visibility("hidden")]] void record_parts(const Arguments&... arguments) const noexcept {
         if constexpr (all_accepted<list, Arguments...>)
             record(convert<typename Fields::argument>(arguments)...);
         else
@@ -268,7 +269,8 @@ private:
 
     /// Out of line, so that the code around an event stays small. Without a call, so that no
     /// registers need to be saved, if the lengths of the texts are known.
-    [[gnu::noinline]] void record(typename Fields::argument... arguments) const noexcept {
+    [[gnu::noinline, gnu::visibility("hidden")]] void
+    record(typename Fields::argument... arguments) const noexcept {
         if (!(is_measured(arguments) && ...)) [[unlikely]]
             return measure_and_record(arguments...);
         constexpr std::size_t count = list::located;
@@ -282,7 +284,7 @@ private:
         else
             registration_.write(buffer, sizeof(buffer));
     }
-    [[gnu::noinline]] void
+    [[gnu::noinline, gnu::visibility("hidden")]] void
     measure_and_record(typename Fields::argument... arguments) const noexcept {
         record(measured(arguments)...);
     }
@@ -372,7 +374,10 @@ class event : public detail::event_base<Name, Parts...> {
                   "user_events: the number of the enable bit is too large for its word");
 
 public:
-    event() noexcept = default;
+    [[gnu::visibility("hidden")]] event() noexcept = default;
+    event(const event&) = delete;
+    event& operator=(const event&) = delete;
+    [[gnu::visibility("hidden")]] ~event() = default;
 
     /// Records the event, if it is enabled; otherwise costs a load, a test and a branch. Takes an
     /// argument for each field. The arguments are evaluated in any case: see lazily().
@@ -402,4 +407,4 @@ public:
     using base::lost;
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

@@ -6,6 +6,7 @@
 #include "copy.hpp"
 #include "literal.hpp"
 #include "text.hpp"
+#include "version.h"
 
 #include <array>
 #include <bit>
@@ -21,7 +22,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// The type of a field for a floating-point number. The kernel has no such type, so the field's
 /// type is `struct f64` or `struct f32`, and its bytes are the bits of the number. Tools that do
@@ -192,7 +193,7 @@ struct recorded<char[Size]> {
     static constexpr std::string_view type = "char";
     static constexpr bool is_array = true;
 
-    static bool store(void* to, text value) noexcept {
+    [[gnu::visibility("hidden")]] static bool store(void* to, text value) noexcept {
         const std::string_view whole = value.view();
         const std::size_t length =
             whole.size() < Size ? whole.size() : utf8_prefix(whole.data(), Size - 1);
@@ -361,4 +362,4 @@ struct field {
     }
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

@@ -25,6 +25,7 @@
 #ifdef __cplusplus
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
+inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
 /*
@@ -127,6 +128,7 @@ USER_EVENTS_INLINE void user_events_file_close(struct user_events_file* file) {
 }
 
 #ifdef __cplusplus
+} // namespace USER_EVENTS_C_LAYOUT
 #pragma GCC diagnostic pop
 #endif
 

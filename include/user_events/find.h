@@ -30,6 +30,7 @@ extern char* secure_getenv(const char* name);
 #ifdef __cplusplus
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
+inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
 /* The longest path of a file in a tracefs that is found through mountinfo, with its NUL. */
@@ -141,7 +142,7 @@ USER_EVENTS_INLINE int user_events_mount_path(struct user_events_mount* mount) {
 }
 
 /*
- * Reads on in mountinfo, and opens the first user_events_data that this part tells of. Returns the
+ * Reads on in mountinfo, and opens the first user_events_data that is in this part. Returns the
  * descriptor, or minus the errno of the first one that exists. `result` is that of earlier parts.
  */
 USER_EVENTS_INLINE int user_events_open_in_mounts(struct user_events_mount* mount, const char* text,
@@ -228,6 +229,7 @@ USER_EVENTS_INLINE int user_events_find_and_open(void) {
 }
 
 #ifdef __cplusplus
+} // namespace USER_EVENTS_C_LAYOUT
 #pragma GCC diagnostic pop
 #endif
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "version.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// A string literal as a template argument: `event<"order_placed">`. Programs do not name this
 /// type.
@@ -20,4 +22,4 @@ struct literal {
     constexpr std::string_view view() const { return {characters, Size - 1}; }
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// The level of a message. The values are those of syslog().
 enum class level : std::uint8_t { error = 3, warning = 4, notice = 5, info = 6, debug = 7 };
@@ -39,7 +39,13 @@ struct place {
 template <literal Name>
 class log {
 public:
-    void operator()(level how, text what, const place& where = place::here()) const noexcept {
+    [[gnu::visibility("hidden")]] log() noexcept = default;
+    log(const log&) = delete;
+    log& operator=(const log&) = delete;
+    [[gnu::visibility("hidden")]] ~log() = default;
+
+    [[gnu::visibility("hidden")]] void
+    operator()(level how, text what, const place& where = place::here()) const noexcept {
         event_(how, where.line, what, where.function, where.file);
     }
     void error(text what, const place& where = place::here()) const noexcept {
@@ -80,4 +86,4 @@ private:
         event_;
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

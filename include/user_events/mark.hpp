@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <system_error>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 namespace detail {
 
@@ -60,19 +60,20 @@ inline constexpr unsigned long mark_request = _IO('*', 0x40);
 class marker {
 public:
     /// Opens the device. `path` is used until the end of the object's lifetime.
-    explicit marker(const char* path = "/dev/user_mark") noexcept : path_(path) {
+    [[gnu::visibility("hidden")]] explicit marker(const char* path = "/dev/user_mark") noexcept
+        : path_(path) {
         const detail::errno_keeper keeper;
         open();
     }
     marker(const marker&) = delete;
     marker& operator=(const marker&) = delete;
-    ~marker() {
+    [[gnu::visibility("hidden")]] ~marker() {
         const detail::errno_keeper keeper;
         user_events_file_close(&file_);
     }
 
     /// Marks with text. One newline or NUL at its end is not recorded; an empty text makes no mark.
-    std::error_code operator()(text text) const noexcept {
+    [[gnu::visibility("hidden")]] std::error_code operator()(text text) const noexcept {
         const std::string_view characters = text.view();
         return with_file([=](int descriptor) {
             return user_events_write(descriptor, characters.data(), characters.size());
@@ -81,7 +82,8 @@ public:
 
     /// Marks with data. Type 0 is recorded as text is; what other types mean is up to the program.
     /// Empty data makes an empty mark.
-    std::error_code operator()(std::uint32_t type, std::span<const std::byte> data) const noexcept {
+    [[gnu::visibility("hidden")]] std::error_code
+    operator()(std::uint32_t type, std::span<const std::byte> data) const noexcept {
         const detail::mark_argument argument{sizeof(argument), type,
                                              reinterpret_cast<std::uintptr_t>(data.data()),
                                              static_cast<std::uint32_t>(data.size()), 0};
@@ -102,7 +104,7 @@ public:
 
     /// Opens the device if it is not open, for example because the kernel module was loaded later.
     /// Returns the same as error(). Not to be called from a signal handler.
-    std::error_code retry() const noexcept {
+    [[gnu::visibility("hidden")]] std::error_code retry() const noexcept {
         const detail::errno_keeper keeper;
         const std::lock_guard lock(mutex_);
         if (error_.load(std::memory_order_relaxed) != 0)
@@ -130,7 +132,8 @@ private:
 
     /// The same, if the descriptor may have been closed in this epoch.
     template <typename Call>
-    [[gnu::noinline]] std::error_code with_file_checked(Call call) const noexcept {
+    [[gnu::noinline, gnu::visibility("hidden")]] std::error_code
+    with_file_checked(Call call) const noexcept {
         if (!ensure_open())
             return error() ? error() : error_of(EBADF);
         const long result = call(__atomic_load_n(&file_.descriptor, __ATOMIC_RELAXED));
@@ -139,7 +142,7 @@ private:
 
     /// Opens the file again if the program has closed the descriptor, unless another thread does
     /// so: this may be a signal handler. Returns whether the file is open.
-    [[gnu::noinline]] bool ensure_open() const noexcept {
+    [[gnu::noinline, gnu::visibility("hidden")]] bool ensure_open() const noexcept {
         const detail::errno_keeper keeper;
         if (user_events_file_check(&file_))
             return true;
@@ -155,7 +158,7 @@ private:
     }
 
     /// With the mutex held, or in the constructor.
-    bool open() const noexcept {
+    [[gnu::visibility("hidden")]] bool open() const noexcept {
         const int error = user_events_file_use(
             &file_, user_events_is_off() ? -ECANCELED : user_events_open_path(path_));
         error_.store(error, std::memory_order_relaxed);
@@ -168,4 +171,4 @@ private:
     mutable std::mutex mutex_;
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

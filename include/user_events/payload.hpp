@@ -14,7 +14,7 @@
 #include <cstring>
 #include <sys/uio.h>
 
-namespace user_events::detail {
+namespace USER_EVENTS_NAMESPACE::detail {
 
 /// What locations refer to is copied if it has at most this size; otherwise writev() takes it from
 /// where it is. That costs the kernel more than copying less.
@@ -49,9 +49,9 @@ struct location_of_field {
 
 /// Writes a record with much data by writev(). Cuts data so that the payload has at most
 /// max_payload bytes. For the arguments see write_located().
-[[gnu::noinline]] inline int write_parts(const registration& event, std::byte* record,
-                                         std::size_t fixed, const location_of_field* locations,
-                                         bytes* data, std::size_t count) noexcept {
+[[gnu::noinline, gnu::visibility("hidden")]] inline int
+write_parts(const registration& event, std::byte* record, std::size_t fixed,
+            const location_of_field* locations, bytes* data, std::size_t count) noexcept {
     iovec parts[1 + 2 * max_located];
     int used = 0;
     parts[used++] = {record, index_size + fixed};
@@ -106,4 +106,4 @@ write_located(const registration& event, std::byte* record, std::size_t fixed,
     return event.write(record, index_size + end);
 }
 
-} // namespace user_events::detail
+} // namespace USER_EVENTS_NAMESPACE::detail

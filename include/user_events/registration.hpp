@@ -16,7 +16,7 @@
 #include <system_error>
 #include <type_traits>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 namespace detail {
 
@@ -61,7 +61,7 @@ public:
     errno_keeper() : before_(errno) {}
     errno_keeper(const errno_keeper&) = delete;
     errno_keeper& operator=(const errno_keeper&) = delete;
-    ~errno_keeper() { errno = before_; }
+    [[gnu::visibility("hidden")]] ~errno_keeper() { errno = before_; }
 
 private:
     int before_;
@@ -97,7 +97,7 @@ public:
         return write_otherwise(&part, 1);
     }
     /// The same for a record in parts. The index is at the beginning of the first one.
-    int write(const iovec* parts, int count) const noexcept {
+    [[gnu::visibility("hidden")]] int write(const iovec* parts, int count) const noexcept {
         if (!threads_have_files() && is_checked() &&
             user_events_writev(begin(parts[0].iov_base), parts, count) >= 0)
             return 0;
@@ -362,4 +362,4 @@ inline std::error_code registration::retry_all() noexcept {
     return detail::registration::retry_all();
 }
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

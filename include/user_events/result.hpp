@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "version.h"
+
 #include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// A value, or the reason why there is none: std::expected<T, std::error_code> of C++23, with the
 /// same names of members.
@@ -17,6 +19,11 @@ public:
     result(T value) noexcept : value_(std::move(value)) {}
     result(std::error_code error) noexcept : error_(error) {}
     // NOLINTEND(google-explicit-constructor)
+    result(const result&) = default;
+    result(result&&) = default;
+    result& operator=(const result&) = default;
+    result& operator=(result&&) = default;
+    [[gnu::visibility("hidden")]] ~result() = default;
 
     bool has_value() const noexcept { return value_.has_value(); }
     explicit operator bool() const noexcept { return has_value(); }
@@ -35,4 +42,4 @@ private:
     std::error_code error_;
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

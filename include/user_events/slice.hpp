@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// Tracks of slices. Tools see an event of this name. By default the slices of each thread are a
 /// track of their own.
@@ -20,6 +20,11 @@ namespace user_events {
 template <literal Name>
 class track {
 public:
+    [[gnu::visibility("hidden")]] track() noexcept = default;
+    track(const track&) = delete;
+    track& operator=(const track&) = delete;
+    [[gnu::visibility("hidden")]] ~track() = default;
+
     /// Records that a slice begins. Slices of one track nest: end() ends the last one.
     void begin(text name, text track_name = {}) const noexcept { event_('B', name, track_name); }
     void end(text track_name = {}) const noexcept { event_('E', text(), track_name); }
@@ -49,7 +54,7 @@ public:
     }
     slice(const slice&) = delete;
     slice& operator=(const slice&) = delete;
-    ~slice() {
+    [[gnu::visibility("hidden")]] ~slice() {
         if (where_) [[unlikely]]
             where_->end(track_name_);
     }
@@ -59,4 +64,4 @@ private:
     text track_name_;
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

@@ -10,7 +10,7 @@
 #include <spdlog/sinks/sink.h>
 #include <string_view>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// A sink for a logger of spdlog. Tools see an event of this name, with the fields level (spdlog's
 /// number: 0 is trace, 5 critical), line, logger, text, function and file. The message is recorded
@@ -44,4 +44,4 @@ private:
         event_;
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

@@ -8,6 +8,8 @@
 #ifndef USER_EVENTS_SYSTEM_CALL_H
 #define USER_EVENTS_SYSTEM_CALL_H
 
+#include "version.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -21,6 +23,7 @@
 #ifdef __cplusplus
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
+inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
 /* Each program and shared library has its own copy, so that one can be unloaded. */
@@ -119,6 +122,7 @@ USER_EVENTS_INLINE uint32_t user_events_epoch(void) {
 }
 
 #ifdef __cplusplus
+} // namespace USER_EVENTS_C_LAYOUT
 #pragma GCC diagnostic pop
 #endif
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "version.h"
+
 #include <cstddef>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 /// Text that is passed to an event. Any string converts to it: std::string_view, std::string,
 /// const char* (null is empty), and those of char8_t. It refers to the string. Nothing is read of
@@ -83,7 +85,8 @@ const T& measured(const T& argument) noexcept {
 
 /// Returns the length of the longest part of a text of more than `most` bytes that has at most that
 /// many, and does not end within a character of UTF-8.
-inline std::size_t utf8_prefix(const void* data, std::size_t most) noexcept {
+[[gnu::visibility("hidden")]] inline std::size_t utf8_prefix(const void* data,
+                                                             std::size_t most) noexcept {
     const char* const characters = static_cast<const char*>(data);
     std::size_t size = most;
     // A character has at most three continuation bytes. Other text is cut anywhere.
@@ -94,4 +97,4 @@ inline std::size_t utf8_prefix(const void* data, std::size_t most) noexcept {
 }
 
 } // namespace detail
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

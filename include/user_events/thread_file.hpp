@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <system_error>
 
-namespace user_events {
+namespace USER_EVENTS_NAMESPACE {
 
 namespace detail {
 
@@ -45,7 +45,7 @@ inline constexpr unsigned long share_request = _IO('*', 0x80);
 /// event of a thread may allocate memory once any thread has such a file.
 class thread_file {
 public:
-    thread_file() noexcept {
+    [[gnu::visibility("hidden")]] thread_file() noexcept {
         const detail::errno_keeper keeper;
         const std::lock_guard lock(detail::the_library.mutex);
         detail::make_forks_safe(detail::the_library);
@@ -57,7 +57,7 @@ public:
     }
     thread_file(const thread_file&) = delete;
     thread_file& operator=(const thread_file&) = delete;
-    ~thread_file() {
+    [[gnu::visibility("hidden")]] ~thread_file() {
         const detail::errno_keeper keeper;
         // First, because a signal handler may record.
         thread_file** link = &newest;
@@ -113,7 +113,7 @@ private:
     }
 
     /// Opens the file, with the library's mutex held. Returns whether it can be used.
-    bool open() noexcept {
+    [[gnu::visibility("hidden")]] bool open() noexcept {
         detail::library& library = detail::the_library;
         error_.store(EAGAIN, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -127,7 +127,7 @@ private:
         return error == 0;
     }
     /// Opens another file with the indexes of the file of all threads. Returns 0 or an errno.
-    int open_shared() noexcept {
+    [[gnu::visibility("hidden")]] int open_shared() noexcept {
         const int error = user_events_file_open(&file_);
         if (error || ioctl(file_.descriptor, detail::share_request,
                            detail::the_library.file.descriptor) == 0)
@@ -145,4 +145,4 @@ private:
     thread_file* previous_ = newest;
 };
 
-} // namespace user_events
+} // namespace USER_EVENTS_NAMESPACE

@@ -25,6 +25,7 @@
 #ifdef __cplusplus
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
+inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
 /**
@@ -194,6 +195,7 @@ USER_EVENTS_INLINE int user_event_write(struct user_event* event, const void* pa
 }
 
 #ifdef __cplusplus
+} // namespace USER_EVENTS_C_LAYOUT
 #pragma GCC diagnostic pop
 #endif
 

@@ -14,3 +14,4 @@
 #include "slice.hpp"
 #include "text.hpp"
 #include "thread_file.hpp"
+#include "version.h"

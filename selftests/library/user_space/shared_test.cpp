@@ -7,8 +7,14 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 using namespace selftest;
+
+// Of plugin.cpp, as it is in this program with another layout.
+extern "C" void record_in_part(std::uint32_t value);
+extern "C" bool is_enabled_in_part();
+extern "C" std::size_t size_in_part();
 
 namespace {
 
@@ -28,6 +34,7 @@ public:
         REQUIRE(handle_);
         record = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(handle_, "record_in_plugin"));
         is_enabled = reinterpret_cast<bool (*)()>(dlsym(handle_, "is_enabled_in_plugin"));
+        size = reinterpret_cast<std::size_t (*)()>(dlsym(handle_, "size_in_plugin"));
     }
     Plugin(const Plugin&) = delete;
     Plugin& operator=(const Plugin&) = delete;
@@ -35,11 +42,15 @@ public:
 
     void (*record)(std::uint32_t value);
     bool (*is_enabled)();
+    std::size_t (*size)();
 
 private:
     std::filesystem::path path_;
     void* handle_;
 };
+
+/// The program has the event with both layouts.
+constexpr std::size_t of_program = 2;
 
 constexpr const char* command = "shared u32 value";
 
@@ -57,8 +68,11 @@ void check(const Plugin& plugin) {
         file.enable(command);
         CHECK(shared_event);
         CHECK(plugin.is_enabled());
+        CHECK(is_enabled_in_part());
         shared_event(1);
         CHECK(file.take() == record_of(1));
+        record_in_part(4);
+        CHECK(file.take() == record_of(4));
         plugin.record(2);
         CHECK(file.take() == record_of(2));
     }
@@ -66,7 +80,7 @@ void check(const Plugin& plugin) {
 
 void check_without_plugin() {
     FakeFile& file = *created;
-    CHECK(registrations() == 1);
+    CHECK(registrations() == of_program);
     CHECK(!shared_event.error());
     CHECK(shared_event);
     shared_event(3);
@@ -79,10 +93,10 @@ void check_without_plugin() {
 
 TEST_CASE("A program and a plug-in with hidden symbols have a registration each") {
     for (int i = 0; i < 3; i++) {
-        CHECK(registrations() == 1);
+        CHECK(registrations() == of_program);
         {
             const Plugin plugin("plugin_hidden.so");
-            CHECK(registrations() == 2);
+            CHECK(registrations() == of_program + 1);
             CHECK(commands() == std::vector<std::string>{command});
             check(plugin);
         }
@@ -92,10 +106,23 @@ TEST_CASE("A program and a plug-in with hidden symbols have a registration each"
 
 TEST_CASE("A program and a plug-in that have one variable have one registration") {
     for (int i = 0; i < 3; i++) {
-        CHECK(registrations() == 1);
+        CHECK(registrations() == of_program);
         {
             const Plugin plugin("plugin_default.so");
-            CHECK(registrations() == 1);
+            CHECK(registrations() == of_program);
+            check(plugin);
+        }
+        check_without_plugin();
+    }
+}
+
+TEST_CASE("Parts of a process with different layouts of the library have a registration each") {
+    CHECK(size_in_part() != sizeof(shared_event));
+    for (int i = 0; i < 3; i++) {
+        CHECK(registrations() == of_program);
+        {
+            const Plugin plugin("other_plugin.so");
+            CHECK(plugin.size() == size_in_part());
             check(plugin);
         }
         check_without_plugin();

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// A shared library that the test loads. The same source is also a part of the test, with another
+// layout of the library's objects.
 #include "shared_event.hpp"
 
-extern "C" [[gnu::visibility("default")]] void record_in_plugin(std::uint32_t value) {
+#ifdef IN_PART
+#define IN_PLUGIN(name) name##_in_part
+#else
+#define IN_PLUGIN(name) name##_in_plugin
+#endif
+
+extern "C" [[gnu::visibility("default")]] void IN_PLUGIN(record)(std::uint32_t value) {
     shared_event(value);
 }
-extern "C" [[gnu::visibility("default")]] bool is_enabled_in_plugin() {
+extern "C" [[gnu::visibility("default")]] bool IN_PLUGIN(is_enabled)() {
     return bool(shared_event);
+}
+extern "C" [[gnu::visibility("default")]] std::size_t IN_PLUGIN(size)() {
+    return sizeof(shared_event);
 }

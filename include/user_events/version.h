@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The version of the library, and that of its objects. For C11 and C++.
+ */
+#ifndef USER_EVENTS_VERSION_H
+#define USER_EVENTS_VERSION_H
+
+/* The version of these headers, 10203 for 1.2.3. */
+#define USER_EVENTS_VERSION 10000
+
+/*
+ * The layout of the library's objects. All that the headers declare for C++, except the kernel's
+ * structures in abi.h, is in an inline namespace of this name, so that parts of a process that were compiled with headers of different
+ * layouts have nothing in common. Change the number with each change of an object's members, of
+ * what they mean, or of what a function does that shares objects with another part of a process;
+ * selftests/library/user_space/shared_test.cpp has their sizes.
+ */
+#define USER_EVENTS_LAYOUT layout_2
+
+#ifdef __cplusplus
+
+/*
+ * The tag becomes a part of the names of a program's own variables of these types. Otherwise, the
+ * dynamic linker would let two shared libraries have one inline event, with two layouts.
+ */
+#define USER_EVENTS_TEXT_OF(name) #name
+#define USER_EVENTS_TAG_OF(name) USER_EVENTS_TEXT_OF(user_events_##name)
+#define USER_EVENTS_TAG(layout) USER_EVENTS_TAG_OF(layout)
+
+namespace user_events {
+inline namespace USER_EVENTS_LAYOUT
+    __attribute__((__abi_tag__(USER_EVENTS_TAG(USER_EVENTS_LAYOUT)))) {}
+} // namespace user_events
+
+#define USER_EVENTS_NAMESPACE user_events::inline USER_EVENTS_LAYOUT
+
+/* What C programs also have, in the global namespace. */
+#define USER_EVENTS_NAME_OF(name) user_events_##name
+#define USER_EVENTS_NAME(layout) USER_EVENTS_NAME_OF(layout)
+#define USER_EVENTS_C_LAYOUT USER_EVENTS_NAME(USER_EVENTS_LAYOUT)
+
+inline namespace USER_EVENTS_C_LAYOUT
+    __attribute__((__abi_tag__(USER_EVENTS_TAG(USER_EVENTS_LAYOUT)))) {}
+
+#endif
+
+#endif
