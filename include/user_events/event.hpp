@@ -170,6 +170,14 @@ struct argument_of {
     static constexpr bool is_checked = true;
 };
 
+/// The same for what lazily() got.
+template <typename Field, typename Made>
+struct made_for {
+    static_assert(is_kept<Made, typename Field::argument>,
+                  "user_events: lazily() would cut the number: return a type that fits the field");
+    static constexpr bool is_checked = true;
+};
+
 template <typename Fields, typename... Arguments>
 inline constexpr bool all_accepted = false;
 template <typename... Fields, typename... Arguments>
@@ -218,10 +226,10 @@ public:
 
     template <std::invocable Make>
     [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
+        // Make is a reference if the function object has a name.
         if (enabled()) [[unlikely]]
-            make_and_record<
-                std::conditional_t<std::is_trivially_copyable_v<std::remove_cvref_t<Make>>,
-                                   std::remove_cvref_t<Make>, Make&>>(make);
+            make_and_record<std::conditional_t<std::is_trivially_copyable_v<Make>, Make, Make&>>(
+                make);
     }
 
     std::error_code error() const noexcept { return registration_.error(); }
@@ -233,8 +241,9 @@ protected:
     [[gnu::visibility("hidden")]] ~typed_event() = default;
 
 private:
-    /// Out of line, as record() is. A small function object is passed in registers, so that nothing
-    /// is stored on the stack for an event that is not enabled.
+    /// Out of line, as record() is. A small temporary function object is passed in registers, so
+    /// that nothing is stored on the stack for an event that is not enabled. One with a name is not
+    /// copied, because its state may change.
     template <typename Make>
     [[gnu::noinline, gnu::visibility("hidden")]] void make_and_record(Make make) const
         noexcept(noexcept(make())) {
@@ -252,13 +261,16 @@ private:
 
     template <typename... Arguments>
     [[gnu::visibility("hidden")]] void record_parts(const Arguments&... arguments) const noexcept {
-        if constexpr (all_accepted<list, Arguments...>)
+        if constexpr (all_accepted<list, Arguments...>) {
+            static_assert((made_for<Fields, Arguments>::is_checked && ...));
             record(convert<typename Fields::argument>(arguments)...);
-        else
+        } else {
             (*this)(arguments...);
+        }
     }
 
-    /// is_accepted has judged the conversion. The compiler need not warn about it again.
+    /// is_accepted and is_kept have judged the conversion. The compiler need not warn about it
+    /// again.
     template <typename To, typename From>
     static decltype(auto) convert(const From& from) noexcept {
         if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To>)
@@ -389,6 +401,7 @@ public:
     /// \fn lazily(make)
     /// Calls `make` only if the event is enabled, and records what it returns: a std::tuple with an
     /// argument for each field, or the argument of the only field. What `make` throws is passed on.
+    /// An integer must not be longer than its field, because its value is known only later.
     using base::lazily;
 
     /// \fn error()

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -300,6 +301,25 @@ template <typename From, std::floating_point To>
 inline constexpr bool is_accepted<From, To> = std::convertible_to<From, To> &&
                                               (!std::floating_point<From> ||
                                                sizeof(From) <= sizeof(To));
+
+/// Whether a value of type From stays the same as one of type To, except for its sign. For what a
+/// function returns: the compiler cannot look at its value, as it can at a literal.
+template <typename From, typename To>
+inline constexpr bool is_kept = true;
+
+template <typename From, std::integral To>
+requires(std::integral<From> ||
+         std::is_enum_v<From>) inline constexpr bool is_kept<From, To> = sizeof(From) <= sizeof(To);
+
+template <std::integral From, std::floating_point To>
+inline constexpr bool is_kept<From, To> =
+    std::numeric_limits<From>::digits <= std::numeric_limits<To>::digits;
+
+template <typename From, typename To>
+inline constexpr bool is_kept<From, std::optional<To>> = is_kept<From, To>;
+
+template <typename From, typename To>
+inline constexpr bool is_kept<std::optional<From>, std::optional<To>> = is_kept<From, To>;
 
 } // namespace detail
 

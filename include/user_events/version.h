@@ -42,6 +42,11 @@ inline namespace USER_EVENTS_LAYOUT
 inline namespace USER_EVENTS_C_LAYOUT
     __attribute__((__abi_tag__(USER_EVENTS_TAG(USER_EVENTS_LAYOUT)))) {}
 
+#else
+
+/* ISO C has no empty source files. */
+_Static_assert(USER_EVENTS_VERSION >= 10000, "the first version");
+
 #endif
 
 #endif

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <new>
 #include <sys/resource.h>
@@ -15,6 +16,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <thread>
+#include <utility>
 
 using namespace selftest;
 namespace ue = user_events;
@@ -135,6 +137,18 @@ TEST_CASE("lazily() takes a single argument without a tuple") {
     file.enable(number);
     event.lazily([] { return 5; });
     CHECK(file.take() == record_of_number(5));
+}
+
+TEST_CASE("lazily() keeps the state of a function object of the program") {
+    FakeFile file;
+    Number event;
+    file.enable(number);
+    auto count = [made = 0]() mutable { return ++made; };
+    for (std::uint64_t i = 1; i <= 3; i++) {
+        event.lazily(count);
+        CHECK(file.take() == record_of_number(i));
+    }
+    CHECK(count() == 4);
 }
 
 TEST_CASE("All kinds of strings are written alike") {
