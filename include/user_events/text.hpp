@@ -3,6 +3,7 @@
 
 #include "version.h"
 
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -11,9 +12,17 @@
 
 namespace USER_EVENTS_NAMESPACE {
 
+namespace detail {
+
+template <typename T, typename Character>
+concept pointer_to = std::same_as<T, const Character*> || std::same_as<T, Character*>;
+
+} // namespace detail
+
 /// Text that is passed to an event. Any string converts to it: std::string_view, std::string,
-/// const char* (null is empty), and those of char8_t. It refers to the string. Nothing is read of
-/// the string before the event is recorded.
+/// const char* (null is empty), an array of char (up to its first NUL; it need not have one), and
+/// those of char8_t. It refers to the string. Nothing is read of the string before the event is
+/// recorded.
 class text {
 public:
     constexpr text() noexcept : data_(""), size_(0) {}
@@ -21,13 +30,21 @@ public:
     constexpr text(std::string_view from) noexcept : data_(from.data()), size_(from.size()) {}
     text(const std::string& from) noexcept
         : data_(reinterpret_cast<const char*>(&from)), size_(is_object) {}
-    [[gnu::always_inline]] text(const char* from) noexcept
+    template <detail::pointer_to<char> Pointer>
+    [[gnu::always_inline]] text(const Pointer& from) noexcept
         : data_(from), size_(length_if_known(from)) {}
+    template <std::size_t Size>
+    [[gnu::always_inline]] text(const char (&from)[Size]) noexcept
+        : data_(from), size_(length_if_literal(from)) {}
     constexpr text(std::nullptr_t) noexcept : text() {}
     text(std::u8string_view from) noexcept
         : data_(reinterpret_cast<const char*>(from.data())), size_(from.size()) {}
     text(const std::u8string& from) noexcept : text(std::u8string_view(from)) {}
-    text(const char8_t* from) noexcept : text(reinterpret_cast<const char*>(from)) {}
+    template <detail::pointer_to<char8_t> Pointer>
+    text(const Pointer& from) noexcept : text(reinterpret_cast<const char*>(from)) {}
+    template <std::size_t Size>
+    text(const char8_t (&from)[Size]) noexcept
+        : data_(reinterpret_cast<const char*>(from)), size_(is_array | Size) {}
     // NOLINTEND(google-explicit-constructor)
 
     /// The bytes of the text; may be null if there are none.
@@ -36,21 +53,34 @@ public:
             return {data_, size_};
         if (size_ == is_object)
             return *reinterpret_cast<const std::string*>(data_);
+        if (size_ != unknown)
+            return {data_, strnlen(data_, size_ & ~is_array)};
         return data_ ? std::string_view(data_) : std::string_view();
     }
 
     /// Whether view() need not read the string.
-    bool is_measured() const noexcept { return size_ < is_object; }
+    bool is_measured() const noexcept { return size_ < is_array; }
 
 private:
-    /// Sizes that say what data_ points to: a text up to a NUL, or a std::string.
-    static constexpr std::size_t unknown = static_cast<std::size_t>(-1), is_object = unknown - 1;
+    /// Sizes that say what data_ points to: a text up to a NUL; a std::string; or, with the size of
+    /// the array in the other bits, an array.
+    static constexpr std::size_t unknown = static_cast<std::size_t>(-1), is_object = unknown - 1,
+                                 is_array = ~(unknown >> 1);
 
     /// The length of a literal is a constant. Of other text nothing is read here.
     [[gnu::always_inline]] static std::size_t length_if_known(const char* from) noexcept {
         return __builtin_constant_p(from ? __builtin_strlen(from) : 0)
                    ? (from ? __builtin_strlen(from) : 0)
                    : unknown;
+    }
+
+    /// A literal ends with NUL. Another array may have none.
+    template <std::size_t Size>
+    [[gnu::always_inline]] static std::size_t length_if_literal(const char (&from)[Size]) noexcept {
+        if (__builtin_constant_p(from[Size - 1] == '\0') && from[Size - 1] == '\0' &&
+            __builtin_constant_p(__builtin_strlen(from)))
+            return __builtin_strlen(from);
+        return is_array | Size;
     }
 
     const char* data_;

@@ -34,6 +34,11 @@ void* operator new(std::size_t size) {
     throw std::bad_alloc();
 }
 
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    allocations++;
+    return std::malloc(size);
+}
+
 void operator delete(void* memory) noexcept {
     std::free(memory);
 }
@@ -285,6 +290,40 @@ TEST_CASE("A char array is cut with a NUL, between characters, and filled up wit
     event("123456é");
     CHECK(file.take() == expected({"123456\0\0", 8}));
     CHECK(event.cut() == 2);
+}
+
+TEST_CASE("Nothing after the end of an array of characters is read") {
+    FakeFile file;
+    struct Task {
+        char comm[16], neighbour[16];
+    } task;
+    std::memcpy(task.comm, "0123456789abcdef", 16);
+    std::memcpy(task.neighbour, "secret", 7);
+    Order event;
+    file.enable(order);
+    event(1, task.comm);
+    CHECK(file.take() == record_of_order(1, "0123456789abcdef"));
+    std::memcpy(task.comm, "short", 6);
+    event(1, task.comm);
+    CHECK(file.take() == record_of_order(1, "short"));
+    event(1, std::as_const(task).comm);
+    CHECK(file.take() == record_of_order(1, "short"));
+    std::memcpy(task.comm, "0123456789abcdef", 16);
+    ue::event<"in_array", ue::field<"comm", char[32]>> in_array;
+    file.enable("in_array char[32] comm");
+    in_array(task.comm);
+    const Bytes record = file.take();
+    REQUIRE(record.size() == 36);
+    CHECK(std::memcmp(record.data() + 4, "0123456789abcdef\0\0\0\0\0\0\0\0", 24) == 0);
+    auto dynamic = ue::dynamic_event::create("dynamic", {{"a", ue::field_type::text}});
+    REQUIRE(dynamic);
+    file.enable("dynamic __rel_loc char[] a");
+    CHECK(!dynamic->write({task.comm}));
+    CHECK(file.take() == Payload()
+                             .add<std::uint32_t>(2)
+                             .add(location(0, 17))
+                             .add_string("0123456789abcdef")
+                             .bytes());
 }
 
 TEST_CASE("An absent optional is 0 or empty") {
