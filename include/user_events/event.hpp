@@ -366,7 +366,7 @@ using event_base = typed_event<options_among<Parts...>,
 /// 255 bytes \tparam Parts field<>s in order, and the options persistent, multi_format, bit<> and
 /// word<>
 template <literal Name, typename... Parts>
-class event : public detail::event_base<Name, Parts...> {
+class [[nodiscard]] event : public detail::event_base<Name, Parts...> {
     using base = detail::event_base<Name, Parts...>;
     using fields = typename detail::fields_among<detail::field_list<>, Parts...>::type;
     using options = detail::options_among<Parts...>;
@@ -386,7 +386,7 @@ class event : public detail::event_base<Name, Parts...> {
                   "user_events: the number of the enable bit is too large for its word");
 
 public:
-    [[gnu::visibility("hidden")]] event() noexcept = default;
+    [[nodiscard, gnu::visibility("hidden")]] event() noexcept = default;
     event(const event&) = delete;
     event& operator=(const event&) = delete;
     [[gnu::visibility("hidden")]] ~event() = default;

@@ -44,10 +44,10 @@ private:
 /// A slice that begins with the object and ends with it. If the track is not recorded at the
 /// beginning, the end is not recorded either. Construct and destroy it in one thread.
 template <literal Name>
-class slice {
+class [[nodiscard]] slice {
 public:
     /// The texts are used at the beginning only; the name of the track must exist until the end.
-    explicit slice(const track<Name>& where, text name, text track_name = {}) noexcept
+    [[nodiscard]] explicit slice(const track<Name>& where, text name, text track_name = {}) noexcept
         : where_(where ? &where : nullptr), track_name_(track_name) {
         if (where_) [[unlikely]]
             where_->begin(name, track_name_);

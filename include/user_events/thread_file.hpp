@@ -43,9 +43,9 @@ inline constexpr unsigned long share_request = _IO('*', 0x80);
 /// Each object takes a descriptor. The constructor and the destructor wait for a mutex, and must
 /// not be called in signal handlers. In a shared library that was loaded by dlopen(), the first
 /// event of a thread may allocate memory once any thread has such a file.
-class thread_file {
+class [[nodiscard]] thread_file {
 public:
-    [[gnu::visibility("hidden")]] thread_file() noexcept {
+    [[nodiscard, gnu::visibility("hidden")]] thread_file() noexcept {
         const detail::errno_keeper keeper;
         const std::lock_guard lock(detail::the_library.mutex);
         detail::make_forks_safe(detail::the_library);
