@@ -10,10 +10,10 @@
 
 /*
  * The layout of the library's objects. All that the headers declare for C++, except the kernel's
- * structures in abi.h, is in an inline namespace of this name, so that parts of a process that were compiled with headers of different
- * layouts have nothing in common. Change the number with each change of an object's members, of
- * what they mean, or of what a function does that shares objects with another part of a process;
- * selftests/library/user_space/shared_test.cpp has their sizes.
+ * structures in abi.h, is in an inline namespace of this name, so that parts of a process that were
+ * compiled with headers of different layouts have nothing in common. Change the number with each
+ * change of an object's members, of what they mean, or of what a function does that shares objects
+ * with another part of a process; selftests/library/user_space/shared_test.cpp has their sizes.
  */
 #define USER_EVENTS_LAYOUT layout_2
 
