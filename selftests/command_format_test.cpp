@@ -211,6 +211,8 @@ TEST_CASE("REG rejects an invalid command with EINVAL and leaves nothing behind"
                                             name + " long a",
                                             name + " u32 a; nonsense b",
                                             name + " char[1025] a",
+                                            name + " char[4]x a",
+                                            name + " struct s a 1100000000; struct s b 1100000000",
                                             name + " struct s a 0",
                                             name + " struct a__rel_loc f 4"};
     for (const std::string& invalid : invalid_commands) {

@@ -202,11 +202,12 @@ TEST_CASE("DEL deletes no event of a name while one of them is in use") {
         return lines;
     };
     const auto before = status_lines();
-    const bool multi = GENERATE(false, true);
-    CAPTURE(multi);
+    const auto [fields, multi] =
+        GENERATE(table<std::string, bool>({{" u32 a", false}, {" u32 a", true}, {" u64 b", true}}));
+    CAPTURE(fields, multi);
     Word word{0};
     DataFile user, deleting;
-    user.must_register(&word, 0, name + " u32 a", 4, multi ? multi_format : persist);
+    user.must_register(&word, 0, name + fields, 4, multi ? multi_format : persist);
     CHECK(deleting.delete_event(name) == fails(EBUSY));
     CHECK(status_lines() == before);
     // The unused events still exist and can be registered.

@@ -95,9 +95,19 @@ TEST_CASE("An invalid u: line fails with EINVAL") {
     CHECK(command("u") == fails(EINVAL));
     CHECK(command("y:" + name) == fails(EINVAL));
     CHECK(command("u: " + name) == fails(EINVAL));
-    const std::string longest = name + std::string(511 - name.size(), ';');
-    CHECK(command("u:" + longest + ";") == fails(EINVAL));
     CHECK(listing().find(name) == std::string::npos);
+}
+
+TEST_CASE("A u: line has a command of at most 511 bytes") {
+    const Event event(unique_name("long"));
+    Cleanup cleanup(event.name());
+    const std::string longest =
+        event.name() + " u32 a" + std::string(505 - event.name().size(), ';');
+    REQUIRE(longest.size() == 511);
+    CHECK(command("u:" + longest + ";") == fails(EINVAL));
+    CHECK_FALSE(event.exists());
+    CHECK(command("u:" + longest) == succeeds_with("u:" + longest));
+    CHECK(event.exists());
 }
 
 TEST_CASE("dynamic_events lists events of u: lines and of programs in order of creation") {

@@ -162,6 +162,25 @@ TEST_CASE("A pattern is a glob over registered names, in any system") {
     CHECK(bits("sched:" + name) == "000");
 }
 
+TEST_CASE("A rule is applied to an event whose name is as short as its pattern, or shorter") {
+    Instance instance;
+    Word word{0};
+    for (const std::string name : {"r", "r7", "r7_text", "r7_texts", "r7_texts_"}) {
+        CAPTURE(name);
+        const Rule rule(name + " instance=" + instance.name());
+        const Rule longer("r7_texts_more* instance=" + instance.name());
+        {
+            DataFile file;
+            REQUIRE(file.register_event(&word, 0, name) == succeeds());
+            CHECK(word == 1);
+            CHECK(rule.comment() == "applied to 1");
+            CHECK(file.unregister(&word, 0) == succeeds());
+            CHECK(instance.disable(Event(name)) == succeeds());
+        }
+        CHECK(Event(name).wait_removed());
+    }
+}
+
 TEST_CASE("A rule without an instance records in the top-level one, with buffers of full size") {
     const auto size = [] { return read_text(tracing_file("buffer_size_kb")); };
     const std::string before = size();

@@ -442,10 +442,16 @@ TEST_CASE("Records that do not fit a full buffer are counted as lost in user_eve
     Recorded recorded(" u32 a");
     REQUIRE(write_text(recorded.instance.path("options/overwrite"), "0") == succeeds(1));
     REQUIRE(write_text(recorded.instance.path("buffer_size_kb"), "8") == succeeds(1));
+    const OnCpu on_cpu(0);
     std::size_t failures = 0;
-    for (std::size_t i = 0; i < records; i++)
+    std::string after_first;
+    for (std::size_t i = 0; i < records; i++) {
         failures += recorded.record(Payload().add(1u).add_bytes(Bytes(96))) != succeeds(104);
+        if (after_first.empty() && recorded.status() != " # Used by ftrace")
+            after_first = recorded.status();
+    }
     CHECK(failures == 0);
+    CHECK(after_first == " # Used by ftrace; lost 1");
 
     const std::string line = status_line(recorded.event.name());
     const std::size_t taken = recorded.instance.records().size();
