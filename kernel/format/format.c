@@ -125,7 +125,7 @@ static const char *ue_match_kind(const struct ue_kind *kind, const char *type)
 	for (int i = 0; i < ARRAY_SIZE(kind->names) && kind->names[i]; i++) {
 		const char *name = kind->names[i], *rest = type;
 
-		/* Most differ here; REG compares up to twenty names. */
+		/* Most differ here. str_has_prefix() would cost a call or two. */
 		if (*name != *rest)
 			continue;
 		for (; *name && *name == *rest; name++)
