@@ -269,6 +269,7 @@ class Guest:
     timeout: int = 120
     icount: bool = False
     parallel: bool = False
+    cpus: int = 2
     crashes: bool = False       # a job crashes the kernel, which boots again, once, with the same memory
     append: str = ""
     qemu: str = ""
@@ -345,7 +346,7 @@ class Guest:
         else:
             console, machine, port = "ttyS0", ["qemu-system-x86_64"], ["-serial", "chardev:report"]
         self._measured = not foreign and not self.icount
-        return [*machine, *self._processors(), "-m", "2G", "-nodefaults", "-display", "none",
+        return [*machine, *self._processors(), "-nodefaults", "-display", "none",
                 *([] if self.crashes else ["-no-reboot"]), "-serial", f"file:{self.results}/console.log",
                 "-chardev", f"stdio,id=report,signal=off,logfile={self.results}/report.log", *port,
                 *self._boots_from(work, initramfs, self._arguments(console, arguments)),
@@ -379,9 +380,15 @@ class Guest:
         archive.close()
 
     def _processors(self):
+        """With their memory: 2 GiB, in two nodes unless there is one CPU."""
         if self.icount:
-            return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1"]
-        return ["-accel", f"tcg,thread={'multi' if self.parallel else 'single'}", "-smp", "2"]
+            return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1", "-m", "2G"]
+        half = self.cpus // 2
+        nodes = [("0", f"0-{half - 1}"), ("1", f"{half}-{self.cpus - 1}")]
+        return ["-accel", f"tcg,thread={'multi' if self.parallel else 'single'}", "-smp", f"{self.cpus},sockets=2", "-m", "2G",
+                *(word for node, cpus in nodes for word in (
+                    "-object", f"memory-backend-ram,id=memory{node},size=1G",
+                    "-numa", f"node,nodeid={node},memdev=memory{node},cpus={cpus}"))]
 
     def _arguments(self, console, arguments):
         """The kernel's. It panics on a fault, and reboots at the end: QEMU ends at both, because of
