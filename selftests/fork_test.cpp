@@ -11,6 +11,7 @@
 #include "user_events.hpp"
 #include "userfault.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -163,14 +164,71 @@ TEST_CASE("A child forked while the event is enabled has the bit set and follows
     CHECK(child.end() == 0);
 }
 
-TEST_CASE("A child inherits registrations while the function tracer traces forks and exits") {
-    // ftrace then calls the module with preemption disabled.
-    Instance tracer;
-    for (const char* const function : {"uprobe_dup_mmap\n", "exit_mmap\n"})
-        REQUIRE(write_text(tracer.path("set_ftrace_filter"), function, O_APPEND).error() == 0);
-    REQUIRE(write_text(tracer.path("current_tracer"), "function").error() == 0);
+namespace {
 
-    const Event event(unique_name("function_tracer"));
+/// Records in an instance the calls of kernel functions to which the module is attached, too.
+class TracedFunctions {
+public:
+    /// Throws std::system_error.
+    void by_function_tracer() {
+        for (const char* const function : functions)
+            expect(write_text(tracer_.path("set_ftrace_filter"), function + std::string("\n"),
+                              O_APPEND),
+                   function);
+        expect(write_text(tracer_.path("current_tracer"), "function"), "current_tracer");
+    }
+    /// `letter` is p for kprobes and f for function probes. Throws std::system_error.
+    void by_probes(char letter) {
+        for (const char* const function : functions) {
+            const std::string name = "probes/" + unique_name(function);
+            probes_.push_back(std::make_unique<Definition>(
+                "dynamic_events", std::string(1, letter) + ":" + name + " " + function,
+                "-:" + name));
+            enables_.push_back(tracer_.path("events/" + name + "/enable"));
+            expect(write_text(enables_.back(), "1"), enables_.back());
+        }
+    }
+    ~TracedFunctions() {
+        for (const std::string& enable : enables_)
+            write_text(enable, "0");
+    }
+    /// Whether each of the functions was recorded.
+    bool all_seen() const {
+        const std::string trace = read_text(tracer_.path("trace"));
+        return std::ranges::all_of(functions, [&](const std::string& function) {
+            return std::ranges::any_of(lines_of(trace), [&](const std::string& line) {
+                return line.find(" " + function + " ") != line.npos ||
+                       line.find("(" + function) != line.npos;
+            });
+        });
+    }
+
+private:
+    static constexpr const char* functions[] = {"uprobe_dup_mmap", "exit_mmap"};
+
+    const Instance tracer_;
+    std::vector<std::unique_ptr<Definition>> probes_;
+    std::vector<std::string> enables_;
+};
+
+} // namespace
+
+TEST_CASE("A child inherits registrations while other tracers are attached to forks and exits") {
+    // ftrace then calls the module with preemption disabled.
+    TracedFunctions traced;
+    SECTION("the function tracer") {
+        CHECK_NOTHROW(traced.by_function_tracer());
+    }
+    SECTION("kprobes") {
+        CHECK_NOTHROW(traced.by_probes('p'));
+    }
+    // Linux has them since 6.5.
+    if (read_text(tracing_file("README")).find("f[:[<group>/]") != std::string::npos)
+        SECTION("function probes") {
+            CHECK_NOTHROW(traced.by_probes('f'));
+        }
+
+    const Event event(unique_name("traced_forks"));
     {
         Word word{0};
         DataFile file;
@@ -186,10 +244,7 @@ TEST_CASE("A child inherits registrations while the function tracer traces forks
         CHECK(file.unregister(&word, 0) == succeeds());
     }
     CHECK(event.wait_removed());
-
-    const std::string trace = read_text(tracer.path("trace"));
-    CHECK(trace.find(" uprobe_dup_mmap ") != std::string::npos);
-    CHECK(trace.find(" exit_mmap ") != std::string::npos);
+    CHECK(traced.all_seen());
 }
 
 TEST_CASE("The bits of parent and child are up to date when the write to enable returns") {

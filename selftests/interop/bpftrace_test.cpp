@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Debian's unmodified bpftrace counts, sums up and filters what the program wrote.
 #include "catch.hpp"
+#include "child.hpp"
+#include "deadline.hpp"
 #include "text_file.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
@@ -168,4 +170,32 @@ TEST_CASE("bpftrace counts the records of each format of a multi-format event") 
             events++;
         }
     CHECK(events == 2);
+}
+
+// They are called through trampolines of their own instead of ftrace's.
+TEST_CASE("A child inherits registrations while BPF programs (fentry) are on forks and exits") {
+    Word word{0};
+    DataFile file;
+    const Event event(unique_name("fentry"));
+    file.must_register(&word, 0, event.name());
+    const TemporaryDirectory directory;
+    unsigned followed = 0;
+    const std::string output = record_with(
+        directory,
+        "bpftrace -e 'kfunc:uprobe_dup_mmap { @forks = count(); } kfunc:exit_mmap { @exits ="
+        " count(); }' -c 'WAIT'",
+        [&] {
+            for (int round = 0; round < 3; round++)
+                followed += in_child([&] {
+                                const Enabled enabled{event};
+                                return eventually([&] { return word == 1; }) ? 0 : 1;
+                            }) == 0;
+        });
+    CAPTURE(output);
+    CHECK(followed == 3);
+    for (const char* const count : {"@forks: ", "@exits: "}) {
+        const std::size_t at = output.find(count);
+        REQUIRE(at != std::string::npos);
+        CHECK(std::stoi(output.substr(at + 8)) >= 3);
+    }
 }
