@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # How Sphinx renders this directory: make docs.
+import itertools
+import json
+
+from sphinx.util.docutils import SphinxDirective
 
 project = "user_events"
 author = "the user_events project"
 html_show_copyright = False
 html_copy_source = False
-
-# Included by performance.rst.
-exclude_patterns = ["performance-table*.rst"]
 
 # "--option" and quotation marks stay as they are; a literal block is plain text.
 smartquotes = False
@@ -25,3 +26,27 @@ man_pages = [
     ("tool", "user-events", "show, record and control the events of user programs", "", 1),
     ("admin-guide", "user_events-admin", "the user_events kernel module", "", 8),
 ]
+
+
+class Figures(SphinxDirective):
+    """``.. figures:: FILE`` shows a baseline of ``make bench``: a table for each unit, then the notes."""
+    required_arguments = 1
+
+    def run(self):
+        name, path = self.env.relfn2path(self.arguments[0])
+        self.env.note_dependency(name)
+        with open(path, encoding="utf-8") as file:
+            rows = json.load(file)
+        lines = []
+        for unit, group in itertools.groupby(rows, lambda row: row["unit"]):
+            lines += [".. csv-table::", "   :widths: 70 11 11 8", f"   :header: {unit}, in-tree, ours, ratio", ""]
+            lines += [f'   "{row["what"]}", {row["in-tree"]:.0f}, {row["ours"]:.0f}, '
+                      f'{row["ours"] / row["in-tree"]:.2f}' for row in group]
+            lines.append("")
+        lines += [f'* {row["what"]}: {row["note"]}.' for row in rows if row["note"]]
+        self.state_machine.insert_input(lines, path)
+        return []
+
+
+def setup(app):
+    app.add_directive("figures", Figures)

@@ -100,17 +100,11 @@ std::vector<Row> join(const ordered_json& in_tree, const ordered_json& ours) {
     return rows;
 }
 
-/// How long the longest name of a row is.
-std::size_t width_of(const std::vector<Row>& rows) {
+/// Formats the rows as text, with a heading for each unit.
+std::string text_table(const std::vector<Row>& rows) {
     std::size_t width = 0;
     for (const Row& row : rows)
         width = std::max(width, row.what.size());
-    return width;
-}
-
-/// Formats the rows as text, with a heading for each unit.
-std::string text_table(const std::vector<Row>& rows) {
-    const std::size_t width = width_of(rows);
     std::string text, unit;
     for (const Row& row : rows) {
         if (row.unit != unit)
@@ -120,29 +114,6 @@ std::string text_table(const std::vector<Row>& rows) {
         text += fmt::format("{:<{}}{:>11}{:>11}{:>7.2f}{}{}\n", row.what, width, row.in_tree,
                             row.ours, row.ratio(), row.note.empty() ? "" : "  ", row.note);
     }
-    return text;
-}
-
-/// Formats the rows as reStructuredText, one table for each unit.
-std::string rst_table(const std::vector<Row>& rows) {
-    const std::size_t width = width_of(rows);
-    const std::string rule = fmt::format("{0:=<{1}} {0:=<10} {0:=<10} {0:=<6}\n", "=", width);
-    std::string text = ".. SPDX-License-Identifier: GPL-2.0-only\n"
-                       ".. written by bench/run --rst\n\n";
-    std::string unit;
-    for (const Row& row : rows) {
-        if (row.unit != unit)
-            text += fmt::format("{0}{1}{2:<{6}} {3:>10} {4:>10} {5:>6}\n{1}",
-                                unit.empty() ? "" : rule + "\n", rule, row.unit, "in-tree", "ours",
-                                "ratio", width);
-        unit = row.unit;
-        text += fmt::format("{:<{}} {:>10} {:>10} {:>6.2f}\n", row.what, width, row.in_tree,
-                            row.ours, row.ratio());
-    }
-    text += rule;
-    for (const Row& row : rows)
-        if (!row.note.empty())
-            text += fmt::format("\n* {}: {}.\n", row.what, row.note);
     return text;
 }
 
@@ -168,14 +139,13 @@ bool as_good_as(const std::vector<Row>& rows, const std::vector<Row>& baseline) 
 int main(int argc, char* argv[]) try {
     CLI::App app("Compares the figures of two kernels, and the module's with a baseline");
     std::vector<std::string> in_tree, ours;
-    std::string baseline, output, rst;
+    std::string baseline, output;
     bool update = false;
     app.add_option("--in-tree", in_tree, "output of `measure` on the reference kernel")->required();
     app.add_option("--ours", ours, "output of `measure` with the module")->required();
     app.add_option("--baseline", baseline, "JSON table to compare with")->required();
     app.add_flag("--update", update, "overwrite the baseline with the new table");
     app.add_option("--output", output, "write the table to this file, as JSON");
-    app.add_option("--rst", rst, "write the table to this file, as reStructuredText");
     CLI11_PARSE(app, argc, argv);
 
     const std::vector<Row> rows = join(figures(in_tree), figures(ours));
@@ -183,8 +153,6 @@ int main(int argc, char* argv[]) try {
     const std::string json = json_table(rows);
     if (!output.empty())
         write_text(output, json);
-    if (!rst.empty())
-        write_text(rst, rst_table(rows));
     if (update) {
         write_text(baseline, json);
         return 0;
