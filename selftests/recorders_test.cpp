@@ -3,8 +3,6 @@
 // the same time, and recorders may attach and detach during the write.
 #include "bpf.hpp"
 #include "catch.hpp"
-#include "child.hpp"
-#include "debug_kernel.hpp"
 #include "perf.hpp"
 #include "processor.hpp"
 #include "registered.hpp"
@@ -12,7 +10,6 @@
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
-#include "overlaps.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -381,49 +378,4 @@ TEST_CASE("A recorder that is added during a write gets the record") {
     CHECK(instance.records().empty());
     CHECK(registered.record(payload) == succeeds(12));
     CHECK(attached->take() == 1);
-}
-
-TEST_CASE("Recorders of each kind are added and removed while a process writes without pause",
-          "[race]") {
-    const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
-    CAPTURE(kind.name);
-    struct Written {
-        std::uint64_t records, failures;
-    };
-    Registered registered(" u32 first; u32 last");
-    const Payload payload = Payload().add(1u).add(2u);
-    const Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
-    auto* const stop = shared.at<std::atomic<bool>>();
-    auto& overlaps = *shared.at<Overlaps>(page_size / 2);
-    Child writer([&](Channel& channel) {
-        const OnCpu second(1);
-        Written written{};
-        channel.receive<char>();
-        while (!*stop) {
-            const Outcome outcome = overlaps.theirs([&] { return registered.record(payload); });
-            (outcome.ok() ? written.records : written.failures)++;
-        }
-        channel.send(written);
-        return 0;
-    });
-    // A recorder that stays: it misses nothing.
-    const PerfEvent counter(perf_attributes(registered.event), writer.pid());
-    writer.channel().send('s');
-
-    Rounds rounds(fewer_if_debug(20), 2000, std::chrono::seconds(3));
-    unsigned not_recorded = 0;
-    {
-        const OnCpu first(0);
-        while (rounds.next()) {
-            auto recorder = overlaps.ours([&] { return kind.make(registered.event); });
-            not_recorded += registered.record(payload) != succeeds(12);
-            overlaps.ours([&] { recorder.reset(); });
-        }
-    }
-    *stop = true;
-    const auto written = writer.channel().receive<Written>();
-    CHECK(not_recorded == 0);
-    CHECK(written.failures == 0);
-    CHECK(overlaps.count() > 0);
-    CHECK(counter.count() == written.records);
 }

@@ -306,7 +306,7 @@ void check_has_all(Permanent& permanent, const Writers& writers, const Registere
 } // namespace
 
 TEST_CASE("A recorder that is added and removed gets whole records; a permanent one gets all",
-          "[slow]") {
+          "[race][slow]") {
     const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
     CAPTURE(kind.name);
     const unsigned rounds = fewer_if_debug(kind.rounds, 4);

@@ -345,6 +345,8 @@ class Guest:
             port = ["-device", "pci-serial,chardev=report"]
         else:
             console, machine, port = "ttyS0", ["qemu-system-x86_64"], ["-serial", "chardev:report"]
+        if self.parallel and not foreign:
+            machine = [VM / "release", "trixie", *machine]
         self._measured = not foreign and not self.icount
         return [*machine, *self._processors(), "-nodefaults", "-display", "none",
                 *([] if self.crashes else ["-no-reboot"]), "-serial", f"file:{self.results}/console.log",
