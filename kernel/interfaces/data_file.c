@@ -124,7 +124,8 @@ static int ue_get_event(const struct user_reg *reg, struct ue_event **event)
 		return -EINVAL;
 	if ((reg->flags & USER_EVENT_REG_PERSIST) && !perfmon_capable())
 		return -EPERM;
-	return ue_registry_register(command, reg->flags, event);
+	return ue_registry_register(&ue_default_registry, command,
+				    reg->flags, event);
 }
 
 /*
@@ -198,7 +199,7 @@ static long ue_ioctl_delete(struct file *file, void __user *argument)
 
 	if (IS_ERR(name))
 		return PTR_ERR(name);
-	err = ue_registry_delete(name);
+	err = ue_registry_delete(&ue_default_registry, name);
 	kfree(name);
 	return err;
 }

@@ -39,7 +39,8 @@ static int ue_dynamic_create(const char *raw_command)
 	if (strlen(command) > UE_COMMAND_MAX)
 		return -EINVAL;
 
-	err = ue_registry_register(command, USER_EVENT_REG_PERSIST, &event);
+	err = ue_registry_register(&ue_default_registry, command,
+				   USER_EVENT_REG_PERSIST, &event);
 	if (err)
 		return err;
 	ue_event_put(event);
@@ -136,7 +137,7 @@ int ue_dynamic_events_init(void)
 
 	if (!ue_has_dyn_events())
 		return 0;
-	ue_registry_observe(&ue_dynamic_observer);
+	ue_registry_observe(&ue_default_registry, &ue_dynamic_observer);
 	err = static_call(ue_dyn_event_register)(&ue_dynamic_operations);
 	if (err)
 		ue_registry_unobserve(&ue_dynamic_observer);
@@ -170,7 +171,7 @@ static struct ue_event *ue_dynamic_next(unsigned long *serial)
 	struct ue_event *event;
 
 	rcu_read_lock();
-	event = ue_registry_next(serial);
+	event = ue_registry_next(&ue_default_registry, serial);
 	rcu_read_unlock();
 	return event;
 }

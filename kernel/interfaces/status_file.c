@@ -30,7 +30,8 @@ static void *ue_status_find(loff_t *position)
 
 	if (*position > UE_STATUS_COUNTS)
 		return NULL;
-	event = *position < UE_STATUS_COUNTS ? ue_registry_next(&serial) : NULL;
+	event = *position < UE_STATUS_COUNTS ?
+			ue_registry_next(&ue_default_registry, &serial) : NULL;
 	if (event) {
 		*position = serial;
 		return event;
@@ -85,7 +86,8 @@ static int ue_status_show(struct seq_file *seq, void *item)
 {
 	if (item == &ue_status_counts)
 		seq_printf(seq, "\nActive: %u\nBusy: %u\n",
-			   ue_registry_active(), ue_registry_busy());
+			   READ_ONCE(ue_default_registry.nr_active),
+			   READ_ONCE(ue_default_registry.nr_busy));
 	else
 		ue_status_show_event(seq, item);
 	return 0;

@@ -12,15 +12,15 @@
 static struct ctl_table ue_sysctls[] = {
 	{
 		.procname	= "user_events_max",
-		.data		= &ue_registry_max,
-		.maxlen		= sizeof(ue_registry_max),
+		.data		= &ue_default_registry.max,
+		.maxlen		= sizeof(ue_default_registry.max),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
 	},
 	{
 		.procname	= "user_events_max_per_user",
-		.data		= &ue_registry_max_per_user,
-		.maxlen		= sizeof(ue_registry_max_per_user),
+		.data		= &ue_default_registry.max_per_user,
+		.maxlen		= sizeof(ue_default_registry.max_per_user),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
 	},

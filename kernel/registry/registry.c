@@ -4,13 +4,10 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/perf_event.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
-#include <linux/xarray.h>
 #include <uapi/linux/user_events.h>
 
 #include "events/event.h"
@@ -76,35 +73,27 @@ static const struct rhashtable_params ue_params = {
 	.automatic_shrinking = true,
 };
 
-/* Changed with event_mutex held, read under RCU. */
-static struct rhashtable ue_by_key;
-static DEFINE_XARRAY(ue_by_serial);
-
-/* The multi-format events by name, to delete them. Protected by event_mutex. */
-static DEFINE_HASHTABLE(ue_multi_by_name, 10);
-
-/* Marks unused events in @ue_by_serial to which tracing still refers. */
+/* Marks unused events in @by_serial to which tracing still refers. */
 #define UE_RECHECK		XA_MARK_1
 #define UE_RECHECK_DELAY	HZ
 
-/* Protected by event_mutex. */
-static unsigned long ue_next_serial;
-static unsigned long ue_next_multi_id;
+struct ue_registry ue_default_registry = {
+	.system = USER_EVENTS_SYSTEM,
+	.multi_system = USER_EVENTS_MULTI_SYSTEM,
+	.max = 32768,
+	.max_per_user = 8192,
+};
 
-/* Changed with event_mutex held, read without a lock. */
-static unsigned int ue_nr_active;
-static unsigned int ue_nr_busy;
+static struct ue_registry *ue_registry_of(const struct ue_event *event)
+{
+	return container_of(event->owner, struct ue_registry, owner);
+}
 
-unsigned int ue_registry_max = 32768;
-unsigned int ue_registry_max_per_user = 8192;
-
-/* Protected by event_mutex. */
-static LIST_HEAD(ue_observers);
-
-void ue_registry_observe(struct ue_registry_observer *observer)
+void ue_registry_observe(struct ue_registry *registry,
+			 struct ue_registry_observer *observer)
 {
 	mutex_lock(ue_event_mutex);
-	list_add_tail(&observer->node, &ue_observers);
+	list_add_tail(&observer->node, &registry->observers);
 	mutex_unlock(ue_event_mutex);
 }
 
@@ -122,19 +111,21 @@ static u32 ue_hash_name(const char *name)
 
 static void ue_registry_unlink(struct ue_event *event)
 {
-	xa_erase(&ue_by_serial, event->serial);
-	rhashtable_remove_fast(&ue_by_key, &event->by_key, ue_params);
+	struct ue_registry *registry = ue_registry_of(event);
+
+	xa_erase(&registry->by_serial, event->serial);
+	rhashtable_remove_fast(&registry->by_key, &event->by_key, ue_params);
 	hash_del(&event->same_name);
 	event->creator->nr_events--;
 	ue_user_put(event->creator);
-	WRITE_ONCE(ue_nr_active, ue_nr_active - 1);
+	WRITE_ONCE(registry->nr_active, registry->nr_active - 1);
 }
 
 static void ue_registry_remove(struct ue_event *event)
 {
 	struct ue_registry_observer *observer;
 
-	list_for_each_entry(observer, &ue_observers, node)
+	list_for_each_entry(observer, &ue_registry_of(event)->observers, node)
 		observer->removed(event);
 	ue_registry_unlink(event);
 	ue_event_unpublish(event);
@@ -149,10 +140,6 @@ int ue_registry_remove_event(struct ue_event *event)
 	return 0;
 }
 
-static void ue_registry_recheck(struct work_struct *unused);
-
-static DECLARE_DELAYED_WORK(ue_recheck_work, ue_registry_recheck);
-
 /*
  * A disabled event probe refers to an event that may have no users. Tracing
  * does not notify the module when the probe is deleted. So the event is checked
@@ -160,21 +147,25 @@ static DECLARE_DELAYED_WORK(ue_recheck_work, ue_registry_recheck);
  */
 static void ue_registry_remove_unused(struct ue_event *event)
 {
+	struct ue_registry *registry = ue_registry_of(event);
+
 	if (event->persistent || !ue_registry_remove_event(event) ||
 	    ue_event_has_users(event))
 		return;
-	xa_set_mark(&ue_by_serial, event->serial, UE_RECHECK);
-	schedule_delayed_work(&ue_recheck_work, UE_RECHECK_DELAY);
+	xa_set_mark(&registry->by_serial, event->serial, UE_RECHECK);
+	schedule_delayed_work(&registry->recheck, UE_RECHECK_DELAY);
 }
 
-static void ue_registry_recheck(struct work_struct *unused)
+static void ue_registry_recheck(struct work_struct *work)
 {
+	struct ue_registry *registry =
+		container_of(to_delayed_work(work), struct ue_registry, recheck);
 	struct ue_event *event;
 	unsigned long serial;
 
 	mutex_lock(ue_event_mutex);
-	xa_for_each_marked(&ue_by_serial, serial, event, UE_RECHECK) {
-		xa_clear_mark(&ue_by_serial, serial, UE_RECHECK);
+	xa_for_each_marked(&registry->by_serial, serial, event, UE_RECHECK) {
+		xa_clear_mark(&registry->by_serial, serial, UE_RECHECK);
 		ue_registry_remove_unused(event);
 	}
 	mutex_unlock(ue_event_mutex);
@@ -184,17 +175,13 @@ static void ue_registry_recheck(struct work_struct *unused)
 static void ue_registry_recorders_changed(struct ue_event *event,
 					  bool state_changed)
 {
+	struct ue_registry *registry = ue_registry_of(event);
 	int change = ue_event_enabled(event) ? 1 : -1;
 
 	if (state_changed)
-		WRITE_ONCE(ue_nr_busy, ue_nr_busy + change);
+		WRITE_ONCE(registry->nr_busy, registry->nr_busy + change);
 	ue_update_event(event);
 }
-
-static const struct ue_event_owner ue_registry_owner = {
-	.unused = ue_registry_remove_unused,
-	.recorders_changed = ue_registry_recorders_changed,
-};
 
 /*
  * Finds the event of this name with equal fields. The caller becomes a user of
@@ -203,14 +190,15 @@ static const struct ue_event_owner ue_registry_owner = {
  * Return: the event; NULL; -EADDRINUSE if a single-format event of this name
  * has other fields.
  */
-static struct ue_event *ue_registry_find(const struct ue_format *format,
+static struct ue_event *ue_registry_find(struct ue_registry *registry,
+					 const struct ue_format *format,
 					 bool multi)
 {
 	const struct ue_key key = ue_key(format, multi);
 	struct ue_event *event;
 
 	rcu_read_lock();
-	event = rhashtable_lookup(&ue_by_key, &key, ue_params);
+	event = rhashtable_lookup(&registry->by_key, &key, ue_params);
 	if (event && !ue_format_equal(event->format, format))
 		event = ue_event_unavailable(event) ? NULL :
 						      ERR_PTR(-EADDRINUSE);
@@ -224,14 +212,15 @@ static struct ue_event *ue_registry_find(const struct ue_format *format,
  * Checks whether the current task may create an event of this tracepoint name.
  * Compares the count before it checks a capability, which is audited.
  */
-static int ue_registry_may_create(const struct ue_format *format,
+static int ue_registry_may_create(const struct ue_registry *registry,
+				  const struct ue_format *format,
 				  const char *name, const struct ue_user *user)
 {
 	if (!ue_can_be_directory(name) || !ue_format_may_be_created(format))
 		return -EINVAL;
-	if (ue_nr_active >= READ_ONCE(ue_registry_max))
+	if (registry->nr_active >= READ_ONCE(registry->max))
 		return -EMFILE;
-	if (user->nr_events >= READ_ONCE(ue_registry_max_per_user) &&
+	if (user->nr_events >= READ_ONCE(registry->max_per_user) &&
 	    !perfmon_capable())
 		return -EMFILE;
 	return 0;
@@ -253,7 +242,9 @@ static int ue_registry_perf_perm(struct trace_event_call *call,
 }
 
 /* On success, the event owns @format. */
-static struct ue_event *ue_registry_new_event(struct ue_format *format, bool multi)
+static struct ue_event *ue_registry_new_event(struct ue_registry *registry,
+					      struct ue_format *format,
+					      bool multi)
 {
 	struct ue_user *user = ue_user_get_current(GFP_KERNEL_ACCOUNT);
 	struct ue_event *event = NULL;
@@ -262,16 +253,16 @@ static struct ue_event *ue_registry_new_event(struct ue_format *format, bool mul
 
 	if (multi)
 		name = kasprintf(GFP_KERNEL, "%s.%lx", ue_format_name(format),
-				 ue_next_multi_id);
+				 registry->next_multi_id);
 	if (!user || (multi && !name))
 		err = -ENOMEM;
 	if (!err)
-		err = ue_registry_may_create(format,
+		err = ue_registry_may_create(registry, format,
 					     name ?: ue_format_name(format), user);
 	if (!err)
 		event = ue_event_create(format, name, NULL, multi ?
-					USER_EVENTS_MULTI_SYSTEM :
-					USER_EVENTS_SYSTEM, &ue_registry_owner);
+					registry->multi_system :
+					registry->system, &registry->owner);
 	if (!event) {
 		kfree(name);
 		if (user)
@@ -287,39 +278,41 @@ static struct ue_event *ue_registry_new_event(struct ue_format *format, bool mul
 /* On failure, the event has no reference to its creator any more. */
 static int ue_registry_link(struct ue_event *event)
 {
+	struct ue_registry *registry = ue_registry_of(event);
 	int err;
 
-	err = xa_insert(&ue_by_serial, event->serial, event,
+	err = xa_insert(&registry->by_serial, event->serial, event,
 			GFP_KERNEL_ACCOUNT);
 	if (err)
 		goto put;
-	if (rhashtable_insert_fast(&ue_by_key, &event->by_key, ue_params)) {
+	if (rhashtable_insert_fast(&registry->by_key, &event->by_key, ue_params)) {
 		err = -ENOMEM;
 		goto erase;
 	}
 	if (event->multi)
-		hash_add(ue_multi_by_name, &event->same_name,
+		hash_add(registry->multi_by_name, &event->same_name,
 			 ue_hash_name(ue_format_name(event->format)));
 	event->creator->nr_events++;
-	WRITE_ONCE(ue_nr_active, ue_nr_active + 1);
+	WRITE_ONCE(registry->nr_active, registry->nr_active + 1);
 
 	err = ue_event_publish(event);
 	if (err)
 		ue_registry_unlink(event);
 	return err;
 erase:
-	xa_erase(&ue_by_serial, event->serial);
+	xa_erase(&registry->by_serial, event->serial);
 put:
 	ue_user_put(event->creator);
 	return err;
 }
 
 /* Takes ownership of @format, also on failure. Called with event_mutex held. */
-static struct ue_event *ue_registry_create(struct ue_format *format,
+static struct ue_event *ue_registry_create(struct ue_registry *registry,
+					   struct ue_format *format,
 					   unsigned int flags)
 {
 	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
-	struct ue_event *event = ue_registry_new_event(format, multi);
+	struct ue_event *event = ue_registry_new_event(registry, format, multi);
 	struct ue_registry_observer *observer;
 	int err;
 
@@ -328,16 +321,16 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
 		return event;
 	}
 	event->persistent = flags & USER_EVENT_REG_PERSIST;
-	event->serial = ue_next_serial;
+	event->serial = registry->next_serial;
 	err = ue_registry_link(event);
 	if (err) {
 		/* RCU readers may still use the event and its @format. */
 		ue_event_unref(event);
 		return ERR_PTR(err);
 	}
-	ue_next_serial++;
-	ue_next_multi_id += multi;
-	list_for_each_entry(observer, &ue_observers, node)
+	registry->next_serial++;
+	registry->next_multi_id += multi;
+	list_for_each_entry(observer, &registry->observers, node)
 		observer->added(event);
 	ue_event_make_available(event);
 	return event;
@@ -347,11 +340,12 @@ static struct ue_event *ue_registry_create(struct ue_format *format,
  * Return: the single-format event of a name, or NULL. Without event_mutex, only
  * test it for NULL.
  */
-static struct ue_event *ue_registry_single(const char *name)
+static struct ue_event *ue_registry_single(struct ue_registry *registry,
+					   const char *name)
 {
 	const struct ue_key key = { .name = name, .length = strlen(name) };
 
-	return rhashtable_lookup_fast(&ue_by_key, &key, ue_params);
+	return rhashtable_lookup_fast(&registry->by_key, &key, ue_params);
 }
 
 /*
@@ -359,19 +353,20 @@ static struct ue_event *ue_registry_single(const char *name)
  * a work item that will remove the event still waits for event_mutex. Removes
  * the event now.
  */
-static void ue_registry_reap(const char *name)
+static void ue_registry_reap(struct ue_registry *registry, const char *name)
 {
-	struct ue_event *event = ue_registry_single(name);
+	struct ue_event *event = ue_registry_single(registry, name);
 
 	if (event)
 		ue_registry_remove_unused(event);
 }
 
-static struct ue_event *ue_registry_get(struct ue_format *format,
+static struct ue_event *ue_registry_get(struct ue_registry *registry,
+					struct ue_format *format,
 					unsigned int flags)
 {
 	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
-	struct ue_event *event = ue_registry_find(format, multi);
+	struct ue_event *event = ue_registry_find(registry, format, multi);
 
 	/* The usual case, without event_mutex. */
 	if (event && !IS_ERR(event)) {
@@ -379,34 +374,35 @@ static struct ue_event *ue_registry_get(struct ue_format *format,
 		return event;
 	}
 	mutex_lock(ue_event_mutex);
-	event = ue_registry_find(format, multi);
+	event = ue_registry_find(registry, format, multi);
 	if (IS_ERR(event)) {
-		ue_registry_reap(ue_format_name(format));
-		event = ue_registry_find(format, multi);
+		ue_registry_reap(registry, ue_format_name(format));
+		event = ue_registry_find(registry, format, multi);
 	}
 	if (event)
 		kfree(format);
 	else
-		event = ue_registry_create(format, flags);
+		event = ue_registry_create(registry, format, flags);
 	mutex_unlock(ue_event_mutex);
 	return event;
 }
 
 /* Decides between -EADDRINUSE and -EINVAL for a malformed command. */
-static bool ue_registry_has_name(const char *command)
+static bool ue_registry_has_name(struct ue_registry *registry,
+				 const char *command)
 {
 	char *name = ue_command_name(command);
 	bool has;
 
 	if (!name)
 		return false;
-	has = ue_registry_single(name);
+	has = ue_registry_single(registry, name);
 	kfree(name);
 	return has;
 }
 
-int ue_registry_register(const char *command, unsigned int flags,
-			 struct ue_event **result)
+int ue_registry_register(struct ue_registry *registry, const char *command,
+			 unsigned int flags, struct ue_event **result)
 {
 	struct ue_format *format;
 	struct ue_event *event;
@@ -414,11 +410,11 @@ int ue_registry_register(const char *command, unsigned int flags,
 
 	err = ue_format_parse(command, &format);
 	if (err == -EINVAL && !(flags & USER_EVENT_REG_MULTI_FORMAT) &&
-	    ue_registry_has_name(command))
+	    ue_registry_has_name(registry, command))
 		return -EADDRINUSE;
 	if (err)
 		return err;
-	event = ue_registry_get(format, flags);
+	event = ue_registry_get(registry, format, flags);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
 	*result = event;
@@ -443,14 +439,14 @@ static int ue_registry_claim(struct ue_event *event)
  * Claims the events of @name, up to the first that can't be claimed.
  * Return: 0, the error of that event, or -ENOENT.
  */
-static int ue_registry_claim_all(const char *name)
+static int ue_registry_claim_all(struct ue_registry *registry, const char *name)
 {
-	struct ue_event *event = ue_registry_single(name);
+	struct ue_event *event = ue_registry_single(registry, name);
 	int err = event ? ue_registry_claim(event) : -ENOENT;
 
 	if (event && err)
 		return err;
-	hash_for_each_possible(ue_multi_by_name, event, same_name,
+	hash_for_each_possible(registry->multi_by_name, event, same_name,
 			       ue_hash_name(name)) {
 		if (strcmp(name, ue_format_name(event->format)))
 			continue;
@@ -465,16 +461,17 @@ static int ue_registry_claim_all(const char *name)
  * Calls @end for each event that ue_registry_claim_all() has claimed. While
  * event_mutex is held, no other event is unavailable.
  */
-static void ue_registry_end_claims(const char *name,
+static void ue_registry_end_claims(struct ue_registry *registry,
+				   const char *name,
 				   void (*end)(struct ue_event *event))
 {
-	struct ue_event *event = ue_registry_single(name);
+	struct ue_event *event = ue_registry_single(registry, name);
 	struct hlist_node *next;
 
 	if (event && ue_event_unavailable(event))
 		end(event);
-	hash_for_each_possible_safe(ue_multi_by_name, event, next, same_name,
-				    ue_hash_name(name)) {
+	hash_for_each_possible_safe(registry->multi_by_name, event, next,
+				    same_name, ue_hash_name(name)) {
 		if (ue_event_unavailable(event))
 			end(event);
 		/* There may be very many events. */
@@ -482,49 +479,47 @@ static void ue_registry_end_claims(const char *name,
 	}
 }
 
-int ue_registry_delete(const char *name)
+int ue_registry_delete(struct ue_registry *registry, const char *name)
 {
 	int err;
 
 	mutex_lock(ue_event_mutex);
-	err = ue_registry_claim_all(name);
-	ue_registry_end_claims(name, err ? ue_event_unclaim : ue_registry_remove);
+	err = ue_registry_claim_all(registry, name);
+	ue_registry_end_claims(registry, name,
+			       err ? ue_event_unclaim : ue_registry_remove);
 	mutex_unlock(ue_event_mutex);
 	return err;
 }
 
-struct ue_event *ue_registry_next(unsigned long *serial)
+struct ue_event *ue_registry_next(struct ue_registry *registry,
+				  unsigned long *serial)
 {
 	struct ue_event *event;
 
-	event = xa_find(&ue_by_serial, serial, ULONG_MAX, XA_PRESENT);
+	event = xa_find(&registry->by_serial, serial, ULONG_MAX, XA_PRESENT);
 	while (event && ue_event_unavailable(event))
-		event = xa_find_after(&ue_by_serial, serial, ULONG_MAX,
+		event = xa_find_after(&registry->by_serial, serial, ULONG_MAX,
 				      XA_PRESENT);
 	return event;
 }
 
-unsigned long ue_registry_end(void)
+static int ue_registry_create_empty(struct ue_registry *registry)
 {
-	return ue_next_serial;
-}
-
-unsigned int ue_registry_active(void)
-{
-	return READ_ONCE(ue_nr_active);
-}
-
-unsigned int ue_registry_busy(void)
-{
-	return READ_ONCE(ue_nr_busy);
+	registry->owner.unused = ue_registry_remove_unused;
+	registry->owner.recorders_changed = ue_registry_recorders_changed;
+	xa_init(&registry->by_serial);
+	hash_init(registry->multi_by_name);
+	INIT_LIST_HEAD(&registry->observers);
+	INIT_DELAYED_WORK(&registry->recheck, ue_registry_recheck);
+	return rhashtable_init(&registry->by_key, &ue_params);
 }
 
 int ue_registry_init(void)
 {
-	return rhashtable_init(&ue_by_key, &ue_params);
+	return ue_registry_create_empty(&ue_default_registry);
 }
 
-void ue_registry_exit(void)
+static void ue_registry_destroy(struct ue_registry *registry)
 {
 	struct ue_event *event, *next;
 	LIST_HEAD(newest_first);
@@ -532,7 +527,7 @@ void ue_registry_exit(void)
 
 	/* Remove the newest first: tracing searches from the newest on. */
 	mutex_lock(ue_event_mutex);
-	xa_for_each(&ue_by_serial, serial, event)
+	xa_for_each(&registry->by_serial, serial, event)
 		list_add(&event->dynamic.list, &newest_first);
 	list_for_each_entry_safe(event, next, &newest_first, dynamic.list) {
 		list_del_init(&event->dynamic.list);
@@ -543,7 +538,12 @@ void ue_registry_exit(void)
 	mutex_unlock(ue_event_mutex);
 
 	/* The work item does nothing any more: no event is left. */
-	cancel_delayed_work_sync(&ue_recheck_work);
+	cancel_delayed_work_sync(&registry->recheck);
+	rhashtable_destroy(&registry->by_key);
+}
+
+void ue_registry_exit(void)
+{
+	ue_registry_destroy(&ue_default_registry);
 	ue_publish_exit();
-	rhashtable_destroy(&ue_by_key);
 }
