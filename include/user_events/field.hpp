@@ -302,6 +302,13 @@ inline constexpr bool is_accepted<From, To> = std::convertible_to<From, To> &&
                                               (!std::floating_point<From> ||
                                                sizeof(From) <= sizeof(To));
 
+template <typename From, typename To>
+inline constexpr bool is_accepted<From, std::optional<To>> =
+    is_accepted<From, To> || std::same_as<From, std::nullopt_t>;
+
+template <typename From, typename To>
+inline constexpr bool is_accepted<std::optional<From>, std::optional<To>> = is_accepted<From, To>;
+
 /// Whether a value of type From stays the same as one of type To, except for its sign. For what a
 /// function returns: the compiler cannot look at its value, as it can at a literal.
 template <typename From, typename To>
