@@ -24,7 +24,6 @@ struct mutex *ue_dyn_event_ops_mutex;
 struct list_head *ue_dyn_event_list;
 const struct dyn_event_operations *ue_eprobe_operations;
 struct vfsmount **ue_tracefs_mount;
-struct trace_array *ue_global_trace;
 int *ue_perf_event_paranoid;
 void *ue_exit_mmap_entry;
 void *ue_uprobe_dup_mmap_entry;
@@ -124,8 +123,6 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "the file dynamic_events", UE_VARIABLE(ue_dyn_event_list) },
 	{ "eprobe_dyn_event_ops", UE_SYMBOL_OPTIONAL,
 	  "deleting event probes at unload", UE_VARIABLE(ue_eprobe_operations) },
-	{ "global_trace", UE_SYMBOL_OPTIONAL,
-	  "the file user_events_rules", UE_VARIABLE(ue_global_trace) },
 	{ "tracing_update_buffers", UE_SYMBOL_OPTIONAL,
 	  "the file user_events_rules", UE_FUNCTION(tracing_update_buffers) },
 	{ "find_event_file", UE_SYMBOL_OPTIONAL,

@@ -89,8 +89,6 @@ DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
 extern int *ue_perf_event_paranoid;
 
 /* For rule_action.c; see ue_has_instances(). */
-extern struct trace_array *ue_global_trace;
-
 DECLARE_STATIC_CALL(ue_tracing_update_buffers, tracing_update_buffers);
 DECLARE_STATIC_CALL(ue_find_event_file, find_event_file);
 DECLARE_STATIC_CALL(ue_trace_event_enable_disable, trace_event_enable_disable);

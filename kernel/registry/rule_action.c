@@ -16,9 +16,30 @@
 /* What the kernel prints of a filter; protected by event_mutex. */
 static struct trace_seq ue_printed;
 
+/* The top-level instance, which is never removed; NULL if it was not found. */
+static struct trace_array *ue_top_instance;
+
+/*
+ * The instance has no name. Its symbol is gone where the linker optimises across
+ * files. So take the instance from one of its events that all kernels have.
+ */
+void ue_instances_init(void)
+{
+	struct trace_event_file *file;
+
+	file = trace_get_event_file(NULL, "sched", "sched_switch");
+	if (IS_ERR(file)) {
+		pr_warn("this kernel has no event sched:sched_switch: error %ld; user_events works, but without the file user_events_rules\n",
+			PTR_ERR(file));
+		return;
+	}
+	ue_top_instance = file->tr;
+	trace_put_event_file(file);
+}
+
 bool ue_has_instances(void)
 {
-	return ue_global_trace &&
+	return ue_top_instance &&
 	       static_call_query(ue_tracing_update_buffers) &&
 	       static_call_query(ue_find_event_file) &&
 	       static_call_query(ue_trace_event_enable_disable) &&
@@ -31,13 +52,13 @@ bool ue_has_instances(void)
 
 struct trace_array *ue_instance_get(const char *name)
 {
-	return name ? ue_trace_array_get(name) : ue_global_trace;
+	return name ? ue_trace_array_get(name) : ue_top_instance;
 }
 
-/* The top-level instance is never removed; ue_instance_get() takes no reference. */
+/* ue_instance_get() takes no reference to the top-level instance. */
 void ue_instance_put(struct trace_array *instance)
 {
-	if (instance != ue_global_trace)
+	if (instance != ue_top_instance)
 		trace_array_put(instance);
 }
 

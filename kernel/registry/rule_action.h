@@ -19,11 +19,20 @@ struct trace_event_file;
 #define UE_REASON_MAX	128
 
 /**
- * ue_has_instances() - check for the symbols that this part needs
+ * ue_instances_init() - find the top-level instance
  *
- * Context: any.
- * Return: true if the kernel has all of them. Otherwise no other function here
- * may be called.
+ * Logs a warning if there is none.
+ *
+ * Context: module init; may sleep.
+ */
+void ue_instances_init(void);
+
+/**
+ * ue_has_instances() - check for what this part needs of the kernel
+ *
+ * Context: any, after ue_instances_init().
+ * Return: true if the kernel has all of it. Otherwise no other function here may
+ * be called.
  */
 bool ue_has_instances(void);
 
