@@ -155,6 +155,18 @@ TEST_CASE("Filters can use the common fields, cpu and comm") {
     CHECK(recorded.instance.records().empty());
 }
 
+TEST_CASE("Fields named cpu, comm and stacktrace take precedence in filters") {
+    Filtered recorded(" u32 cpu; char[16] comm; u32 stacktrace");
+    const Payload payload =
+        Payload().add(4095u).add_characters({"not the task\0\0\0\0", 16}).add(7u);
+    CHECK(recorded.passes("cpu == 4095", payload) == 1);
+    CHECK(recorded.passes("cpu != 4095", payload) == 0);
+    CHECK(recorded.passes("comm == \"not the task\"", payload) == 1);
+    CHECK(recorded.passes("comm ~ \"filter_*\"", payload) == 0);
+    CHECK(recorded.passes("stacktrace == 7", payload) == 1);
+    CHECK(recorded.passes("stacktrace != 7", payload) == 0);
+}
+
 TEST_CASE("Filters accept CPU lists if the kernel supports them, else fail with EINVAL") {
     Filtered recorded(" u32 a; u64 mask");
     const auto record_on = [&](int cpu) {

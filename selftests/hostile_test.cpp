@@ -22,8 +22,10 @@
 #include <filesystem>
 #include <memory>
 #include <poll.h>
+#include <sched.h>
 #include <set>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 using namespace selftest;
@@ -112,11 +114,15 @@ std::vector<std::unique_ptr<Blocker>> blockers(unsigned count, const Event& even
 /// The pages of blockers for which the kernel waits.
 class BlockedPages {
 public:
+    BlockedPages() = default;
     explicit BlockedPages(const std::vector<std::unique_ptr<Blocker>>& blockers) {
-        for (auto& blocker : blockers) {
-            userfaults_.push_back(blocker->userfault());
-            polled_.push_back({userfaults_.back().number(), POLLIN, 0});
-        }
+        for (auto& blocker : blockers)
+            add(blocker->userfault());
+    }
+
+    void add(Descriptor userfault) {
+        userfaults_.push_back(std::move(userfault));
+        polled_.push_back({userfaults_.back().number(), POLLIN, 0});
     }
 
     /// Returns the indexes of the pages for which the kernel waits at one time: of two answers that
@@ -192,6 +198,73 @@ TEST_CASE("300 blocking programs of a user get few kernel threads and delay no o
         const Enabled other_enabled{other};
         CHECK(holds_after_change([&] { return discardable.word() == 1; }));
     }
+}
+
+namespace {
+
+/// A user namespace of an unprivileged user, with programs of `count` user IDs in it. Each sends
+/// the userfaultfd of the page with its bit.
+class NamespaceOfBlockers {
+public:
+    NamespaceOfBlockers(const Event& event, unsigned count)
+        : child_([&](Channel& channel) {
+              DataFile file;
+              become_user(unprivileged_uid);
+              if (unshare(CLONE_NEWUSER) != 0)
+                  throw_errno("unshare");
+              channel.send('n');
+              channel.receive<char>();
+              for (uid_t user = 1; user <= count; user++)
+                  if (const pid_t pid = fork(); pid == 0)
+                      block(channel, file, event, user);
+              return channel.receive<char>() == 'e' ? 0 : 1;
+          }) {
+        child_.channel().receive<char>();
+        const std::string process = "/proc/" + std::to_string(child_.pid());
+        for (const char* file : {"/uid_map", "/gid_map"})
+            expect(write_text(process + file, "0 200000 1000"), process + file);
+        child_.channel().send('m');
+        for (unsigned i = 0; i < count; i++)
+            pages.add(child_.channel().receive_descriptor());
+    }
+
+    BlockedPages pages;
+
+private:
+    [[noreturn]] static void block(Channel& channel, DataFile& file, const Event& event,
+                                   uid_t user) {
+        if (setresuid(user, user, user) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+            _exit(1);
+        const Mapping memory(1);
+        file.must_register(memory.at(), 0, event.name());
+        const Userfault fault(memory);
+        channel.send_descriptor(fault.descriptor());
+        for (;;)
+            pause();
+    }
+
+    Child child_;
+};
+
+} // namespace
+
+TEST_CASE("All users of a user namespace together get four kernel threads") {
+    constexpr unsigned count = 20;
+    Setting permitted("/proc/sys/vm/unprivileged_userfaultfd");
+    permitted.set("1");
+    const Event event(unique_name("blocked"));
+    NamespaceOfBlockers hostile(event, count);
+    const Enabled enabled{event};
+    // Until the kernel has waited for each of them.
+    std::set<std::size_t> blocked_once;
+    std::size_t most = 0;
+    CHECK(eventually([&] {
+        const auto blocked = hostile.pages.indexes();
+        most = std::max(most, blocked.size());
+        blocked_once.insert(blocked.begin(), blocked.end());
+        return blocked_once.size() == count;
+    }));
+    CHECK(most == 4);
 }
 
 TEST_CASE("300 blocking programs do not keep the bits of their own user's programs from changing") {
@@ -320,6 +393,27 @@ TEST_CASE("A blocking program occupies one worker, however many of its bits chan
     }
     CHECK(eventually([&] { return *second.at<Word>() == 1; }));
     CHECK(*first.at<Word>() == 0);
+    REQUIRE(other.disable() == succeeds(1));
+}
+
+TEST_CASE("A bit of a page that a waiting worker has passed is written after the wait") {
+    const Event event(unique_name("passed")), other(unique_name("waits"));
+    // A worker writes bits in the order of their addresses.
+    Mapping one(1), another(1);
+    Mapping& passed = one.at() < another.at() ? one : another;
+    Mapping& blocked = one.at() < another.at() ? another : one;
+    DataFile file;
+    REQUIRE(file.register_event(passed.at(), 0, event.name()) == succeeds());
+    REQUIRE(file.register_event(blocked.at(), 0, other.name()) == succeeds());
+    Userfault fault(blocked);
+    REQUIRE(other.enable() == succeeds(1));
+    REQUIRE(eventually([&] { return fault.has_waiter(); }));
+    REQUIRE(madvise(passed.at(), passed.size(), MADV_DONTNEED) == 0);
+    REQUIRE(event.enable() == succeeds(1));
+    fault.answer();
+    CHECK(eventually([&] { return *blocked.at<Word>() == 1; }));
+    CHECK(eventually([&] { return *passed.at<Word>() == 1; }));
+    REQUIRE(event.disable() == succeeds(1));
     REQUIRE(other.disable() == succeeds(1));
 }
 

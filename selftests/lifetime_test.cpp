@@ -220,6 +220,24 @@ TEST_CASE("A persistent event remains without users") {
     CHECK(event.wait_removed());
 }
 
+TEST_CASE("PERSIST has no effect on an event that exists, nor has its absence") {
+    const bool persists = GENERATE(false, true);
+    CAPTURE(persists);
+    const unsigned persist = USER_EVENT_REG_PERSIST;
+    Word word{0};
+    const Event event(unique_name("creator"));
+    {
+        DataFile file, other;
+        file.must_register(&word, 0, event.name() + " u32 a", 4, persists ? persist : 0);
+        other.must_register(&word, 1, event.name() + " u32 a", 4, persists ? 0 : persist);
+    }
+    if (persists) {
+        CHECK(stays(event));
+        CHECK(eventually([&] { return DataFile().delete_event(event.name()).ok(); }));
+    }
+    CHECK(event.wait_removed());
+}
+
 TEST_CASE("An open file keeps an index and its event after UNREG") {
     Word word{0};
     Instance instance;

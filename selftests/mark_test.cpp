@@ -292,6 +292,34 @@ TEST_CASE("What is too large is judged before the data is read") {
     }
 }
 
+TEST_CASE("What is too large fails with E2BIG also where a trigger has a condition") {
+    Recording recording;
+    const std::string trigger = "traceoff if common_pid == 0";
+    for (const Event* event : {&mark_text, &mark_data})
+        REQUIRE(write_text(recording.path(*event, "trigger"), trigger).ok());
+    Mapping memory(64);
+    const std::string_view data(memory.at<char>(), memory.size());
+    MarkFile file;
+    const auto check = [&](std::size_t size, const Outcome& outcome) {
+        CAPTURE(size);
+        CHECK(file.write(data.substr(0, size)) == outcome);
+        CHECK(file.mark(0, data.substr(0, size)) == outcome);
+        CHECK(file.mark(1, data.substr(0, size)) == outcome);
+    };
+    // The kernel learns only while it records whether the record fits.
+    for (std::size_t size : {page_size + 808, 65534ul, 65535ul})
+        check(size, fails(E2BIG));
+    memory.protect(PROT_NONE);
+    for (std::size_t size : {page_size + 808, 65534ul})
+        check(size, fails(EFAULT));
+    check(65535, fails(E2BIG));
+    CHECK(recording.records().empty());
+    CHECK(file.write("fits") == succeeds(4));
+    CHECK(recording.texts() == Lines{"fits"});
+    for (const Event* event : {&mark_text, &mark_data})
+        REQUIRE(write_text(recording.path(*event, "trigger"), "!" + trigger, O_APPEND).ok());
+}
+
 TEST_CASE("Marks that no recorder could hold succeed while other processes observe themselves") {
     Child observer([](Channel& channel) {
         const PerfEvent text(perf_sampling(mark_text)), data(perf_sampling(mark_data));

@@ -9,6 +9,7 @@
 #include "device.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
+#include "perf.hpp"
 #include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -16,6 +17,7 @@
 #include "userfault.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -97,6 +99,42 @@ TEST_CASE("Unloading removes all files and events, and the module can be loaded 
 
     REQUIRE(load() == succeeds());
     check_basic_recording();
+}
+
+TEST_CASE("Unloading loses the limits, and the owners and modes of the files") {
+    Loaded loaded;
+    struct Limit {
+        std::string file, text;
+    };
+    std::vector<Limit> limits;
+    for (const char* name :
+         {"user_events_max", "user_events_max_per_user", "user_events_registrations_max_per_user"})
+        limits.push_back({std::string("/proc/sys/kernel/") + name,
+                          read_text(std::string("/proc/sys/kernel/") + name)});
+    std::vector<std::string> files(std::begin(devices), std::end(devices));
+    for (const char* file : tracing_files)
+        files.push_back(tracing_file(file));
+    const auto access = [&] {
+        std::vector<std::array<unsigned, 3>> all;
+        for (const std::string& file : files) {
+            struct stat about;
+            REQUIRE(stat(file.c_str(), &about) == 0);
+            all.push_back({about.st_mode, about.st_uid, about.st_gid});
+        }
+        return all;
+    };
+    const auto before = access();
+    for (const Limit& limit : limits)
+        REQUIRE(write_text(limit.file, "7").ok());
+    for (const std::string& file : files) {
+        REQUIRE(chown(file.c_str(), 1, 2) == 0);
+        REQUIRE(chmod(file.c_str(), 0604) == 0);
+    }
+    REQUIRE(eventually([] { return unload().ok(); }));
+    REQUIRE(load() == succeeds());
+    for (const Limit& limit : limits)
+        CHECK(read_text(limit.file) == limit.text);
+    CHECK(access() == before);
 }
 
 TEST_CASE("Opening a file through an O_PATH descriptor or bind mount after unload fails with EIO") {
@@ -192,6 +230,10 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
         const Descriptor file = Descriptor::open(tracing_file("user_events_status"), O_RDONLY);
         CHECK(unload_is_refused());
     }
+    SECTION("an open user_events_rules") {
+        const Descriptor file = Descriptor::open(tracing_file("user_events_rules"), O_RDONLY);
+        CHECK(unload_is_refused());
+    }
     SECTION("a registration whose file is closed") {
         DataFile file;
         file.must_register(&word, 0, event.name());
@@ -244,6 +286,16 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
         }
         CHECK(unload_is_refused());
         CHECK(instance.disable(event) == succeeds());
+    }
+    SECTION("an event that perf counts, without other users") {
+        std::optional<PerfEvent> perf;
+        {
+            DataFile file;
+            file.must_register(&word, 0, event.name());
+            perf.emplace(perf_attributes(event));
+        }
+        CHECK(event.exists());
+        CHECK(unload_is_refused());
     }
     SECTION("an event with a trigger, without other users") {
         {

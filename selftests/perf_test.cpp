@@ -406,6 +406,42 @@ TEST_CASE("A payload too large for ftrace but not for perf is sampled, and count
     REQUIRE(instance.disable(registered.event) == succeeds());
 }
 
+TEST_CASE("perf samples up to 8180 bytes also where a trigger of ftrace has a condition") {
+    Registered registered(" u32 a");
+    Instance instance;
+    REQUIRE(instance.enable(registered.event) == succeeds());
+    const std::string trigger = instance.path(registered.event, "trigger");
+    REQUIRE(write_text(trigger, "traceoff if a == 5").ok());
+    PerfEvent perf(perf_sampling(registered.event));
+    // The kernel learns only while it records that ftrace cannot hold the record.
+    CHECK(registered.record(Payload().add(1u).add_bytes(Bytes(8176))) == succeeds(4 + 8180));
+    CHECK(perf.samples().size() == 1);
+    CHECK(registered.status() == " # Used by ftrace perf; lost 1");
+    CHECK(registered.record(Payload().add(1u).add_bytes(Bytes(8177))) == fails(E2BIG));
+    CHECK(perf.samples().empty());
+    CHECK(registered.status() == " # Used by ftrace perf; lost 1");
+    REQUIRE(write_text(trigger, "!traceoff if a == 5", O_APPEND).ok());
+    REQUIRE(instance.disable(registered.event) == succeeds());
+}
+
+TEST_CASE("Samples for which perf's ring buffer has no space do not count as lost") {
+    Registered registered("");
+    PerfEvent perf(perf_sampling(registered.event));
+    const auto record = [&] { return registered.record(Payload().add_bytes(Bytes(8000))); };
+    // The ring buffer has 64 pages.
+    const std::size_t records = 64 * page_size / 8000 + 20;
+    for (std::size_t i = 0; i < records; i++)
+        REQUIRE(record() == succeeds(8004));
+    std::uint64_t lost = 0;
+    const std::size_t taken = perf.samples(&lost).size();
+    // perf reports what it has lost before the next sample.
+    REQUIRE(record() == succeeds(8004));
+    CHECK(perf.samples(&lost).size() == 1);
+    CHECK(lost > 0);
+    CHECK(taken + lost == records);
+    CHECK(registered.status() == " # Used by perf");
+}
+
 TEST_CASE("Killing a task that has a perf event open clears the bit") {
     Registered registered(" u32 a");
     Child child([&](Channel& channel) {

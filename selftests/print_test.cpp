@@ -346,6 +346,43 @@ TEST_CASE("Beyond 1024 removed events, new user events take over the oldest type
     CHECK(last.number < first.number + 2 * static_cast<int>(most));
 }
 
+TEST_CASE("An event that takes over a type number prints old records within their bounds") {
+    constexpr unsigned most = 1024, batch = 128;
+    Instance instance;
+    const RemovedEvent removed(instance);
+    const std::string enable = instance.path("events/user_events/enable");
+    Mapping memory(1);
+    std::optional<DataFile> file;
+    std::optional<Event> newer;
+    for (unsigned created = 0; created <= 2 * most && !newer; created += batch) {
+        // Removes the events of the last round.
+        file.emplace();
+        for (unsigned i = 0; i < batch; i++) {
+            const Event event(unique_name("newer"));
+            file->must_register(memory.at<Word>() + i, 0, event.name() + " __rel_loc char[] a");
+            if (event.id() == removed.number)
+                newer = event;
+        }
+        if (newer)
+            break;
+        REQUIRE(write_text(enable, "1").ok());
+        REQUIRE(write_text(enable, "0").ok());
+    }
+    REQUIRE(newer);
+    // The old record has 1000 there, which was no location.
+    const std::string line = newer->name() + ": a=(outside)\n";
+    CHECK_THAT(read_text(instance.path("trace")), Catch::Contains(line));
+
+    // Nothing has enabled this event, but records have its number.
+    file.reset();
+    CHECK(newer->wait_removed());
+    const Event synthetic(unique_name("made"), "synthetic");
+    const Definition definition("synthetic_events", synthetic.name() + " char text[]",
+                                "!" + synthetic.name());
+    CHECK(synthetic.id() != removed.number);
+    CHECK_THAT(read_text(instance.path("trace")), Catch::Contains(line));
+}
+
 TEST_CASE("Records of a removed event outlive probes, synthetic events and user events of others") {
     struct Kind {
         std::string file, text, removal;

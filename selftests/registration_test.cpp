@@ -562,6 +562,17 @@ TEST_CASE("REG checks its arguments in the documented order") {
                       .error();
               }) == EINVAL);
     }
+    SECTION("capability before the fields") {
+        for (const std::string& command :
+             {name + " u64 b", name + " bad a", unique_name("order") + " bad a"}) {
+            CAPTURE(command);
+            CHECK(in_child([&] {
+                      become_user(unprivileged_uid);
+                      return file.register_event(&word, 1, command, 4, USER_EVENT_REG_PERSIST)
+                          .error();
+                  }) == EPERM);
+        }
+    }
     SECTION("name in use before syntax of the fields, except with MULTI_FORMAT") {
         CHECK(file.register_event(&word, 1, name + " bad a") == fails(EADDRINUSE));
         CHECK(file.register_event(&word, 1, name + " u32") == fails(EADDRINUSE));

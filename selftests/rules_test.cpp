@@ -419,6 +419,18 @@ TEST_CASE("Removing a rule leaves alone what others have done to an event") {
         CHECK(enable_text(instance, event) == "1\n");
         CHECK(filter_text(instance, event) == "a > 1\n");
     }
+    SECTION("the event, which also has a trigger, was disabled and enabled again") {
+        REQUIRE(write_text(instance.path(event, "trigger"), "traceoff if a == 1000").ok());
+        const Rule rule(text);
+        REQUIRE(instance.disable(event) == succeeds());
+        REQUIRE(instance.enable(event) == succeeds());
+        CHECK(rule.remove() == succeeds());
+        // The exception: the module has not learned of it.
+        CHECK(enable_text(instance, event) == "0*\n");
+        CHECK(filter_text(instance, event) == "none\n");
+        REQUIRE(
+            write_text(instance.path(event, "trigger"), "!traceoff if a == 1000", O_APPEND).ok());
+    }
     SECTION("the filter was changed") {
         const Rule rule(text);
         REQUIRE(instance.set_filter(event, "a > 2") == succeeds());
@@ -523,6 +535,28 @@ TEST_CASE("One write can have several lines, comments and empty lines") {
     CHECK(write_text(rules_file(), "!rule_x" + at + "\n!rule_y " + at + " if a ==  1", O_APPEND)
               .ok());
     CHECK(read_text(rules_file()).empty());
+}
+
+TEST_CASE("A write ends at the first line that fails; the lines before it have their effect") {
+    Instance instance;
+    const std::string at = " instance=" + instance.name() + "\n";
+    CHECK(write_text(rules_file(), "rule_x" + at + "rule_x" + at + "rule_y" + at, O_APPEND) ==
+          fails(EEXIST));
+    CHECK(read_text(rules_file()) == "rule_x instance=" + instance.name() + " # applied to 0\n");
+    CHECK(write_text(rules_file(), "!rule_x" + at + "!rule_x" + at + "rule_y" + at, O_APPEND) ==
+          fails(ENOENT));
+    CHECK(read_text(rules_file()).empty());
+}
+
+TEST_CASE("A rule has at most 2048 characters") {
+    Instance instance;
+    const std::string start = "rule_long instance=" + instance.name() + " if a == ";
+    const std::string text = start + std::string(2048 - start.size(), '1');
+    CHECK(change_rule(text + "1") == fails(EINVAL));
+    CHECK(change_rule(text) == succeeds());
+    CHECK(rule_line(text) == text + " # applied to 0");
+    CHECK(change_rule("!" + text + "1") == fails(EINVAL));
+    CHECK(change_rule("!" + text) == succeeds());
 }
 
 TEST_CASE("A write of more than 64 KiB is taken up to the end of a line") {
@@ -687,6 +721,19 @@ TEST_CASE("The parameter rules adds rules at load; a bad one is logged, and the 
         CHECK(records_in(read_text(created.path() + "/trace"), registered.event.name()) == 1);
         CHECK(write_text(rules_file(), "", O_TRUNC) == succeeds());
     }
+}
+
+TEST_CASE("The parameter rules has at most 1024 characters") {
+    const module::Loaded loaded;
+    const auto load = [](std::size_t length) {
+        const std::string start = "rule_param_long if a == ";
+        return module::load("rules=\"" + start + std::string(length - start.size(), '1') + "\"");
+    };
+    unload();
+    CHECK(load(1025) == fails(ENOSPC));
+    REQUIRE(load(1024) == succeeds());
+    CHECK(lines_of(read_text(rules_file())).size() == 1);
+    CHECK(write_text(rules_file(), "", O_TRUNC) == succeeds());
 }
 
 TEST_CASE("Unloading frees rules whose events are not enabled, and releases their instances") {

@@ -270,6 +270,25 @@ TEST_CASE("A hist trigger counts by string keys") {
                                                            "{ " + key + ": g } hitcount: 1"});
 }
 
+TEST_CASE("Fields named cpu, comm and stacktrace take precedence in histograms, but for one key") {
+    Registered registered(" u32 cpu; char[16] comm; u32 stacktrace");
+    Instance instance;
+    const auto counted = [&](const std::string& fields) {
+        const Trigger trigger(instance, registered.event, "hist:size=128:keys=" + fields);
+        const Payload payload =
+            Payload().add(4095u).add_characters({"not the task\0\0\0\0", 16}).add(7u);
+        CHECK(registered.record(payload) == succeeds(28));
+        return histogram(instance, registered.event);
+    };
+    CHECK(counted("cpu") == Entries{"{ cpu: 4095 } hitcount: 1"});
+    CHECK(counted("comm") == Entries{"{ comm: not the task } hitcount: 1"});
+    CHECK(counted("cpu:vals=stacktrace") == Entries{"{ cpu: 4095 } hitcount: 1 stacktrace: 7"});
+    const Entries by_stack = counted("stacktrace");
+    REQUIRE(by_stack.size() == 1);
+    // The lines of the stack follow.
+    CHECK(by_stack[0].ends_with("stacktrace:"));
+}
+
 TEST_CASE("A hist trigger counts by stack traces") {
     Registered registered("");
     Instance instance;

@@ -533,6 +533,25 @@ TEST_CASE("Writing a payload that is too large for ftrace, the only recorder, fa
     CHECK(recorded.instance.records().size() == 1);
 }
 
+TEST_CASE("A payload that no recorder can hold with the zeros after it fails with E2BIG") {
+    const std::size_t largest = page_size - 32;
+    const auto [fields, last_byte] = GENERATE(
+        table<std::string, char>({{" char[4] a", 'x'}, {" char[4] a", '\0'}, {" u8 a", 'x'}}));
+    CAPTURE(fields, last_byte);
+    const bool gets_zeros = fields != " u8 a" && last_byte != '\0';
+    Recorded recorded(fields);
+    const auto record = [&](std::size_t size) {
+        return recorded.record(
+            Payload().add_characters(std::string(size - 1, 'x') + std::string(1, last_byte)));
+    };
+    CHECK(record(largest) ==
+          (gets_zeros ? fails(E2BIG) : succeeds(static_cast<long>(largest) + 4)));
+    CHECK(recorded.instance.records().size() == (gets_zeros ? 0 : 1));
+    CHECK(record(largest - 1) == succeeds(static_cast<long>(largest) + 3));
+    CHECK(recorded.instance.records().size() == 1);
+    CHECK(recorded.status() == " # Used by ftrace");
+}
+
 TEST_CASE("With absolute time stamps, a payload that does not fit fails with E2BIG") {
     Recorded recorded(" u32 a");
     const std::string trigger = recorded.instance.path(recorded.event, "trigger");
