@@ -184,8 +184,10 @@ test-tool: ## run the tests of the tool with in-tree user_events (first run buil
 
 .PHONY: test-recordings
 test-recordings: tool ## test the tool without a guest: recordings, and its installation
-	@$(packages) build recordings docs
-	@prove selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
+	@$(packages) build recordings docs tests
+	@$(MAKE) -C selftests/tool/eventheader BUILD=../../../build/eventheader
+	@prove build/eventheader/*_test selftests/tool/recordings_test selftests/tool/page_test \
+		selftests/tool/install_test
 
 .PHONY: test-fleet
 test-fleet: ## test the tool's ship and serve, on KERNELS=, with Prometheus and OpenTelemetry's decoder
