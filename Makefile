@@ -200,10 +200,12 @@ test-packages: ## install the packages on Debian 12 and 13 in QEMU (about 30 min
 	+@selftests/packages/run
 
 .PHONY: fuzz-recordings
-fuzz-recordings: ## fuzz what the tool does with recordings for FUZZ_SECONDS=60
+fuzz-recordings: ## fuzz what the tool does with recordings, for FUZZ_SECONDS=60 twice
 	@$(packages) fuzz tool
-	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/recordings/fuzzer
+	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/recordings/fuzzer \
+		../build/fuzz/eventheader/fuzzer
 	@fuzz/recordings/run $(FUZZ_SECONDS)
+	@fuzz/eventheader/run $(FUZZ_SECONDS)
 
 # What is installed, below DESTDIR.
 headers := $(includedir)/user_events
