@@ -37,7 +37,8 @@ void append_line(std::string& to, const shown_event& shown);
 /// `error` and `undecoded` if not all could be decoded.
 void append_json_members(std::string& to, const shown_event& shown);
 
-/// Appends the fields that could be decoded as a JSON object, and returns why others could not.
-failure append_json_fields(std::string& to, const shown_event& shown);
+/// Appends the fields as a JSON object. If not all could be decoded, a member `(not decoded)` has
+/// the reason and the bytes.
+void append_json_fields(std::string& to, const shown_event& shown);
 
 } // namespace tool::eventheader

@@ -143,9 +143,17 @@ failure append_fields(std::string& to, const shown_event& shown, bool& has_tags)
 
 } // namespace
 
-failure append_json_fields(std::string& to, const shown_event& shown) {
+void append_json_fields(std::string& to, const shown_event& shown) {
     bool has_tags = false;
-    return append_fields(to, shown, has_tags);
+    const failure failure = append_fields(to, shown, has_tags);
+    if (failure.why == reason::none)
+        return;
+    to.pop_back();
+    begin_member(to, "(not decoded)");
+    std::string reason = fmt::format("{}: ", words_of(failure.why));
+    append_hexadecimal(reason, failure.undecoded);
+    text::append_json(to, reason);
+    to += '}';
 }
 
 void append_json_members(std::string& to, const shown_event& shown) {
