@@ -184,8 +184,10 @@ test-tool: ## run the tests of the tool with in-tree user_events (first run buil
 
 .PHONY: test-recordings
 test-recordings: tool ## test the tool without a guest: recordings, and its installation
-	@$(packages) build recordings docs
-	@prove selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
+	@$(packages) build recordings docs tests
+	@$(MAKE) -C selftests/tool/eventheader BUILD=../../../build/eventheader
+	@prove build/eventheader/*_test selftests/tool/recordings_test selftests/tool/page_test \
+		selftests/tool/install_test
 
 .PHONY: test-fleet
 test-fleet: ## test the tool's ship and serve, on KERNELS=, with Prometheus and OpenTelemetry's decoder
@@ -198,10 +200,12 @@ test-packages: ## install the packages on Debian 12 and 13 in QEMU (about 30 min
 	+@selftests/packages/run
 
 .PHONY: fuzz-recordings
-fuzz-recordings: ## fuzz what the tool does with recordings for FUZZ_SECONDS=60
+fuzz-recordings: ## fuzz what the tool does with recordings, for FUZZ_SECONDS=60 twice
 	@$(packages) fuzz tool
-	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/recordings/fuzzer
+	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/recordings/fuzzer \
+		../build/fuzz/eventheader/fuzzer
 	@fuzz/recordings/run $(FUZZ_SECONDS)
+	@fuzz/eventheader/run $(FUZZ_SECONDS)
 
 # What is installed, below DESTDIR.
 headers := $(includedir)/user_events

@@ -73,6 +73,7 @@ action export_records(arguments& with) {
                 "only records for which this is true, such as 'cents > 300'");
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end something, and the field that says what");
+    with.flag("--raw", given->selection.is_raw, "do not decode payloads that describe themselves");
     with.flag("--strict", given->is_strict, "fail if records are missing");
     return [given] { export_file(*given); };
 }

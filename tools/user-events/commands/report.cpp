@@ -67,6 +67,7 @@ action report(arguments& with) {
                 "only records for which this is true, such as 'cents > 300'");
     with.flag("--stats", given->with_statistics, "counts, rates and distributions instead");
     with.flag("--json", given->as_json, "a line of JSON for each record");
+    with.flag("--raw", given->selection.is_raw, "do not decode payloads that describe themselves");
     with.flag("--strict", given->is_strict, "fail if records are missing");
     return [given] { print_report(*given); };
 }

@@ -30,6 +30,7 @@ struct options {
     bool since_boot = false;
     bool wall_clock = false;
     bool json = false;
+    bool raw = false;
 };
 
 /// How long the records of a CPU may wait in its buffer.
@@ -91,7 +92,10 @@ private:
     static constexpr std::size_t enough = 1 << 16;
 
     void keep_chosen(recording::event_type& type) const {
-        if (!fields_.empty())
+        type.is_eventheader &= !given_.raw;
+        if (type.is_eventheader)
+            type.chosen = fields_;
+        else if (!fields_.empty())
             std::erase_if(type.fields, [&](const recording::field& field) {
                 return std::find(fields_.begin(), fields_.end(), field.name) == fields_.end();
             });
@@ -153,6 +157,7 @@ action watch(arguments& with) {
     with.flag("--since-boot", given->since_boot, "show seconds since the boot");
     with.flag("--wall-clock", given->wall_clock, "show date and time of day (the default)");
     with.flag("--json", given->json, "print a line of JSON for each record");
+    with.flag("--raw", given->raw, "do not decode payloads that describe themselves");
     return [given] {
         if (given->since_boot && given->wall_clock)
             throw text::usage_error("--since-boot and --wall-clock exclude each other");

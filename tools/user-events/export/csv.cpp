@@ -12,24 +12,27 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace tool::exporting {
 
 namespace {
 
 /// A name that is right in every file system.
-std::string file_name(const recording::event_type& event, std::set<std::string>& taken) {
+std::string file_name(const std::string& event, std::size_t number, std::set<std::string>& taken) {
     static constexpr std::size_t longest = 200;
     std::string name;
-    for (const char c : event.system + "." + event.name)
+    for (const char c : event)
         if (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.')
             name += c;
         else
             fmt::format_to(std::back_inserter(name), "%{:02x}", static_cast<unsigned char>(c));
     // Events of one name can have several formats.
     if (name.size() > longest || taken.count(name))
-        name = fmt::format("{}-{}", name.substr(0, longest), event.id);
-    taken.insert(name);
+        name = fmt::format("{}-{}", name.substr(0, longest), number);
+    // Others may have this very name.
+    while (!taken.insert(name).second)
+        name += '_';
     return name + ".csv";
 }
 
@@ -38,10 +41,9 @@ bool is_formula(std::string_view text) {
     return !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != text.npos;
 }
 
-/// Appends text. Control characters other than tabs and ends of lines are as in \x1b.
-void append_quoted(std::string& to, std::string_view text) {
-    std::string clean = is_formula(text) ? "'" : "";
-    append_utf8(clean, text);
+/// Appends what spreadsheets cannot take for a formula. Control characters other than tabs and ends
+/// of lines are as in \x1b.
+void append_plain(std::string& to, const std::string& clean) {
     const bool is_plain = clean.find_first_of(",\"\r\n \t") == clean.npos;
     to += is_plain ? "" : "\"";
     for (const char c : clean) {
@@ -54,6 +56,13 @@ void append_quoted(std::string& to, std::string_view text) {
             to += c;
     }
     to += is_plain ? "" : "\"";
+}
+
+/// Appends any text.
+void append_quoted(std::string& to, std::string_view text) {
+    std::string clean = is_formula(text) ? "'" : "";
+    append_utf8(clean, text);
+    append_plain(to, clean);
 }
 
 void append_value(std::string& to, const recording::field& field, const recording::value& value) {
@@ -84,8 +93,35 @@ public:
     }
 
     void add(const recording::record& record) override {
-        file& to = file_of(*record.event);
-        std::string& line = to.text;
+        if (record.event->is_eventheader)
+            add_cells(record);
+        else
+            add_fields(record);
+    }
+
+    void finish() override {
+        for (auto& [id, file] : files_)
+            write(file);
+        for (auto& [columns, file] : described_files_)
+            write(file);
+    }
+
+private:
+    /// There may be more events than a process may have files open.
+    static constexpr std::size_t enough = 1 << 14;
+    static constexpr std::size_t most_described = 10'000;
+    struct file {
+        std::string path;
+        std::string text;
+        bool exists = false;
+    };
+
+    static void write(file& to) {
+        text::append_to_file(to.path, to.text, std::exchange(to.exists, true));
+        to.text.clear();
+    }
+
+    static void begin_line(std::string& line, const recording::record& record) {
         recording::append_seconds(line, record.time);
         line += ',';
         text::append_json(line, static_cast<std::int64_t>(record.cpu));
@@ -98,32 +134,37 @@ public:
             text::append_json(line, static_cast<std::int64_t>(record.tgid));
         line += ',';
         append_quoted(line, record.instance);
-        for (const recording::field& field : record.event->fields) {
-            line += ',';
-            append_value(line, field, read(field, record.data));
-        }
-        line += "\r\n";
-        if (line.size() >= enough)
+    }
+
+    static void end_line(file& to) {
+        to.text += "\r\n";
+        if (to.text.size() >= enough)
             write(to);
     }
 
-    void finish() override {
-        for (auto& [id, file] : files_)
-            write(file);
+    void add_fields(const recording::record& record) {
+        file& to = file_of(*record.event);
+        begin_line(to.text, record);
+        for (const recording::field& field : record.event->fields) {
+            to.text += ',';
+            append_value(to.text, field, read(field, record.data));
+        }
+        end_line(to);
     }
 
-private:
-    /// There may be more events than a process may have files open.
-    static constexpr std::size_t enough = 1 << 14;
-    struct file {
-        std::string path;
-        std::string text;
-        bool exists = false;
-    };
-
-    static void write(file& to) {
-        text::append_to_file(to.path, to.text, std::exchange(to.exists, true));
-        to.text.clear();
+    /// A payload that describes itself may have other fields than the one before.
+    void add_cells(const recording::record& record) {
+        const auto cells = recording::to_cells(record);
+        file& to = file_of(record, cells);
+        begin_line(to.text, record);
+        for (const eventheader::cell& cell : cells) {
+            to.text += ',';
+            if (cell.is_text)
+                append_quoted(to.text, cell.text);
+            else
+                append_plain(to.text, cell.text);
+        }
+        end_line(to);
     }
 
     file& file_of(const recording::event_type& event) {
@@ -131,8 +172,7 @@ private:
         if (found != files_.end())
             return found->second;
         file& added = files_[event.id];
-        added.path = directory_ + "/" + file_name(event, names_);
-        added.text = "time,cpu,task,pid,tgid,instance";
+        begin_file(added, event.system + "." + event.name, static_cast<std::size_t>(event.id));
         for (const recording::field& field : event.fields) {
             added.text += ',';
             append_quoted(added.text, field.name);
@@ -141,9 +181,35 @@ private:
         return added;
     }
 
+    file& file_of(const recording::record& record, const std::vector<eventheader::cell>& cells) {
+        std::string name = record.event->system + ".", columns;
+        append_name(name, record);
+        for (const eventheader::cell& cell : cells) {
+            columns += ',';
+            append_quoted(columns, cell.name);
+        }
+        const auto [at, is_new] = described_files_.try_emplace(name + columns);
+        if (!is_new)
+            return at->second;
+        if (described_files_.size() > most_described)
+            throw text::failure(fmt::format("{} has more than {} events with different fields",
+                                            directory_, most_described),
+                                "choose some with a pattern or --filter");
+        begin_file(at->second, name, described_files_.size());
+        at->second.text += columns + "\r\n";
+        return at->second;
+    }
+
+    void begin_file(file& to, const std::string& event, std::size_t number) {
+        to.path = directory_ + "/" + file_name(event, number, names_);
+        to.text = "time,cpu,task,pid,tgid,instance";
+    }
+
     std::string directory_;
     std::set<std::string> names_;
     std::map<int, file> files_;
+    /// By the name of the event and the columns.
+    std::map<std::string, file> described_files_;
 };
 
 } // namespace

@@ -49,7 +49,7 @@ public:
         else if (fields.is_slice())
             add_slice(record, fields);
         else
-            add_instant(record, record.event->name, record.pid, record.process(), nullptr);
+            add_instant(record, shown_name(record), record.pid, record.process(), nullptr);
         file_.advance();
     }
 
@@ -112,13 +112,24 @@ private:
         processes_.try_emplace(record.process(), record.process_name);
     }
 
+    static std::string shown_name(const recording::record& record) {
+        std::string result;
+        append_name(result, record);
+        return result;
+    }
+
     /// Appends the fields that the picture does not show, and the end of the event.
     static void add_arguments(std::string& to, const recording::record& record,
                               const convention* fields) {
         to += ",\"args\":";
+        if (!fields) {
+            append_json_fields(to, record);
+            to += '}';
+            return;
+        }
         char separator = '{';
         for (const recording::field& field : record.event->fields) {
-            if (fields && fields->has(field))
+            if (fields->has(field))
                 continue;
             to += separator;
             separator = ',';

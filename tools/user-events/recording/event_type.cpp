@@ -112,6 +112,7 @@ event_type::event_type(const tep_event& event)
     for (const tep_format_field* from = event.format.fields; from; from = from->next)
         if (from->name && from->type)
             fields.push_back(field_of(*from, is_big_endian));
+    is_eventheader = !fields.empty() && fields.front().name == "eventheader_flags";
 }
 
 bool is_user_system(std::string_view system) noexcept {

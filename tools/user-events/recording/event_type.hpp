@@ -84,6 +84,11 @@ struct event_type {
     std::string system;
     std::string name;
     std::vector<field> fields; // without the common ones
+    /// Whether the record's payload describes its own fields, as EventHeader has them, and is to be
+    /// shown by them.
+    bool is_eventheader = false;
+    /// Of the fields in such a payload, those to show; empty for all.
+    std::vector<std::string> chosen;
 
     /// Returns the field of this name, or nullptr.
     const field* find(std::string_view field_name) const noexcept;

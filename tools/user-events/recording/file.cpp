@@ -259,6 +259,7 @@ file::known_event& file::event_of(int id) {
     if (is_new)
         if (const tep_event* const found = tep_find_event(tep_, id); found && is_complete(*found)) {
             at->second.type = std::make_unique<event_type>(*found);
+            at->second.type->is_eventheader &= !selection_.is_raw;
             at->second.is_selected = matches(selection_.pattern, *at->second.type);
         }
     return at->second;

@@ -26,6 +26,7 @@ namespace tool::recording {
 struct selection {
     std::string pattern; // of events, as in matches(); empty for all
     std::string filter;  // as in the kernel; empty for none
+    bool is_raw = false; // show only what the formats describe, not what payloads describe
 };
 
 /// Whether a pattern of the shell (`order_*`, `sched:*`) is that of this event. A pattern without a

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/record.hpp"
 
+#include "eventheader/show.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <fmt/format.h>
@@ -57,21 +59,27 @@ void append_time(std::string& to, std::uint64_t time) {
 
 namespace {
 
-/// Text that could look like another field is in quotation marks.
 void append_value(std::string& to, const field& field, const value& value) {
-    if (value.kind != kind::text || value.text().find_first_of(" =\"") == std::string_view::npos) {
+    if (value.kind == kind::text)
+        text::append_quotable(to, value.text());
+    else
         append_text(to, field, value);
-        return;
+}
+
+/// For a record whose payload describes itself: from its first field on.
+eventheader::shown_event to_shown_event(const record& record) {
+    const std::size_t offset =
+        std::min<std::size_t>(record.event->fields.front().offset, record.data.size());
+    return {record.event->registered_name(), record.data.subspan(offset), record.event->chosen};
+}
+
+void append_fields(std::string& to, const record& record) {
+    for (const field& field : record.event->fields) {
+        to += ' ';
+        text::append_escaped(to, field.name);
+        to += '=';
+        append_value(to, field, read(field, record.data));
     }
-    std::string shown;
-    text::append_escaped(shown, value.text());
-    to += '"';
-    for (const char c : shown) {
-        if (c == '"')
-            to += '\\';
-        to += c;
-    }
-    to += '"';
 }
 
 } // namespace
@@ -80,6 +88,17 @@ void append_seconds(std::string& to, std::uint64_t time) {
     text::append_json(to, time / second);
     to += '.';
     append_padded<9>(to, time % second);
+}
+
+void append_name(std::string& to, const record& record) {
+    if (record.event->is_eventheader)
+        append_name(to, to_shown_event(record));
+    else
+        to += record.event->name;
+}
+
+std::vector<eventheader::cell> to_cells(const record& record) {
+    return to_cells(to_shown_event(record));
 }
 
 void append_line(std::string& to, const record& record) {
@@ -98,18 +117,21 @@ void append_line(std::string& to, const record& record) {
         text::append_escaped(to, record.instance);
         to += ": ";
     }
-    text::append_escaped(to, record.event->name);
-    to += ':';
-    for (const field& field : record.event->fields) {
-        to += ' ';
-        text::append_escaped(to, field.name);
-        to += '=';
-        append_value(to, field, read(field, record.data));
+    if (record.event->is_eventheader) {
+        append_line(to, to_shown_event(record));
+    } else {
+        text::append_escaped(to, record.event->name);
+        to += ':';
+        append_fields(to, record);
     }
     to += '\n';
 }
 
 void append_json_fields(std::string& to, const record& record) {
+    if (record.event->is_eventheader) {
+        append_json_fields(to, to_shown_event(record));
+        return;
+    }
     char separator = '{';
     for (const field& field : record.event->fields) {
         to += separator;
@@ -140,10 +162,14 @@ void append_json_line(std::string& to, const record& record) {
     }
     to += ",\"system\":";
     text::append_json(to, record.event->system);
-    to += ",\"event\":";
-    text::append_json(to, record.event->name);
-    to += ",\"fields\":";
-    append_json_fields(to, record);
+    if (record.event->is_eventheader) {
+        append_json_members(to, to_shown_event(record));
+    } else {
+        to += ",\"event\":";
+        text::append_json(to, record.event->name);
+        to += ",\"fields\":";
+        append_json_fields(to, record);
+    }
     to += "}\n";
 }
 

@@ -2,11 +2,13 @@
 // A record, and how it is shown.
 #pragma once
 
+#include "eventheader/cells.hpp"
 #include "recording/event_type.hpp"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tool::recording {
 
@@ -38,6 +40,12 @@ void append_time(std::string& to, std::uint64_t time);
 
 /// Appends a time as a number of seconds, with all nanoseconds.
 void append_seconds(std::string& to, std::uint64_t time);
+
+/// Appends the name of the event: that which the program gave it, if the record's payload has one.
+void append_name(std::string& to, const record& record);
+
+/// The header and the fields of a record whose payload describes them, as cells of a table.
+std::vector<eventheader::cell> to_cells(const record& record);
 
 /// Appends a line of text for a terminal, with its end.
 void append_line(std::string& to, const record& record);

@@ -66,6 +66,34 @@ void append_escaped(std::string& to, std::string_view text) {
     }
 }
 
+namespace {
+
+void append_quoted(std::string& to, std::string_view text) {
+    to += '"';
+    for (const char c : escaped(text)) {
+        if (c == '"')
+            to += '\\';
+        to += c;
+    }
+    to += '"';
+}
+
+} // namespace
+
+void append_quotable(std::string& to, std::string_view text) {
+    if (text.find_first_of(" =\"") == text.npos)
+        append_escaped(to, text);
+    else
+        append_quoted(to, text);
+}
+
+void append_element(std::string& to, std::string_view text) {
+    if (!text.empty() && text.find_first_of(" =\",{}") == text.npos)
+        append_escaped(to, text);
+    else
+        append_quoted(to, text);
+}
+
 std::string escaped(std::string_view text) {
     std::string result;
     append_escaped(result, text);

@@ -23,4 +23,10 @@ character first_character(std::string_view text) noexcept;
 void append_escaped(std::string& to, std::string_view text);
 std::string escaped(std::string_view text);
 
+/// Appends escaped text, in quotation marks if it could look like another field: with a space, `=`
+/// or `"`. Those in it become `\"`.
+void append_quotable(std::string& to, std::string_view text);
+/// The same for an element of a list such as `{a,b}`, also if it is empty or has `,`, `{` or `}`.
+void append_element(std::string& to, std::string_view text);
+
 } // namespace tool::text

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The description of a field, in an event's metadata.
+#pragma once
+
+#include "eventheader/encodings.hpp"
+#include "eventheader/reason.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace tool::eventheader {
+
+/// How deep structs may be nested.
+inline constexpr unsigned most_nested = 8;
+/// How many descriptions are read for one event, so that no event takes long. Those of the fields
+/// in an array of structs are read for each struct.
+inline constexpr unsigned most_descriptions = 1 << 16;
+
+enum class array : std::uint8_t { none, constant, variable };
+
+struct field {
+    std::string_view name = {};
+    eventheader::encoding encoding = {};
+    /// For a struct, the number of its fields.
+    std::uint8_t format = 0;
+    bool has_tag = false;
+    std::uint16_t tag = 0;
+    eventheader::array array = array::none;
+    /// Of a constant array.
+    std::uint16_t length = 0;
+
+    bool is_struct() const noexcept { return encoding.shape == shape::structure; }
+    bool is_array() const noexcept { return array != array::none; }
+};
+
+/// Takes a description, which may have any bytes. After an error, the cursor has not moved.
+reason take_field(cursor& from, field& to) noexcept;
+
+/// Skips the descriptions of so many fields, or of those that are left, with those of the fields in
+/// structs. `depth` is the number of structs that the fields are in. Each description takes one of
+/// the steps.
+reason skip_fields(cursor& from, unsigned count, unsigned depth, unsigned& steps) noexcept;
+
+} // namespace tool::eventheader

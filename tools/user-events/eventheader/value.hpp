@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The value of a field, or of an element of an array.
+#pragma once
+
+#include "eventheader/field.hpp"
+
+namespace tool::eventheader {
+
+struct value {
+    eventheader::meaning meaning = meaning::none;
+    /// The bytes in the payload, without a length and without a NUL.
+    bytes data = {};
+    /// Of the characters of text.
+    std::uint8_t unit = 0;
+    bool is_big_endian = false;
+
+    /// Numbers, for meanings of which the data have 1 to 8 bytes.
+    std::uint64_t natural() const noexcept { return to_number(data, is_big_endian); }
+    std::int64_t integer() const noexcept { return to_signed_number(data, is_big_endian); }
+    /// For the meaning `real`. A number of 4 bytes is exact as a double.
+    double real() const noexcept;
+};
+
+/// Takes a value of a field that is no struct. After an error, the cursor has not moved.
+reason take_value(cursor& from, const field& field, value& to) noexcept;
+
+} // namespace tool::eventheader

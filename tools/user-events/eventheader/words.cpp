@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "eventheader/words.hpp"
+
+#include "eventheader/characters.hpp"
+
+#include <arpa/inet.h>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <fmt/format.h>
+#include <iterator>
+
+namespace tool::eventheader {
+
+namespace {
+
+template <typename Number>
+void append(std::string& to, Number number) {
+    fmt::format_to(std::back_inserter(to), "{}", number);
+}
+
+void append_error(std::string& to, std::int64_t number) {
+    const char* const name = number > 0 ? strerrorname_np(static_cast<int>(number)) : nullptr;
+    fmt::format_to(std::back_inserter(to), "{}({})", name ? name : "ERRNO", number);
+}
+
+/// In UTC. A year has at most five digits.
+void append_time(std::string& to, std::int64_t seconds) {
+    constexpr int first_year = 0, last_year = 99'999;
+    const auto as_time = static_cast<std::time_t>(seconds);
+    std::tm parts{};
+    const bool is_date = gmtime_r(&as_time, &parts) && parts.tm_year >= first_year - 1900 &&
+                         parts.tm_year <= last_year - 1900;
+    if (is_date)
+        fmt::format_to(std::back_inserter(to), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+                       parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour,
+                       parts.tm_min, parts.tm_sec);
+    else
+        fmt::format_to(std::back_inserter(to), "TIME({})", seconds);
+}
+
+/// Programs use other numbers than 0 and 1, too.
+void append_truth(std::string& to, const value& value) {
+    if (value.natural() <= 1)
+        to += value.natural() ? "true" : "false";
+    else if (value.data.size() == 4)
+        append(to, value.integer());
+    else
+        append(to, value.natural());
+}
+
+void append_real(std::string& to, const value& value) {
+    if (value.data.size() == 4) // fewer digits
+        append(to, static_cast<float>(value.real()));
+    else
+        append(to, value.real());
+}
+
+void append_address(std::string& to, bytes data) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (inet_ntop(data.size() == 4 ? AF_INET : AF_INET6, data.data(), text.data(), text.size()))
+        to += text.data();
+}
+
+constexpr std::string_view levels[] = {"",        "critical",    "error",
+                                       "warning", "information", "verbose"};
+constexpr std::string_view opcodes[] = {"info", "start", "stop"};
+
+} // namespace
+
+void append_hexadecimal(std::string& to, bytes data) {
+    static constexpr char digits[] = "0123456789abcdef";
+    for (const std::byte each : data) {
+        to += digits[std::to_integer<unsigned>(each) >> 4];
+        to += digits[std::to_integer<unsigned>(each) & 15];
+    }
+}
+
+void append_uuid(std::string& to, bytes data) {
+    for (const std::size_t size : {4, 2, 2, 2, 6}) {
+        append_hexadecimal(to, data.first(size));
+        data = data.subspan(size);
+        to += data.empty() ? "" : "-";
+    }
+}
+
+void append_words(std::string& to, const value& value) {
+    switch (value.meaning) {
+    case meaning::none:
+    case meaning::null:
+        break;
+    case meaning::natural:
+    case meaning::port:
+        return append(to, value.natural());
+    case meaning::integer:
+    case meaning::process:
+        return append(to, value.integer());
+    case meaning::hexadecimal:
+        fmt::format_to(std::back_inserter(to), "0x{:X}", value.natural());
+        break;
+    case meaning::error_number:
+        return append_error(to, value.integer());
+    case meaning::time:
+        return append_time(to, value.integer());
+    case meaning::truth:
+        return append_truth(to, value);
+    case meaning::real:
+        return append_real(to, value);
+    case meaning::bytes:
+        return append_hexadecimal(to, value.data);
+    case meaning::uuid:
+        return append_uuid(to, value.data);
+    case meaning::address:
+        return append_address(to, value.data);
+    case meaning::latin1:
+    case meaning::utf:
+    case meaning::marked_utf:
+        return append_text(to, value);
+    }
+}
+
+bool is_bare(const value& value) noexcept {
+    switch (value.meaning) {
+    case meaning::natural:
+    case meaning::integer:
+    case meaning::process:
+    case meaning::truth:
+    case meaning::port:
+        return true;
+    case meaning::real:
+        return std::isfinite(value.real());
+    default:
+        return false;
+    }
+}
+
+std::string_view level_name(std::uint8_t level) noexcept {
+    return level < std::size(levels) ? levels[level] : "";
+}
+
+std::string_view opcode_name(std::uint8_t opcode) noexcept {
+    return opcode < std::size(opcodes) ? opcodes[opcode] : "";
+}
+
+} // namespace tool::eventheader
