@@ -180,7 +180,6 @@ TEST_CASE("Without the symbol of an optional feature, the module works and logs 
     const module::Loaded loaded;
     const std::pair<std::string, std::string> features[] = {
         {"ring_buffer_record_is_set_on", "without counting lost records"},
-        {"ring_buffer_time_stamp_abs", "without E2BIG for records that are too large"},
         {"sysctl_perf_event_paranoid", "without perf for users without privilege"},
         {"trace_event_sem", "without printing records of removed events"},
         {"uprobe_dup_mmap", "without exact copies of registrations"},

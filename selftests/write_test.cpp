@@ -552,10 +552,9 @@ TEST_CASE("A payload that no recorder can hold with the zeros after it fails wit
     CHECK(recorded.status() == " # Used by ftrace");
 }
 
-TEST_CASE("With absolute time stamps, a payload that does not fit fails with E2BIG") {
+TEST_CASE("With a histogram of time stamps, a payload that does not fit fails with E2BIG") {
     Recorded recorded(" u32 a");
     const std::string trigger = recorded.instance.path(recorded.event, "trigger");
-    // It makes the kernel record absolute time stamps.
     const char* const histogram = "hist:keys=a:ts0=common_timestamp";
     REQUIRE(write_text(trigger, histogram).ok());
     const bool filtered = GENERATE(false, true);

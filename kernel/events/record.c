@@ -33,14 +33,8 @@ enum ue_outcome {
  */
 static bool ue_fits(const struct trace_event_buffer *buffer, size_t size)
 {
-	struct trace_buffer *ring = buffer->buffer;
-
-	if (size <= UE_RECORD_MAX_IN_PAGE - sizeof(u64))
-		return true;
-	/* An absolute time stamp takes eight bytes more. */
-	if (static_call(ue_ring_buffer_time_stamp_abs)(ring))
-		size += sizeof(u64);
-	return size <= ue_ring_buffer_max_record(ring);
+	return size <= UE_RECORD_MAX_IN_PAGE ||
+	       size <= ue_ring_buffer_max_record(buffer->buffer);
 }
 
 /*

@@ -34,8 +34,6 @@ DEFINE_STATIC_CALL_NULL(ue_event_file_put, event_file_put);
 /* Return false if the kernel lacks the function. */
 DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 			ring_buffer_record_is_set_on);
-DEFINE_STATIC_CALL_RET0(ue_ring_buffer_time_stamp_abs,
-			ring_buffer_time_stamp_abs);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
 DEFINE_STATIC_CALL_NULL(ue_tracing_update_buffers, tracing_update_buffers);
@@ -109,9 +107,6 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "printing records of removed events", UE_VARIABLE(ue_trace_event_sem) },
 	{ "ring_buffer_record_is_set_on", UE_SYMBOL_OPTIONAL,
 	  "counting lost records", UE_FUNCTION(ring_buffer_record_is_set_on) },
-	{ "ring_buffer_time_stamp_abs", UE_SYMBOL_OPTIONAL,
-	  "E2BIG for records that are too large for absolute time stamps",
-	  UE_FUNCTION(ring_buffer_time_stamp_abs) },
 	{ "sysctl_perf_event_paranoid", UE_SYMBOL_OPTIONAL,
 	  "perf for users without privilege",
 	  UE_VARIABLE(ue_perf_event_paranoid) },

@@ -81,7 +81,6 @@ extern const struct dyn_event_operations *ue_eprobe_operations;
 DECLARE_STATIC_CALL(ue_dyn_event_register, dyn_event_register);
 DECLARE_STATIC_CALL(ue_ring_buffer_record_is_set_on,
 		    ring_buffer_record_is_set_on);
-DECLARE_STATIC_CALL(ue_ring_buffer_time_stamp_abs, ring_buffer_time_stamp_abs);
 DECLARE_STATIC_CALL(ue_tracefs_create_file, tracefs_create_file);
 DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
 
