@@ -186,7 +186,8 @@ test-tool: ## run the tests of the tool with in-tree user_events (first run buil
 test-recordings: tool ## test the tool without a guest: recordings, and its installation
 	@$(packages) build recordings docs
 	@$(MAKE) -C selftests/tool/unit BUILD=../../../build/tool-unit TOOL=../../../build/tools
-	@prove build/tool-unit/connections_test selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
+	@prove build/tool-unit/sandbox_test build/tool-unit/connections_test \
+		selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
 
 .PHONY: test-fleet
 test-fleet: ## test the tool's ship and serve, on KERNELS=, with Prometheus and OpenTelemetry's decoder

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A directory with a file of comma-separated values for each event, as RFC 4180 describes them.
 #include "export/exporter.hpp"
+#include "export/output_directory.hpp"
 #include "export/output_file.hpp"
 #include "text/errors.hpp"
 #include "text/json.hpp"
 #include "text/new_file.hpp"
 
 #include <cctype>
+#include <cerrno>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
 #include <set>
+#include <sys/stat.h>
 #include <utility>
 
 namespace tool::exporting {
@@ -76,13 +79,6 @@ void append_value(std::string& to, const recording::field& field, const recordin
 
 class csv_exporter final : public exporter {
 public:
-    explicit csv_exporter(const options& options) : directory_(options.output) {
-        if (directory_.empty())
-            throw text::usage_error("CSV needs a directory, with a file for each event",
-                                    "give it with -o DIRECTORY");
-        make_directory(directory_);
-    }
-
     void add(const recording::record& record) override {
         file& to = file_of(*record.event);
         std::string& line = to.text;
@@ -121,7 +117,9 @@ private:
         bool exists = false;
     };
 
-    static void write(file& to) {
+    void write(file& to) {
+        if (!std::exchange(has_directory_, true) && mkdir(output_directory::files, 0700) != 0)
+            throw text::file_failure(errno, "make the directory", output_directory::files);
         text::append_to_file(to.path, to.text, std::exchange(to.exists, true));
         to.text.clear();
     }
@@ -131,7 +129,7 @@ private:
         if (found != files_.end())
             return found->second;
         file& added = files_[event.id];
-        added.path = directory_ + "/" + file_name(event, names_);
+        added.path = fmt::format("{}/{}", output_directory::files, file_name(event, names_));
         added.text = "time,cpu,task,pid,tgid,instance";
         for (const recording::field& field : event.fields) {
             added.text += ',';
@@ -141,15 +139,15 @@ private:
         return added;
     }
 
-    std::string directory_;
+    bool has_directory_ = false;
     std::set<std::string> names_;
     std::map<int, file> files_;
 };
 
 } // namespace
 
-std::unique_ptr<exporter> make_csv(const options& options) {
-    return std::make_unique<csv_exporter>(options);
+std::unique_ptr<exporter> make_csv(const options&) {
+    return std::make_unique<csv_exporter>();
 }
 
 } // namespace tool::exporting
