@@ -186,8 +186,9 @@ test-tool: ## run the tests of the tool with in-tree user_events (first run buil
 test-recordings: tool ## test the tool without a guest: recordings, and its installation
 	@$(packages) build recordings docs tests
 	@$(MAKE) -C selftests/tool/eventheader BUILD=../../../build/eventheader
-	@prove build/eventheader/*_test selftests/tool/recordings_test selftests/tool/page_test \
-		selftests/tool/install_test
+	@$(MAKE) -C selftests/tool/unit BUILD=../../../build/tool-unit TOOL=../../../build/tools
+	@prove build/eventheader/*_test build/tool-unit/sandbox_test build/tool-unit/connections_test \
+		selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
 
 .PHONY: test-fleet
 test-fleet: ## test the tool's ship and serve, on KERNELS=, with Prometheus and OpenTelemetry's decoder

@@ -173,8 +173,13 @@ std::string make_file(input& from) {
 
 void export_to(const std::string& path, std::unique_ptr<tool::exporting::exporter> (*make)(
                                             const tool::exporting::options&)) {
-    const auto exporter = make({"/dev/null", {{"io_begin", "io_end", "id"}}, "</script>"});
-    tool::recording::file file(path, {});
+    tool::text::new_file output("/dev/null");
+    const auto exporter = make({.file = &output,
+                                .directory = {},
+                                .pairs = {{"io_begin", "io_end", "id"}},
+                                .source = "</script>"});
+    const tool::recording::input input(path);
+    tool::recording::file file(input, {});
     file.read([&](const auto& record) { exporter->add(record); });
     exporter->finish();
 }
@@ -206,7 +211,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::abort();
     std::string text;
     tool::recording::statistics statistics;
-    tool::recording::file(path, {}).read([&](const tool::recording::record& record) {
+    const tool::recording::input recording(path);
+    tool::recording::file(recording, {}).read([&](const tool::recording::record& record) {
         append_line(text, record);
         append_json_line(text, record);
         statistics.add(record);
@@ -215,8 +221,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (static_cast<unsigned char>(c) < ' ' && c != '\n')
             std::abort();
     try {
-        tool::recording::file(path, {"*", "id > 5 || slice_name == \"x\""}).read([](const auto&) {
-        });
+        tool::recording::file(recording, {"*", "id > 5 || slice_name == \"x\""})
+            .read([](const auto&) {});
     } catch (const tool::text::usage_error&) {
         // The events lack these fields.
     }

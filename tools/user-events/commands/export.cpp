@@ -1,25 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.hpp"
 #include "export/exporter.hpp"
+#include "export/output_directory.hpp"
 #include "export/tracks.hpp"
 #include "recording/file.hpp"
 #include "text/errors.hpp"
+#include "text/new_file.hpp"
+#include "tracing/signals.hpp"
 
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tool {
 
 namespace {
 
-constexpr struct {
+struct format {
     const char* name;
     std::unique_ptr<exporting::exporter> (*make)(const exporting::options&);
-} formats[] = {
-    {"json", exporting::make_json},         {"csv", exporting::make_csv},
-    {"perfetto", exporting::make_perfetto}, {"ctf", exporting::make_ctf},
+    /// What to say if there is no directory, for formats that need one.
+    const char* needs_directory = nullptr;
+};
+
+constexpr format formats[] = {
+    {"json", exporting::make_json},
+    {"csv", exporting::make_csv, "CSV needs a directory, with a file for each event"},
+    {"perfetto", exporting::make_perfetto},
+    {"ctf", exporting::make_ctf, "the Common Trace Format needs a directory"},
     {"html", exporting::make_html},
 };
 
@@ -28,16 +39,15 @@ struct options {
     std::string format;
     std::vector<std::string> pairs;
     recording::selection selection;
-    exporting::options exporting;
+    std::string output;
     bool is_strict = false;
 };
 
-std::unique_ptr<exporting::exporter> make_exporter(const std::string& name,
-                                                   const exporting::options& options) {
+const format& format_of(const std::string& name) {
     std::string names;
     for (const auto& format : formats) {
         if (name == format.name)
-            return format.make(options);
+            return format;
         names += names.empty() ? "" : ", ";
         names += format.name;
     }
@@ -45,18 +55,55 @@ std::unique_ptr<exporting::exporter> make_exporter(const std::string& name,
                             fmt::format("the formats are {}", names));
 }
 
-void export_file(options given) {
-    given.exporting.pairs = exporting::to_pairs(given.pairs);
-    given.exporting.source = given.path;
-    recording::isolate(given.path, given.selection.filter);
-    // What is written to a pipe need not be removed, and the pipe may be full.
-    if (!given.exporting.output.empty())
-        recording::file::end_by_signals();
-    recording::file file(given.path, given.selection);
-    const auto exporter = make_exporter(given.format, given.exporting);
-    file.read([&](const recording::record& record) { exporter->add(record); });
-    exporter->finish();
-    file.warn_about_gaps(given.is_strict);
+/// What is written to; standard output if there is neither.
+struct outputs {
+    std::optional<text::new_file> file;
+    std::optional<exporting::output_directory> directory;
+
+    outputs(const format& format, const std::string& path) {
+        if (format.needs_directory && path.empty())
+            throw text::usage_error(format.needs_directory, "give it with -o DIRECTORY");
+        if (format.needs_directory) {
+            directory.emplace(path);
+        } else if (!path.empty()) {
+            // What new_file refuses is a mistake in the arguments here.
+            (void)text::is_output_as_it_is(path);
+            file.emplace(path);
+        }
+    }
+
+    void finish() {
+        if (file)
+            file->finish();
+        if (directory)
+            directory->finish();
+    }
+};
+
+void export_file(const options& given) {
+    const format& format = format_of(given.format);
+    const auto pairs = exporting::to_pairs(given.pairs);
+    const recording::input input(given.path);
+    // From here on, a signal would leave outputs that are not complete.
+    tracing::held_signals held;
+    outputs outputs(format, given.output);
+    const auto exporter = format.make({.file = outputs.file ? &*outputs.file : nullptr,
+                                       .directory = given.output,
+                                       .pairs = pairs,
+                                       .source = given.path});
+    recording::isolated_work work{.filter = given.selection.filter, .needs = {}};
+    if (outputs.directory) {
+        work.needs.directories = {"."};
+        work.prepare = [&] { outputs.directory->enter(); };
+    }
+    work.read = [&] {
+        recording::file file(input, given.selection);
+        file.read([&](const recording::record& record) { exporter->add(record); });
+        exporter->finish();
+        file.warn_about_gaps(given.is_strict);
+    };
+    work.finish = [&] { outputs.finish(); };
+    recording::isolate(held, input, std::move(work));
 }
 
 } // namespace
@@ -67,7 +114,7 @@ action export_records(arguments& with) {
     with.optional_positional("PATTERN", given->selection.pattern,
                              "only these events, such as 'order_*' or 'sched:*'");
     with.required_option("--format", "FORMAT", given->format, "json, csv, perfetto, ctf, html");
-    with.option("-o,--output", "PATH", given->exporting.output,
+    with.option("-o,--output", "PATH", given->output,
                 "a file, or for csv and ctf a directory; otherwise standard output");
     with.option("-f,--filter", "FILTER", given->selection.filter,
                 "only records for which this is true, such as 'cents > 300'");

@@ -4,9 +4,11 @@
 #include "recording/file.hpp"
 #include "recording/statistics.hpp"
 #include "text/output.hpp"
+#include "tracing/signals.hpp"
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace tool {
 
@@ -46,14 +48,19 @@ void print_statistics(recording::file& file, bool as_json) {
 }
 
 void print_report(const options& given) {
-    recording::isolate(given.path, given.selection.filter);
-    recording::file file(given.path, given.selection);
-    if (given.with_statistics)
-        print_statistics(file, given.as_json);
-    else
-        print_records(file, given.as_json);
-    text::flush();
-    file.warn_about_gaps(given.is_strict);
+    tracing::held_signals held;
+    const recording::input input(given.path);
+    recording::isolated_work work{.filter = given.selection.filter, .needs = {}};
+    work.read = [&] {
+        recording::file file(input, given.selection);
+        if (given.with_statistics)
+            print_statistics(file, given.as_json);
+        else
+            print_records(file, given.as_json);
+        text::flush();
+        file.warn_about_gaps(given.is_strict);
+    };
+    recording::isolate(held, input, std::move(work));
 }
 
 } // namespace

@@ -362,12 +362,10 @@ private:
     std::optional<std::uint64_t> first_;
 };
 
-void ship_recording(const options& given) {
-    if (given.patterns.size() > 1)
-        throw text::usage_error("--from takes one pattern");
-    recording::isolate(given.from, given.filter);
+/// In the process that reads the recording.
+void ship_records(const options& given, const recording::input& from) {
     tracing::stop_signals signals;
-    recording::file file(given.from,
+    recording::file file(from,
                          {given.patterns.empty() ? "" : given.patterns.front(), given.filter});
     otlp::queue queue("", std::min(given.spool_size, most_of_recording),
                       otlp::report_maker(given.delivery.encoding));
@@ -397,6 +395,17 @@ void ship_recording(const options& given) {
     warn_about_rest(queue, given);
     if (queue.drops().size() > queue.drops().count("kernel"))
         throw text::silent_failure();
+}
+
+void ship_recording(options given) {
+    if (given.patterns.size() > 1)
+        throw text::usage_error("--from takes one pattern");
+    tracing::held_signals held;
+    const recording::input input(given.from);
+    otlp::read_files(given.delivery);
+    recording::isolated_work work{.filter = given.filter, .needs = {.network = true}};
+    work.read = [&] { ship_records(given, input); };
+    recording::isolate(held, input, std::move(work));
 }
 
 } // namespace

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A directory with a file of comma-separated values for each event, as RFC 4180 describes them.
 #include "export/exporter.hpp"
+#include "export/output_directory.hpp"
 #include "export/output_file.hpp"
 #include "text/errors.hpp"
 #include "text/json.hpp"
 #include "text/new_file.hpp"
 
 #include <cctype>
+#include <cerrno>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
 #include <set>
+#include <sys/stat.h>
 #include <utility>
 #include <vector>
 
@@ -85,13 +88,6 @@ void append_value(std::string& to, const recording::field& field, const recordin
 
 class csv_exporter final : public exporter {
 public:
-    explicit csv_exporter(const options& options) : directory_(options.output) {
-        if (directory_.empty())
-            throw text::usage_error("CSV needs a directory, with a file for each event",
-                                    "give it with -o DIRECTORY");
-        make_directory(directory_);
-    }
-
     void add(const recording::record& record) override {
         if (record.event->is_eventheader)
             add_cells(record);
@@ -116,7 +112,9 @@ private:
         bool exists = false;
     };
 
-    static void write(file& to) {
+    void write(file& to) {
+        if (!std::exchange(has_directory_, true) && mkdir(output_directory::files, 0700) != 0)
+            throw text::file_failure(errno, "make the directory", output_directory::files);
         text::append_to_file(to.path, to.text, std::exchange(to.exists, true));
         to.text.clear();
     }
@@ -136,7 +134,7 @@ private:
         append_quoted(line, record.instance);
     }
 
-    static void end_line(file& to) {
+    void end_line(file& to) {
         to.text += "\r\n";
         if (to.text.size() >= enough)
             write(to);
@@ -192,20 +190,20 @@ private:
         if (!is_new)
             return at->second;
         if (described_files_.size() > most_described)
-            throw text::failure(fmt::format("{} has more than {} events with different fields",
-                                            directory_, most_described),
-                                "choose some with a pattern or --filter");
+            throw text::failure(
+                fmt::format("there are more than {} events with different fields", most_described),
+                "choose some with a pattern or --filter");
         begin_file(at->second, name, described_files_.size());
         at->second.text += columns + "\r\n";
         return at->second;
     }
 
     void begin_file(file& to, const std::string& event, std::size_t number) {
-        to.path = directory_ + "/" + file_name(event, number, names_);
+        to.path = fmt::format("{}/{}", output_directory::files, file_name(event, number, names_));
         to.text = "time,cpu,task,pid,tgid,instance";
     }
 
-    std::string directory_;
+    bool has_directory_ = false;
     std::set<std::string> names_;
     std::map<int, file> files_;
     /// By the name of the event and the columns.
@@ -214,8 +212,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<exporter> make_csv(const options& options) {
-    return std::make_unique<csv_exporter>(options);
+std::unique_ptr<exporter> make_csv(const options&) {
+    return std::make_unique<csv_exporter>();
 }
 
 } // namespace tool::exporting

@@ -3,6 +3,7 @@
 // and the component sink.ctf.fs. The sink asks the source for messages; the source has those of
 // the records that were added since.
 #include "export/exporter.hpp"
+#include "export/output_directory.hpp"
 #include "export/output_file.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
-#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 
@@ -383,13 +383,14 @@ bt_message_iterator_class_next_method_status next(bt_self_message_iterator* iter
 
 class ctf_exporter final : public exporter {
 public:
-    explicit ctf_exporter(const options& options) : directory_(options.output) {
-        if (directory_.empty())
-            throw text::usage_error("the Common Trace Format needs a directory",
-                                    "give it with -o DIRECTORY");
-        // The sink makes the directory, and refuses one that exists.
-        make_directory(directory_);
-        rmdir(directory_.c_str());
+    explicit ctf_exporter(const options& options) : directory_(options.directory) {
+        // The sandbox does not let the plugin be loaded later.
+        const bt_plugin* found = nullptr;
+        if (bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &found) !=
+            BT_PLUGIN_FIND_STATUS_OK)
+            throw text::failure("the plugin ctf of libbabeltrace2 is missing",
+                                "install the package libbabeltrace2-0");
+        plugin_.reset(found);
     }
 
     void add(const recording::record& record) override {
@@ -404,6 +405,8 @@ public:
     void finish() override {
         source_.is_last = true;
         run();
+        // The sink writes the metadata when it is destroyed.
+        graph_.reset();
     }
 
 private:
@@ -412,19 +415,14 @@ private:
     void run();
 
     std::string directory_;
+    owned<const bt_plugin, bt_plugin_put_ref> plugin_;
     source source_;
     owned<bt_graph, bt_graph_put_ref> graph_;
 };
 
 void ctf_exporter::make_graph() {
-    const bt_plugin* plugin = nullptr;
-    if (bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) !=
-        BT_PLUGIN_FIND_STATUS_OK)
-        throw text::failure("the plugin ctf of libbabeltrace2 is missing",
-                            "install the package libbabeltrace2-0");
-    const owned<const bt_plugin, bt_plugin_put_ref> plugin_owner(plugin);
     const bt_component_class_sink* const sink_class =
-        bt_plugin_borrow_sink_component_class_by_name_const(plugin, "fs");
+        bt_plugin_borrow_sink_component_class_by_name_const(plugin_.get(), "fs");
     if (!sink_class)
         throw text::failure("libbabeltrace2 has no component sink.ctf.fs");
 
@@ -439,7 +437,8 @@ void ctf_exporter::make_graph() {
           "set a method");
 
     const owned<bt_value, bt_value_put_ref> parameters(made(bt_value_map_create()));
-    check(bt_value_map_insert_string_entry(parameters.get(), "path", directory_.c_str()),
+    // The sink makes the directory, and refuses one that exists.
+    check(bt_value_map_insert_string_entry(parameters.get(), "path", output_directory::files),
           "set the path");
     check(bt_value_map_insert_bool_entry(parameters.get(), "assume-single-trace", BT_TRUE),
           "set a parameter");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "recording/record.hpp"
+#include "text/new_file.hpp"
 
 #include <memory>
 #include <string>
@@ -18,8 +19,12 @@ struct pair {
 };
 
 struct options {
-    /// A file, a directory, or empty for standard output.
-    std::string output;
+    /// For the formats that are one file: the file, or nullptr for standard output. It has to exist
+    /// as long as the exporter.
+    text::new_file* file = nullptr;
+    /// For the formats that are a directory: what the directory is called at the end, for messages.
+    /// The files are written to output_directory::files.
+    std::string directory;
     std::vector<pair> pairs;
     /// What is exported, for titles.
     std::string source;

@@ -95,7 +95,7 @@ struct thread {
 class html_exporter final : public exporter {
 public:
     explicit html_exporter(const options& options)
-        : file_(options.output), source_(options.source), pairs_(options.pairs),
+        : file_(options.file), source_(options.source), pairs_(options.pairs),
           matcher_(options.pairs), lanes_(options.pairs.size()) {
         begin_page();
     }

@@ -9,7 +9,7 @@ namespace {
 
 class json_exporter final : public exporter {
 public:
-    explicit json_exporter(const options& options) : file_(options.output) {}
+    explicit json_exporter(const options& options) : file_(options.file) {}
 
     void add(const recording::record& record) override {
         append_json_line(file_.text(), record);

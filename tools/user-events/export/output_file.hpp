@@ -4,15 +4,15 @@
 
 #include "text/new_file.hpp"
 
-#include <optional>
 #include <string>
 
 namespace tool::exporting {
 
-/// A new file, or standard output if the path is empty. All functions throw text::failure.
+/// A new file, or standard output if there is none. All functions throw text::failure.
 class output_file {
 public:
-    explicit output_file(const std::string& path);
+    /// The file has to exist as long as this.
+    explicit output_file(text::new_file* file) : file_(file) {}
 
     /// What to append to. Call advance() now and then.
     std::string& text() noexcept { return text_; }
@@ -28,12 +28,9 @@ private:
     static constexpr std::size_t enough = 1 << 16;
     void write();
 
-    std::optional<text::new_file> file_;
+    text::new_file* file_;
     std::string text_;
 };
-
-/// Makes a directory, or uses an empty one. Throws text::failure.
-void make_directory(const std::string& path);
 
 /// Appends text, with U+FFFD for what is not UTF-8.
 void append_utf8(std::string& to, std::string_view text);

@@ -30,7 +30,7 @@ struct open_pair {
 class perfetto_exporter final : public exporter {
 public:
     explicit perfetto_exporter(const options& options)
-        : file_(options.output), pairs_(options.pairs), matcher_(options.pairs),
+        : file_(options.file), pairs_(options.pairs), matcher_(options.pairs),
           lanes_(options.pairs.size()) {
         file_.text() = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
     }

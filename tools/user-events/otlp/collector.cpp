@@ -2,6 +2,7 @@
 #include "otlp/collector.hpp"
 
 #include "text/errors.hpp"
+#include "text/new_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -91,6 +92,19 @@ std::string redacted(std::string url) {
     return url;
 }
 
+/// A file for TLS: by its name, or what was read of it.
+void set_file(CURL* curl, CURLoption name_option, const std::string& name, CURLoption text_option,
+              const std::string& text) {
+    if (name.empty())
+        return;
+    // Only read while the request is made.
+    curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
+    if (text.empty())
+        curl_easy_setopt(curl, name_option, name.c_str());
+    else
+        curl_easy_setopt(curl, text_option, &blob);
+}
+
 /// Unlike access(), faccessat() also counts the capabilities of a process that is not root's.
 void require_readable(const std::string& path, const char* option) {
     if (!path.empty() && faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0)
@@ -122,6 +136,16 @@ std::vector<std::string> read_headers(const std::string& path) {
     return result;
 }
 
+void read_files(delivery& how) {
+    const auto text_of = [](const std::string& path, const char* option) {
+        require_readable(path, option);
+        return path.empty() ? std::string() : text::contents_of(path);
+    };
+    how.ca_text = text_of(how.ca, "--ca");
+    how.certificate_text = text_of(how.certificate, "--certificate");
+    how.key_text = text_of(how.key, "--key");
+}
+
 void collector::closer::operator()(void* handle) const noexcept {
     curl_easy_cleanup(handle);
 }
@@ -137,9 +161,12 @@ collector::collector(delivery how) : how_(std::move(how)) {
     while (how_.url.ends_with('/'))
         how_.url.pop_back();
     shown_url_ = redacted(how_.url);
-    require_readable(how_.ca, "--ca");
-    require_readable(how_.certificate, "--certificate");
-    require_readable(how_.key, "--key");
+    if (how_.ca_text.empty())
+        require_readable(how_.ca, "--ca");
+    if (how_.certificate_text.empty())
+        require_readable(how_.certificate, "--certificate");
+    if (how_.key_text.empty())
+        require_readable(how_.key, "--key");
     curl_global_init(CURL_GLOBAL_DEFAULT);
     curl_.reset(curl_easy_init());
     if (!curl_)
@@ -210,12 +237,9 @@ collector::answer collector::send(const request& what) {
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error.data());
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &text);
-    if (!how_.ca.empty())
-        curl_easy_setopt(curl, CURLOPT_CAINFO, how_.ca.c_str());
-    if (!how_.certificate.empty())
-        curl_easy_setopt(curl, CURLOPT_SSLCERT, how_.certificate.c_str());
-    if (!how_.key.empty())
-        curl_easy_setopt(curl, CURLOPT_SSLKEY, how_.key.c_str());
+    set_file(curl, CURLOPT_CAINFO, how_.ca, CURLOPT_CAINFO_BLOB, how_.ca_text);
+    set_file(curl, CURLOPT_SSLCERT, how_.certificate, CURLOPT_SSLCERT_BLOB, how_.certificate_text);
+    set_file(curl, CURLOPT_SSLKEY, how_.key, CURLOPT_SSLKEY_BLOB, how_.key_text);
     const CURLcode code = curl_easy_perform(curl);
     return to_answer(what.signal, code, error.data(), text);
 }

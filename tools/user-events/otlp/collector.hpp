@@ -24,11 +24,17 @@ struct delivery {
     std::string ca;
     std::string certificate;
     std::string key;
+    /// What these files have, if read_files() was called.
+    std::string ca_text, certificate_text, key_text;
     double timeout = 10;
 };
 
 /// Reads headers from a file, one a line; lines with a # are comments. Throws text::failure.
 std::vector<std::string> read_headers(const std::string& path);
+
+/// Reads the files for TLS, for a process that can no longer open them. Otherwise, they are read
+/// for each connection, so that new certificates take effect. Throws text::failure.
+void read_files(delivery& how);
 
 class collector {
 public:

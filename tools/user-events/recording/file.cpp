@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -30,9 +30,6 @@ constexpr char filter_remedy[] =
 
 /// What libtraceevent returns for a thread whose name it does not know.
 constexpr std::string_view unknown_task = "<...>";
-
-/// See end_by_signals().
-volatile std::sig_atomic_t last_signal = 0;
 
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
@@ -72,27 +69,44 @@ bool matches(const std::string& pattern, const event_type& event) {
     return pattern.empty() || fits(event.name) || fits(event.registered_name());
 }
 
-file::file(const std::string& path, const selection& selection)
-    : path_(path), selection_(selection) {
+input::input(std::string path)
+    : path_(std::move(path)), descriptor_(open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0)
+        throw text::file_failure(errno, "read", path_);
+    text::protect_input(descriptor_);
+    struct stat found {};
+    if (fstat(descriptor_, &found) == 0 && S_ISREG(found.st_mode))
+        size_ = static_cast<std::uint64_t>(found.st_size);
+    compression_ = compression_of(descriptor_);
+    if (compression_ == "none")
+        compression_.clear();
+}
+
+input::~input() {
+    close(descriptor_);
+}
+
+file::file(const input& from, const selection& selection)
+    : path_(from.path()), selection_(selection) {
     // The libraries' own messages would not be escaped.
     tracecmd_set_loglevel(TEP_LOG_NONE);
     tep_set_loglevel(TEP_LOG_NONE);
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const std::string& compression = from.compression();
+    // The library closes it.
+    const int descriptor = fcntl(from.descriptor(), F_DUPFD_CLOEXEC, 0);
     if (descriptor < 0)
-        throw text::file_failure(errno, "read", path);
-    text::protect_input(descriptor);
-    const std::string compression = compression_of(descriptor);
+        throw text::file_failure(errno, "read", path_);
     tracecmd_input* const input = tracecmd_open_fd(descriptor, TRACECMD_FL_LOAD_NO_PLUGINS);
-    if (!input && !compression.empty() && compression != "none" &&
+    if (!input && !compression.empty() &&
         !tracecmd_compress_is_supported(compression.c_str(), nullptr))
         throw text::failure(
-            fmt::format("{} is compressed with {}, which this libtracecmd cannot read", path,
+            fmt::format("{} is compressed with {}, which this libtracecmd cannot read", path_,
                         compression),
             fmt::format("where trace-cmd can read it: trace-cmd convert --file-version 7 "
                         "--compression none -i {} -o FILE",
-                        path));
+                        path_));
     if (!input)
-        throw text::failure(fmt::format("{} is no recording, or damaged or cut off", path),
+        throw text::failure(fmt::format("{} is no recording, or damaged or cut off", path_),
                             no_recording_remedy);
     instances_.emplace_back(input);
     tep_ = tracecmd_get_tep(input);
@@ -100,7 +114,7 @@ file::file(const std::string& path, const selection& selection)
     for (int i = 0; i < tracecmd_buffer_instances(input); i++) {
         tracecmd_input* const instance = tracecmd_buffer_instance_handle(input, i);
         if (!instance)
-            throw text::failure(fmt::format("{} is damaged: an instance is cut off", path));
+            throw text::failure(fmt::format("{} is damaged: an instance is cut off", path_));
         instances_.emplace_back(instance);
         tracecmd_set_private(instance, const_cast<char*>(tracecmd_buffer_instance_name(input, i)));
     }
@@ -192,25 +206,11 @@ void file::read(std::function<void(const record&)> function) {
                             "make recordings of less than 2 GiB for each CPU");
 }
 
-void file::end_by_signals() {
-    struct sigaction action {};
-    action.sa_handler = [](int which) { last_signal = which; };
-    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-        struct sigaction before {};
-        sigaction(number, nullptr, &before);
-        if (before.sa_handler != SIG_IGN)
-            sigaction(number, &action, nullptr);
-    }
-}
-
 /// Called by libtracecmd, which exceptions must not pass.
 int file::take(tracecmd_input* handle, tep_record* from, int, void* pointer) {
     auto* const self = static_cast<file*>(pointer);
     self->cannot_map_ |= errno == ENOMEM;
     try {
-        if (last_signal)
-            throw text::ended_by_signal{last_signal};
         self->take(handle, *from);
         errno = 0;
         return 0;
@@ -313,7 +313,7 @@ void file::warn_about_gaps(bool is_strict) const {
                         "libtraceevent cannot read",
                         missing_.unknown, path_));
     if (is_strict && (missing_.times || missing_.unknown))
-        throw text::silent_failure();
+        throw text::silent_failure{complete_but_failed};
 }
 
 } // namespace tool::recording

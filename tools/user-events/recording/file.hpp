@@ -4,7 +4,9 @@
 
 #include "recording/mapped_pages.hpp"
 #include "recording/record.hpp"
+#include "recording/sandbox.hpp"
 #include "recording/thread_list.hpp"
+#include "tracing/signals.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -34,12 +36,35 @@ struct selection {
 /// `order`, and by that of one format, `order.1`.
 bool matches(const std::string& pattern, const event_type& event);
 
-/// A recording. Reads it with libtracecmd, which trusts its files: call isolate() before.
+/// A recording that is open, and of which nothing was parsed but the name of its compression. No
+/// output of this process replaces the file.
+class input {
+public:
+    /// Throws failure if the file cannot be opened.
+    explicit input(std::string path);
+    input(const input&) = delete;
+    input& operator=(const input&) = delete;
+    ~input();
+
+    const std::string& path() const noexcept { return path_; }
+    int descriptor() const noexcept { return descriptor_; }
+    /// In bytes; 0 if it is no regular file.
+    std::uint64_t size() const noexcept { return size_; }
+    /// The compression that a file of version 7 names. Empty for none, and for other files.
+    const std::string& compression() const noexcept { return compression_; }
+
+private:
+    std::string path_;
+    int descriptor_;
+    std::uint64_t size_ = 0;
+    std::string compression_;
+};
+
+/// A recording. Reads it with libtracecmd, which trusts its files: see isolate().
 class file {
 public:
-    /// Throws failure if the file cannot be read or is no recording, and usage_error if the filter
-    /// makes no sense.
-    file(const std::string& path, const selection& selection);
+    /// Throws failure if the file is no recording, and usage_error if the filter makes no sense.
+    file(const input& from, const selection& selection);
     file(const file&) = delete;
     file& operator=(const file&) = delete;
     ~file() = default;
@@ -47,10 +72,6 @@ public:
     /// Calls the function for the selected records of all instances, in the order of their times.
     /// What the function throws is passed on.
     void read(std::function<void(const record&)> function);
-
-    /// From now on, a signal that would end the process makes read() throw text::ended_by_signal,
-    /// so that destructors remove what is not complete. A second signal ends the process.
-    static void end_by_signals();
 
     /// After read(): what the function did not get.
     struct gaps {
@@ -63,8 +84,9 @@ public:
     };
     const gaps& missing() const noexcept { return missing_; }
 
-    /// Warns about missing records, on standard error. If there are any, throws
-    /// text::silent_failure if `is_strict` says so.
+    /// To call after everything was written. Warns about missing records, on standard error. If
+    /// there are any, throws text::silent_failure with the status complete_but_failed if
+    /// `is_strict` says so.
     void warn_about_gaps(bool is_strict = false) const;
 
 private:
@@ -108,9 +130,31 @@ private:
     gaps missing_;
 };
 
-/// Lets a child process go on with the work, and passes on signals to it. If it crashes, which
-/// damaged files cause in libtracecmd and incomplete filters in libtraceevent, this process says so
-/// and fails. Otherwise it ends as the child does.
-void isolate(const std::string& path, const std::string& filter);
+/// The status of a child process that has written its whole output, and fails nevertheless. Only
+/// isolate() sees it.
+constexpr int complete_but_failed = 3;
+
+/// What is done with a recording in two processes.
+struct isolated_work {
+    /// Of the selection, for messages.
+    std::string filter;
+    /// What read() needs besides the files that are open.
+    allowances needs;
+    /// Opens what read() needs, in the child process before it enters the sandbox. Optional.
+    std::function<void()> prepare = {};
+    /// Reads the recording and writes the output, in a child process in the sandbox.
+    std::function<void()> read = {};
+    /// Makes the output complete, in this process, after read() has written all of it. Optional.
+    std::function<void()> finish = {};
+};
+
+/// Does the work, and passes on signals to the child process. The caller holds the signals before
+/// it makes outputs, so that none stays behind. In this process, isolate() returns after success,
+/// and throws what ends the command otherwise. In the child, it throws what read() throws, or ends
+/// the process. The caller's objects exist in both processes.
+///
+/// If the child crashes, which damaged files cause in libtracecmd and incomplete filters in
+/// libtraceevent, or needs more memory than such a recording can take, the message says so.
+void isolate(tracing::held_signals& held, const input& from, isolated_work work);
 
 } // namespace tool::recording

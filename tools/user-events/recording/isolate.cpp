@@ -2,29 +2,71 @@
 #include "recording/file.hpp"
 
 #include "text/errors.hpp"
-#include "tracing/signals.hpp"
+#include "text/output.hpp"
 
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fmt/format.h>
+#include <new>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 namespace tool::recording {
 
-void isolate(const std::string& path, const std::string& filter) {
-    const auto status = tracing::continue_in_child();
+namespace {
+
+/// The most memory that the tables made of a recording take, for each of its bytes: a record of
+/// twelve bytes can be the only one of its thread.
+constexpr std::uint64_t memory_for_byte = 16;
+
+/// In the child process.
+[[noreturn]] void read_in_sandbox(const input& from, isolated_work& work) {
+    work.needs.memory += memory_for_byte * from.size();
+    work.needs.temporary_files = !from.compression().empty();
+    // These open files.
+    if (work.prepare)
+        work.prepare();
+    mapped_pages::prepare();
+    tzset();
+    enter_sandbox(work.needs);
+    try {
+        work.read();
+        text::flush();
+    } catch (const std::bad_alloc&) {
+        rlimit most{};
+        getrlimit(RLIMIT_AS, &most);
+        throw text::failure(fmt::format("cannot read {}: it needs more than {} MiB of memory",
+                                        from.path(), most.rlim_cur >> 20),
+                            "the file is damaged, or made to exhaust memory");
+    }
+    // The objects of the caller are for the other process.
+    std::_Exit(0);
+}
+
+} // namespace
+
+void isolate(tracing::held_signals& held, const input& from, isolated_work work) {
+    const auto status = tracing::continue_in_child(held);
     if (!status)
+        read_in_sandbox(from, work);
+    if (WIFEXITED(*status)) {
+        const int number = WEXITSTATUS(*status);
+        if ((number == 0 || number == complete_but_failed) && work.finish)
+            work.finish();
+        if (number != 0)
+            throw text::silent_failure{number == complete_but_failed ? 1 : number};
         return;
-    if (WIFEXITED(*status))
-        std::_Exit(WEXITSTATUS(*status));
+    }
     const int signal = WTERMSIG(*status);
     if (tracing::is_stop_signal(signal))
-        tracing::end_by_signal(signal);
-    throw text::failure(
-        fmt::format("cannot read {}: libtracecmd ended with \"{}\"", path, strsignal(signal)),
-        filter.empty() ? "the file is damaged or cut off"
-                       : "the filter is not complete, or the file is damaged or cut off");
+        throw text::ended_by_signal{signal};
+    throw text::failure(fmt::format("cannot read {}: libtracecmd ended with \"{}\"", from.path(),
+                                    strsignal(signal)),
+                        work.filter.empty()
+                            ? "the file is damaged or cut off"
+                            : "the filter is not complete, or the file is damaged or cut off");
 }
 
 } // namespace tool::recording

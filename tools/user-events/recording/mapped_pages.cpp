@@ -15,17 +15,24 @@ namespace {
 /// How much may be read before the pages are given back.
 constexpr std::uintptr_t enough = 1 << 20;
 
+struct closer {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+
+/// /proc/self/maps, which has the mappings of the time when it is read.
+std::unique_ptr<std::FILE, closer>& maps() {
+    static std::unique_ptr<std::FILE, closer> file;
+    return file;
+}
+
 /// Returns where the mapping of a file begins that has this address and cannot be written to; 0 if
 /// it is other memory, as for compressed files.
 std::uintptr_t file_mapping(std::uintptr_t at) {
-    struct closer {
-        void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-    };
-    const std::unique_ptr<std::FILE, closer> maps(std::fopen("/proc/self/maps", "re"));
-    if (!maps)
+    if (!maps())
         return 0;
+    std::rewind(maps().get());
     char line[512];
-    while (std::fgets(line, sizeof(line), maps.get())) {
+    while (std::fgets(line, sizeof(line), maps().get())) {
         std::uintptr_t begin = 0, end = 0;
         unsigned long long inode = 0;
         char access[8] = "";
@@ -38,6 +45,10 @@ std::uintptr_t file_mapping(std::uintptr_t at) {
 }
 
 } // namespace
+
+void mapped_pages::prepare() {
+    maps().reset(std::fopen("/proc/self/maps", "re"));
+}
 
 void mapped_pages::release(int cpu, const std::byte* at) {
     const auto [last, is_new] = released_.try_emplace(cpu, at);

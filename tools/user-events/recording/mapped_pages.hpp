@@ -11,6 +11,10 @@ namespace tool::recording {
 /// in the program's memory.
 class mapped_pages {
 public:
+    /// Opens what read() needs, in the process that will read: later, that may be refused. Without
+    /// this, read() gives nothing back.
+    static void prepare();
+
     /// Tells where the records of a CPU are being read. Now and then gives back the pages before.
     void read(int cpu, const std::byte* at) {
         // A prime number, so that no regular order of the CPUs hides one of them.

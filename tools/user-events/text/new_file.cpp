@@ -110,7 +110,7 @@ bool is_output_as_it_is(const std::string& path) {
     return found.is_as_it_is;
 }
 
-new_file::new_file(std::string path) : path_(std::move(path)) {
+new_file::new_file(std::string path) : path_(std::move(path)), maker_(getpid()) {
     const output_kind kind = kind_of(path_);
     if (kind.error)
         throw system_failure(kind.error, kind.message, kind.remedy);
@@ -129,7 +129,7 @@ new_file::~new_file() {
     if (descriptor_ < 0)
         return;
     close(descriptor_);
-    if (!temporary_.empty())
+    if (!temporary_.empty() && getpid() == maker_)
         unlink(temporary_.c_str());
 }
 
@@ -153,6 +153,11 @@ void new_file::finish(bool sync) {
         fail();
     // Some file systems report when the file is closed that the disk is full.
     const int result = close(std::exchange(descriptor_, -1));
+    if (getpid() != maker_) {
+        if (result != 0)
+            fail();
+        return;
+    }
     if (result == 0 && (temporary_.empty() || rename(temporary_.c_str(), path_.c_str()) == 0)) {
         if (sync)
             sync_directory(path_);

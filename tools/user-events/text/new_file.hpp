@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 namespace tool::text {
 
@@ -25,6 +26,9 @@ bool is_output_as_it_is(const std::string& path);
 /// read and which replaces no other file, and takes its own name at the end. Until then, a file
 /// that has the name stays as it was. The functions throw system_failure; the constructor also for
 /// what is_output_as_it_is() refuses.
+///
+/// A child process may write it. Then only the process that has made it gives it its name, or
+/// removes it.
 class new_file {
 public:
     explicit new_file(std::string path);
@@ -36,7 +40,8 @@ public:
     void write(std::string_view text);
     /// Keeps a file that has the name as PATH.old.
     void keep_old();
-    /// Has the file on the disk before it takes its name, if `sync` says so.
+    /// Has the file on the disk before it takes its name, if `sync` says so. In a child process,
+    /// only finds out whether all was written.
     void finish(bool sync = false);
 
     /// A name under which a library can open the file.
@@ -49,6 +54,7 @@ private:
     std::string path_;
     std::string temporary_;
     int descriptor_;
+    pid_t maker_;
 };
 
 } // namespace tool::text

@@ -37,12 +37,18 @@ bool is_stop_signal(int number) noexcept {
     return number == SIGINT || number == SIGTERM || number == SIGHUP;
 }
 
-std::optional<int> continue_in_child() {
-    sigset_t set = stopping(), before;
-    sigaddset(&set, SIGCHLD);
-    // The child could not be waited for if this were ignored.
+held_signals::held_signals() : set_(stopping()) {
+    // With it, continue_in_child() finds the end of the child. An ignored signal would not wait.
+    sigaddset(&set_, SIGCHLD);
     std::signal(SIGCHLD, SIG_DFL);
-    pthread_sigmask(SIG_BLOCK, &set, &before);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+}
+
+void held_signals::release() noexcept {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+std::optional<int> continue_in_child(held_signals& held) {
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0)
@@ -51,12 +57,12 @@ std::optional<int> continue_in_child() {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
             std::_Exit(1);
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        held.release();
         return {};
     }
     for (int status = 0;;) {
         siginfo_t info{};
-        const int number = sigwaitinfo(&set, &info);
+        const int number = sigwaitinfo(&held.set(), &info);
         if (waitpid(child, &status, WNOHANG) == child)
             return status;
         // Those of the terminal are for both processes.

@@ -2,6 +2,7 @@
 // Signals that end a command.
 #pragma once
 
+#include <csignal>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -13,10 +14,28 @@ namespace tool::tracing {
 /// Whether this is one of the signals that end a command.
 bool is_stop_signal(int number) noexcept;
 
-/// Lets a child process go on: returns nothing in it. This process passes on to the child what
-/// would end a command, and returns the child's status when that has ended, as waitpid() gives it.
-/// The child is killed if this process is.
-std::optional<int> continue_in_child();
+/// While the object exists, signals that would end the command wait, so that no output is left
+/// half-made. Has to be created before other threads.
+class held_signals {
+public:
+    held_signals();
+    held_signals(const held_signals&) = delete;
+    held_signals& operator=(const held_signals&) = delete;
+    ~held_signals() { release(); }
+
+    /// Ends the waiting.
+    void release() noexcept;
+
+    const sigset_t& set() const noexcept { return set_; }
+
+private:
+    sigset_t set_, before_;
+};
+
+/// Lets a child process go on: returns nothing in it, with the signals released. This process
+/// passes on to the child what would end a command, and returns the child's status when that has
+/// ended, as waitpid() gives it. The child is killed if this process is.
+std::optional<int> continue_in_child(held_signals& held);
 
 /// Ends the process by this signal.
 [[noreturn]] void end_by_signal(int number);

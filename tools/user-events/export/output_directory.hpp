@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A directory of files that a child process writes, which may have no right to the directory.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+namespace tool::exporting {
+
+/// A new directory, or an empty one. The files are made below a directory in it whose name begins
+/// with `.part-`, and are moved at the end. Until then, only the owner can reach them.
+///
+/// The process that makes the object calls finish(), or removes what was written. A child process
+/// calls enter() while it can still open the directory, and writes into `files`, which it creates.
+class output_directory {
+public:
+    /// Throws text::failure.
+    explicit output_directory(std::string path);
+    output_directory(const output_directory&) = delete;
+    output_directory& operator=(const output_directory&) = delete;
+    ~output_directory();
+
+    /// Makes it the working directory, where any user can create files: no other path leads there.
+    /// Throws text::failure.
+    void enter() const;
+    /// In the working directory that enter() makes.
+    static constexpr char files[] = "files";
+
+    /// Moves the files to the directory, and gives them to this process's user. Throws
+    /// text::failure, also if there is anything but regular files.
+    void finish();
+
+    const std::string& path() const noexcept { return path_; }
+
+private:
+    void remove_parts() noexcept;
+
+    std::string path_;
+    std::string parts_;
+    bool is_new_;
+    bool is_complete_ = false;
+    pid_t maker_;
+};
+
+} // namespace tool::exporting
