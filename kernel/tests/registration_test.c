@@ -586,6 +586,34 @@ static void ue_errors_test(struct kunit *test)
 	ue_test_end_world(test, &world);
 }
 
+/*
+ * Of two threads that register the first bits of a program at the same time, one
+ * finds that the other has inserted the address space. The table compares only
+ * the address of the mm_struct.
+ */
+static void ue_insert_twice_test(struct kunit *test)
+{
+	struct mm_struct *mm = kunit_kzalloc(test, sizeof(*mm), GFP_KERNEL);
+	struct ue_mm *first, *second;
+
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	/* For the references below not to be the last ones. */
+	mmgrab(mm);
+	first = ue_mm_create(mm, GFP_KERNEL);
+	second = ue_mm_create(mm, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, first);
+	KUNIT_ASSERT_NOT_NULL(test, second);
+
+	KUNIT_EXPECT_EQ(test, ue_mm_insert(first), 0);
+	KUNIT_EXPECT_EQ(test, ue_mm_insert(second), -EEXIST);
+	rcu_read_lock();
+	KUNIT_EXPECT_PTR_EQ(test, ue_mm_find(mm), first);
+	rcu_read_unlock();
+	ue_mm_erase(first);
+	ue_mm_put(first);
+	ue_mm_put(second);
+}
+
 /* An undo ends its own registration, not a later one of the same bit. */
 static void ue_undo_test(struct kunit *test)
 {
@@ -911,6 +939,7 @@ static struct kunit_case ue_registration_cases[] = {
 	KUNIT_CASE_PARAM(ue_every_sequence_test, ue_test_start_gen_params),
 	KUNIT_CASE(ue_long_sequences_test),
 	KUNIT_CASE(ue_errors_test),
+	KUNIT_CASE(ue_insert_twice_test),
 	KUNIT_CASE(ue_undo_test),
 	KUNIT_CASE(ue_pending_forks_test),
 	{ }
