@@ -174,8 +174,8 @@ private:
 } // namespace
 
 TEST_CASE("While the kernel has no type number left, creating an event fails with ENODEV") {
-    if (!read_text("/proc/sys/kernel/osrelease").starts_with("6.12.") || fewer_if_debug(2) < 2) {
-        SUCCEED("on one kernel only, because it takes long");
+    if (fewer_if_debug(2) < 2) {
+        SUCCEED("the debug kernel would take minutes");
         return;
     }
     const std::string name = unique_name("numbers");

@@ -7,6 +7,7 @@
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "mapping.hpp"
+#include "on_cpu.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
 #include "slabs.hpp"
@@ -315,6 +316,8 @@ TEST_CASE("The buffer of a write that waits in a page fault is charged to the me
     const MemoryGroup group;
     Child child([&](Channel& channel) -> int {
         group.enter();
+        // Each CPU charges memory in batches of 64 pages.
+        const OnCpu one_cpu(0);
         Mapping memory(3);
         auto fault = std::make_unique<Userfault>(memory);
         become_user(unprivileged_uid);
@@ -341,7 +344,7 @@ TEST_CASE("The buffer of a write that waits in a page fault is charged to the me
         return written == writers ? 0 : 2;
     });
     child.channel().receive<char>();
-    // Not exact, because each CPU charges memory in batches of 64 pages.
+    // Not exact, because of the batch.
     const unsigned long before = group.current(), held = writers * 8192ul;
     child.channel().send('b');
     REQUIRE(eventually([&] { return threads_in(child.pid(), "handle_userfault") == writers; }));

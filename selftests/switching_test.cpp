@@ -390,9 +390,9 @@ TEST_CASE("Stopping and killing a reader of trace_pipe_raw does not affect write
     REQUIRE(instance.enable(registered.event) == succeeds());
     Child reader([&](Channel&) -> int {
         std::vector<Descriptor> raw;
-        for (const char* cpu : {"0", "1"})
+        for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
             raw.push_back(Descriptor::open(
-                instance.path(std::string("per_cpu/cpu") + cpu + "/trace_pipe_raw"),
+                instance.path("per_cpu/cpu" + std::to_string(cpu) + "/trace_pipe_raw"),
                 O_RDONLY | O_NONBLOCK));
         std::array<char, 4096> page{};
         for (;;)

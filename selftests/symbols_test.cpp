@@ -176,6 +176,19 @@ TEST_CASE("Without the symbols of dynamic events, everything works but the file 
     unload();
 }
 
+TEST_CASE("Without an event that leads to the top-level instance, there are no rules") {
+    const module::Loaded loaded;
+    unload();
+    KernelLog log;
+    REQUIRE(module::load_image(without_symbol("sched_switch")) == succeeds());
+    CHECK_THAT(
+        log.read(),
+        Catch::Contains("user_events: this kernel has no event sched:sched_switch: error -22"));
+    CHECK_FALSE(exists(tracing_file("user_events_rules")));
+    check_basic_recording();
+    unload();
+}
+
 TEST_CASE("Without the symbol of an optional feature, the module works and logs what it omits") {
     const module::Loaded loaded;
     const std::pair<std::string, std::string> features[] = {

@@ -540,9 +540,9 @@ TEST_CASE("A payload that no recorder can hold with the zeros after it fails wit
     CAPTURE(fields, last_byte);
     const bool gets_zeros = fields != " u8 a" && last_byte != '\0';
     Recorded recorded(fields);
-    const auto record = [&](std::size_t size) {
+    const auto record = [&, last = last_byte](std::size_t size) {
         return recorded.record(
-            Payload().add_characters(std::string(size - 1, 'x') + std::string(1, last_byte)));
+            Payload().add_characters(std::string(size - 1, 'x') + std::string(1, last)));
     };
     CHECK(record(largest) ==
           (gets_zeros ? fails(E2BIG) : succeeds(static_cast<long>(largest) + 4)));

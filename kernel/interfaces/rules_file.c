@@ -110,6 +110,7 @@ static void ue_rules_add_parameter(void)
 
 int ue_rules_file_init(void)
 {
+	ue_instances_init();
 	if (!ue_has_instances()) {
 		if (ue_rules_parameter)
 			pr_warn("this kernel has no rules: the parameter is ignored\n");

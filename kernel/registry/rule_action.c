@@ -3,6 +3,8 @@
  * What a rule does in an ftrace instance. The functions of the kernel are those
  * that the files of tracefs, and events on the kernel's command line, use.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/trace.h>

@@ -23,7 +23,7 @@ struct trace_event_file;
  *
  * Logs a warning if there is none.
  *
- * Context: module init; may sleep.
+ * Context: module init, before the first rule; may sleep.
  */
 void ue_instances_init(void);
 

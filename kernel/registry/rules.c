@@ -522,7 +522,6 @@ int ue_rules_show(struct seq_file *seq, void *item)
 
 int ue_rules_init(void)
 {
-	ue_instances_init();
 	ue_registry_observe(&ue_default_registry, &ue_rules_observer);
 	return 0;
 }

@@ -53,7 +53,15 @@ def say(*lines):
 def stop_all():
     """Ends all guests, for a run that is interrupted."""
     for child in list(_children):
-        child.kill()
+        end(child)
+
+
+def end(qemu):
+    """Ends a QEMU. If sudo has started it, sudo passes SIGTERM on."""
+    try:
+        qemu.kill()
+    except PermissionError:
+        subprocess.run(["sudo", "kill", str(qemu.pid)], check=False)
 
 
 def output(*command):
@@ -82,7 +90,9 @@ def newer_qemu(command):
     patches its own code while another CPU runs it. The guest's files have to be in /tmp, the project or the
     cache."""
     output(VM / "release", "trixie", VM / "packages", "qemu-system-x86")
-    return [VM / "release", "trixie", *command]
+    # The chroot is root's; the files that QEMU writes are not.
+    return [VM / "release", "trixie", "setpriv", f"--reuid={os.getuid()}", f"--regid={os.getgid()}",
+            "--clear-groups", *command]
 
 
 class Archive:
@@ -313,7 +323,8 @@ class Guest:
         """Return: whether all tests and checks have succeeded. Raises Error if the guest cannot
         be started."""
         started = time.monotonic()
-        with self._lock(), tempfile.TemporaryDirectory() as work:
+        # The chroot of newer_qemu() has /tmp.
+        with self._lock(), tempfile.TemporaryDirectory(dir="/tmp" if self.parallel else None) as work:
             self.plan()
             self._boot_as_needed(Path(work))
             self._check()
@@ -392,6 +403,8 @@ class Guest:
         """With their memory: 2 GiB, in two nodes unless there is one CPU."""
         if self.icount:
             return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1", "-m", "2G"]
+        if self.cpus < 2 or self.cpus % 2:
+            raise Error(f"{self.cpus} CPUs cannot be in two nodes: their number has to be even")
         half = self.cpus // 2
         nodes = [("0", f"0-{half - 1}"), ("1", f"{half}-{self.cpus - 1}")]
         return ["-accel", f"tcg,thread={'multi' if self.parallel else 'single'}", "-smp", f"{self.cpus},sockets=2", "-m", "2G",
@@ -402,12 +415,13 @@ class Guest:
     def _arguments(self, console, arguments):
         """The kernel's. It panics on a fault, and reboots at the end: QEMU ends at both, because of
         -no-reboot, unless the guest is to crash. The host may not run QEMU for a while: the guest must
-        not report a stall, and the kernel's test of the timer would fail."""
+        not report a stall, and the kernel's test of the timer would fail. NUMA balancing would make pages
+        absent for a while at any time."""
         clock = f"tsc_early_khz={tsc_khz()}" if self._measured else ""
         disk = "root=/dev/vda rw" if self.disk else ""
         return " ".join(f"""console={console} panic=-1 panic_on_warn=1 oops=panic
             rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 workqueue.watchdog_thresh=120
-            tsc=reliable {clock} no_timer_check {arguments} {self.append} {disk}""".split())
+            numa_balancing=disable tsc=reliable {clock} no_timer_check {arguments} {self.append} {disk}""".split())
 
     def _boots_from(self, work, initramfs, arguments):
         disks = []
@@ -456,7 +470,7 @@ class Guest:
             self._read(qemu.stdout)
         finally:
             if self._silence or self.crashes:
-                qemu.kill()
+                end(qemu)
             self._exit = qemu.wait()
             _children.discard(qemu)
             for file in files.values():

@@ -37,7 +37,6 @@ using tool::recording::enter_sandbox;
 
 namespace {
 
-constexpr unsigned nobody = 65534;
 /// Not root, and not what root becomes.
 constexpr unsigned user = 12345;
 
