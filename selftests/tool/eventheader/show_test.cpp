@@ -137,6 +137,21 @@ TEST_CASE("values are numbers, truth values, null or text in JSON") {
           R"(error=EPERM(1) minus=-1 raw=0a t=1970-01-01T00:00:00Z text="a\"\n\x01")");
 }
 
+TEST_CASE("of a name, 256 bytes are shown, and of the names of structs in structs together") {
+    const std::string name(300, 'a'), shown(256, 'a');
+    payload made;
+    made.field(name, structure, 1).field(name, byte).value("\x05");
+    CHECK(line(made.bytes()) == "P:E [verbose]: " + shown + ".=5");
+    CHECK(line(payload().field(name, byte).value("\x05").bytes()) ==
+          "P:E [verbose]: " + shown + "=5");
+}
+
+TEST_CASE("text that looks like what is shown of a null or a list is quoted") {
+    payload made;
+    made.field("a", 7).value("(null)").value(0, 1).field("b", 7).value("{}").value(0, 1);
+    CHECK(line(made.bytes()) == "P:E [verbose]: a=\"(null)\" b=\"{}\"");
+}
+
 TEST_CASE("no text can be taken for another field, or control a terminal") {
     payload made;
     made.name("E\x1b[31m a=1:");
@@ -147,7 +162,7 @@ TEST_CASE("no text can be taken for another field, or control a terminal") {
     made.field("l", string, 0, {constant_array, 4, -1});
     made.value(terminated("a,b") + terminated("") + terminated("}") + terminated("c"));
     CHECK(line(made.bytes()) ==
-          R"(P:E\x1b[31m a=1: [verbose]: "a b"="c=d" x\n= l={"a,b","","}",c})");
+          R"("P:E\x1b[31m a=1:" [verbose]: "a b"="c=d" x\n= l={"a,b","","}",c})");
 }
 
 TEST_CASE("an empty element of an array is shown") {

@@ -286,6 +286,13 @@ TEST_CASE("an event with many empty arrays of structs ends soon") {
     CHECK(why(made) == reason::too_many_items);
 }
 
+TEST_CASE("an event with long descriptions that are read for each struct ends soon") {
+    payload made;
+    made.field("s", structure, 1, {constant_array, 4096, -1}).field(std::string(60000, 'a'), byte);
+    made.value(std::string(4096, '\0'));
+    CHECK(why(made) == reason::too_many_items);
+}
+
 TEST_CASE("a string without its end, and a length behind the end, are errors") {
     for (const order order : {order::little, order::big}) {
         for (const int encoding : {7, 8, 9}) {

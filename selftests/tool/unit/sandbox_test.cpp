@@ -132,6 +132,9 @@ const call refused_calls[] = {
     {"rt_sigqueueinfo", SYS_rt_sigqueueinfo, {-1, 0, 0}},
     {"setpriority", SYS_setpriority},
     {"prlimit64 of the parent", SYS_prlimit64, {getpid(), RLIMIT_CORE, 0, 0}},
+    {"a signal to the owner of a file", SYS_fcntl, {-1, F_SETOWN, 0}},
+    {"a signal of another number", SYS_fcntl, {-1, F_SETSIG, 0}},
+    {"sched_setscheduler", SYS_sched_setscheduler, {-1, -1, 0}},
     {"unshare", SYS_unshare, {0}},
     {"setns", SYS_setns},
     {"clone of a process", SYS_clone, {CLONE_SIGHAND, 0, 0, 0, 0}},
@@ -147,6 +150,8 @@ const call refused_calls[] = {
     {"truncate", SYS_truncate, {no_name, 0}},
     {"fchmod", SYS_fchmod, {-1, 0}},
     {"fchmodat", SYS_fchmodat, {AT_FDCWD, no_name, 0}},
+    // Since Linux 6.6.
+    {"fchmodat2", 452, {AT_FDCWD, no_name, 0, 0}},
     {"fchown", SYS_fchown, {-1, 0, 0}},
     {"fchownat", SYS_fchownat, {AT_FDCWD, no_name, 0, 0, 0}},
     {"utimensat", SYS_utimensat, {AT_FDCWD, no_name, 0, 0}},
@@ -155,11 +160,13 @@ const call refused_calls[] = {
     {"inotify_init1", SYS_inotify_init1},
     {"socket of IPv4", SYS_socket, {AF_INET, SOCK_STREAM, 0}},
     {"socket of a path", SYS_socket, {AF_UNIX, SOCK_STREAM, 0}},
+    {"socketpair", SYS_socketpair, {AF_UNIX, SOCK_DGRAM, 0, 0}},
     {"connect", SYS_connect, {-1, 0, 0}},
     {"bind", SYS_bind, {-1, 0, 0}},
     {"listen", SYS_listen, {-1, 0}},
     {"accept4", SYS_accept4, {-1, 0, 0, 0}},
     {"shmget", SYS_shmget, {-1, 0, 0}},
+    {"shmctl", SYS_shmctl, {-1, 0, 0}},
     {"mq_open", SYS_mq_open, {no_name, 0, 0, 0}},
     {"mount", SYS_mount, {-1, -1, -1, 0, -1}},
     {"umount2", SYS_umount2, {no_name, 0}},
@@ -471,6 +478,7 @@ TEST_CASE("with temporary files, files in /tmp are made but not changed") {
     CHECK(error_inside([&] { return open_it(existing, O_WRONLY); }, needs) == EPERM);
     CHECK(error_inside([&] { return open_it(existing, O_RDWR | O_CREAT); }, needs) == EPERM);
     CHECK(error_inside([&] { return open_it(existing, O_RDONLY | O_TRUNC); }, needs) == EPERM);
+    CHECK(error_inside([&] { return rename(existing, "/tmp/sandbox-renamed"); }, needs) == EPERM);
     CHECK(error_inside([&] { return open_it(other.path + "/made", O_RDWR | O_CREAT | O_EXCL); },
                        needs) == EACCES);
     CHECK(error_inside([&] { return open_it(other.file, O_RDONLY); }, needs) == EACCES);
@@ -490,6 +498,10 @@ TEST_CASE("with the network, the process connects, and reads what that takes, bu
     CHECK(error_inside([&] { return open_it(other.path + "/made", O_RDWR | O_CREAT | O_EXCL); },
                        needs) == EPERM);
     CHECK(error_inside([] { return socket(AF_UNIX, SOCK_STREAM, 0); }, needs) == EPERM);
+    // libcurl has one between its threads.
+    int pair[2];
+    CHECK(error_inside([&] { return socketpair(AF_UNIX, SOCK_STREAM, 0, pair); }, needs) == 0);
+    CHECK(error_inside([&] { return socketpair(AF_UNIX, SOCK_DGRAM, 0, pair); }, needs) == EPERM);
     CHECK(error_inside([] { return socket(AF_PACKET, SOCK_RAW, 0); }, needs) == EPERM);
     CHECK(error_inside([&] { return listen(server.socket, 1); }, needs) == EPERM);
     CHECK(error_inside([] { return execl("/bin/true", "true", nullptr); }, needs) == EPERM);

@@ -43,16 +43,20 @@ struct options {
     bool is_strict = false;
 };
 
-const format& format_of(const std::string& name) {
+/// "json, csv, ...": also what completion offers.
+std::string format_names() {
     std::string names;
-    for (const auto& format : formats) {
+    for (const auto& format : formats)
+        names += (names.empty() ? "" : ", ") + std::string(format.name);
+    return names;
+}
+
+const format& format_of(const std::string& name) {
+    for (const auto& format : formats)
         if (name == format.name)
             return format;
-        names += names.empty() ? "" : ", ";
-        names += format.name;
-    }
     throw text::usage_error(fmt::format("there is no format {}", name),
-                            fmt::format("the formats are {}", names));
+                            fmt::format("the formats are {}", format_names()));
 }
 
 /// What is written to; standard output if there is neither.
@@ -60,16 +64,20 @@ struct outputs {
     std::optional<text::new_file> file;
     std::optional<exporting::output_directory> directory;
 
-    outputs(const format& format, const std::string& path) {
+    /// Opens what is written in place. May wait, if it is a FIFO.
+    void open(const format& format, const std::string& path) {
         if (format.needs_directory && path.empty())
             throw text::usage_error(format.needs_directory, "give it with -o DIRECTORY");
-        if (format.needs_directory) {
-            directory.emplace(path);
-        } else if (!path.empty()) {
-            // What new_file refuses is a mistake in the arguments here.
-            (void)text::is_output_as_it_is(path);
+        // What new_file refuses is a mistake in the arguments here.
+        if (!format.needs_directory && !path.empty() && text::is_output_as_it_is(path))
             file.emplace(path);
-        }
+    }
+    /// Makes what is not there.
+    void create(const format& format, const std::string& path) {
+        if (format.needs_directory)
+            directory.emplace(path);
+        else if (!path.empty() && !file)
+            file.emplace(path);
     }
 
     void finish() {
@@ -84,9 +92,11 @@ void export_file(const options& given) {
     const format& format = format_of(given.format);
     const auto pairs = exporting::to_pairs(given.pairs);
     const recording::input input(given.path);
+    outputs outputs;
+    outputs.open(format, given.output);
     // From here on, a signal would leave outputs that are not complete.
     tracing::held_signals held;
-    outputs outputs(format, given.output);
+    outputs.create(format, given.output);
     const auto exporter = format.make({.file = outputs.file ? &*outputs.file : nullptr,
                                        .directory = given.output,
                                        .pairs = pairs,
@@ -113,7 +123,7 @@ action export_records(arguments& with) {
     with.positional("FILE", given->path, "a recording");
     with.optional_positional("PATTERN", given->selection.pattern,
                              "only these events, such as 'order_*' or 'sched:*'");
-    with.required_option("--format", "FORMAT", given->format, "json, csv, perfetto, ctf, html");
+    with.required_option("--format", "FORMAT", given->format, format_names().c_str());
     with.option("-o,--output", "PATH", given->output,
                 "a file, or for csv and ctf a directory; otherwise standard output");
     with.option("-f,--filter", "FILTER", given->selection.filter,

@@ -48,8 +48,9 @@ void print_statistics(recording::file& file, bool as_json) {
 }
 
 void print_report(const options& given) {
-    tracing::held_signals held;
+    // May wait, if it is a FIFO.
     const recording::input input(given.path);
+    tracing::held_signals held;
     recording::isolated_work work{.filter = given.selection.filter, .needs = {}};
     work.read = [&] {
         recording::file file(input, given.selection);

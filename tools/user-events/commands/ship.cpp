@@ -400,9 +400,10 @@ void ship_records(const options& given, const recording::input& from) {
 void ship_recording(options given) {
     if (given.patterns.size() > 1)
         throw text::usage_error("--from takes one pattern");
-    tracing::held_signals held;
+    // May wait, if one is a FIFO.
     const recording::input input(given.from);
     otlp::read_files(given.delivery);
+    tracing::held_signals held;
     recording::isolated_work work{.filter = given.filter, .needs = {.network = true}};
     work.read = [&] { ship_records(given, input); };
     recording::isolate(held, input, std::move(work));

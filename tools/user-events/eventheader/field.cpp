@@ -27,7 +27,7 @@ reason take_description(cursor& from, field& to) noexcept {
     bytes name;
     if (!from.take_terminated(1, name))
         return reason::no_end_of_field_name;
-    to.name = to_text(name);
+    to.name = to_text(name).substr(0, longest_name);
     std::uint8_t encoding = 0, format = 0;
     if (!from.take(encoding) || (encoding & more_follows && !from.take(format)))
         return reason::field_cut_off;
@@ -45,10 +45,14 @@ reason take_description(cursor& from, field& to) noexcept {
 
 } // namespace
 
-reason take_field(cursor& from, field& to) noexcept {
+reason take_field(cursor& from, field& to, unsigned& steps) noexcept {
     cursor at = from;
     to = {};
     const reason why = take_description(at, to);
+    const std::size_t needed = 1 + (from.rest().size() - at.rest().size()) / step_size;
+    if (needed > steps)
+        return reason::too_many_items;
+    steps -= static_cast<unsigned>(needed);
     if (why == reason::none)
         from = at;
     return why;
@@ -57,9 +61,7 @@ reason take_field(cursor& from, field& to) noexcept {
 reason skip_fields(cursor& from, unsigned count, unsigned depth, unsigned& steps) noexcept {
     for (; count > 0 && !from.is_at_end(); count--) {
         field field;
-        if (steps-- == 0)
-            return reason::too_many_items;
-        if (const reason why = take_field(from, field); why != reason::none)
+        if (const reason why = take_field(from, field, steps); why != reason::none)
             return why;
         if (!field.is_struct())
             continue;

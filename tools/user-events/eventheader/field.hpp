@@ -5,6 +5,7 @@
 #include "eventheader/encodings.hpp"
 #include "eventheader/reason.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -12,9 +13,13 @@ namespace tool::eventheader {
 
 /// How deep structs may be nested.
 inline constexpr unsigned most_nested = 8;
-/// How many descriptions are read for one event, so that no event takes long. Those of the fields
-/// in an array of structs are read for each struct.
+/// How many descriptions are read for one event, so that no event takes long; one that has more
+/// bytes than step_size counts more than once. Those of the fields in an array of structs are read
+/// for each struct.
 inline constexpr unsigned most_descriptions = 1 << 16;
+inline constexpr std::size_t step_size = 64;
+/// What is shown of a name, which an array of structs repeats for each of its structs.
+inline constexpr std::size_t longest_name = 256;
 
 enum class array : std::uint8_t { none, constant, variable };
 
@@ -33,12 +38,12 @@ struct field {
     bool is_array() const noexcept { return array != array::none; }
 };
 
-/// Takes a description, which may have any bytes. After an error, the cursor has not moved.
-reason take_field(cursor& from, field& to) noexcept;
+/// Takes a description, which may have any bytes, and its steps. After an error, the cursor has not
+/// moved.
+reason take_field(cursor& from, field& to, unsigned& steps) noexcept;
 
 /// Skips the descriptions of so many fields, or of those that are left, with those of the fields in
-/// structs. `depth` is the number of structs that the fields are in. Each description takes one of
-/// the steps.
+/// structs. `depth` is the number of structs that the fields are in.
 reason skip_fields(cursor& from, unsigned count, unsigned depth, unsigned& steps) noexcept;
 
 } // namespace tool::eventheader

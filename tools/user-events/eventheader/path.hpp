@@ -2,9 +2,12 @@
 // The dotted name of the field that is visited, such as `orders[2].item`.
 #pragma once
 
+#include "eventheader/field.hpp"
 #include "eventheader/walk.hpp"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tool::eventheader {
@@ -16,7 +19,10 @@ public:
 
     /// The name of a value. Elements of an array of values have the name of the array.
     std::string of(const field& field) const {
-        return is_in_array() ? text_ : text_ + separator() + std::string(field.name);
+        path of_field(*this);
+        if (!is_in_array())
+            of_field.append(field.name);
+        return of_field.text_;
     }
     /// The name of the array or struct that was begun last.
     const std::string& text() const noexcept { return text_; }
@@ -31,13 +37,13 @@ public:
 
     void begin_array(const field& field) {
         const std::size_t before = text_.size();
-        (text_ += separator()) += field.name;
+        append(field.name);
         open_.push_back({before, true, 0});
     }
     void begin_struct(const field& field) {
         const std::size_t before = text_.size();
         if (!is_in_array())
-            (text_ += separator()) += field.name;
+            append(field.name);
         else if (const unsigned number = open_.back().count++; is_numbered_)
             text_ += "[" + std::to_string(number) + "]";
         open_.push_back({before, false, 0});
@@ -54,7 +60,11 @@ private:
         unsigned count; // of structs
     };
 
-    const char* separator() const noexcept { return open_.empty() ? "" : "."; }
+    /// Long names of structs in structs are cut, too.
+    void append(std::string_view name) {
+        text_ += open_.empty() ? "" : ".";
+        text_ += name.substr(0, longest_name - std::min(longest_name, text_.size()));
+    }
 
     bool is_numbered_;
     std::string text_;

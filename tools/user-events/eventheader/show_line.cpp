@@ -140,7 +140,7 @@ void append_failure(std::string& to, const failure& failure) {
 void append_line(std::string& to, const shown_event& shown) {
     std::string name;
     append_name(name, shown);
-    text::append_escaped(to, name);
+    text::append_quotable(to, name);
     append_header(to, shown);
     to += ':';
     line_fields fields(to);

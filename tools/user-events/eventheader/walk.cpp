@@ -43,7 +43,7 @@ private:
     reason one_field(unsigned depth) {
         const cursor begin = descriptions_;
         field field;
-        reason why = steps_-- == 0 ? reason::too_many_items : take_field(descriptions_, field);
+        reason why = take_field(descriptions_, field, steps_);
         if (why == reason::none && field.is_struct() && depth == most_nested)
             why = reason::too_deep;
         if (why != reason::none)

@@ -88,6 +88,8 @@ void append_value(std::string& to, const recording::field& field, const recordin
 
 class csv_exporter final : public exporter {
 public:
+    explicit csv_exporter(std::string directory) : directory_(std::move(directory)) {}
+
     void add(const recording::record& record) override {
         if (record.event->is_eventheader)
             add_cells(record);
@@ -107,15 +109,18 @@ private:
     static constexpr std::size_t enough = 1 << 14;
     static constexpr std::size_t most_described = 10'000;
     struct file {
-        std::string path;
+        std::string name;
         std::string text;
         bool exists = false;
     };
 
     void write(file& to) {
         if (!std::exchange(has_directory_, true) && mkdir(output_directory::files, 0700) != 0)
-            throw text::file_failure(errno, "make the directory", output_directory::files);
-        text::append_to_file(to.path, to.text, std::exchange(to.exists, true));
+            throw text::file_failure(errno, "write to", directory_);
+        if (const int error =
+                text::append_to_file(fmt::format("{}/{}", output_directory::files, to.name),
+                                     to.text, std::exchange(to.exists, true)))
+            throw text::file_failure(error, "write", directory_ + "/" + to.name);
         to.text.clear();
     }
 
@@ -186,7 +191,7 @@ private:
             columns += ',';
             append_quoted(columns, cell.name);
         }
-        const auto [at, is_new] = described_files_.try_emplace(name + columns);
+        const auto [at, is_new] = described_files_.try_emplace(name + '\0' + columns);
         if (!is_new)
             return at->second;
         if (described_files_.size() > most_described)
@@ -199,10 +204,11 @@ private:
     }
 
     void begin_file(file& to, const std::string& event, std::size_t number) {
-        to.path = fmt::format("{}/{}", output_directory::files, file_name(event, number, names_));
+        to.name = file_name(event, number, names_);
         to.text = "time,cpu,task,pid,tgid,instance";
     }
 
+    std::string directory_;
     bool has_directory_ = false;
     std::set<std::string> names_;
     std::map<int, file> files_;
@@ -212,8 +218,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<exporter> make_csv(const options&) {
-    return std::make_unique<csv_exporter>();
+std::unique_ptr<exporter> make_csv(const options& options) {
+    return std::make_unique<csv_exporter>(options.directory);
 }
 
 } // namespace tool::exporting

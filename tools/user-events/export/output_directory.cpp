@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace tool::exporting {
 
@@ -34,17 +35,43 @@ bool make_directory(const std::string& path) {
     return is_new;
 }
 
-/// Makes the file one of this process's user, in this directory. A link to a file of another
-/// directory is not moved, because its owner would change there, too.
-void take(const std::string& from, const std::string& to) {
+class descriptor {
+public:
+    explicit descriptor(int number) noexcept : number_(number) {}
+    descriptor(const descriptor&) = delete;
+    descriptor& operator=(const descriptor&) = delete;
+    ~descriptor() {
+        if (number_ >= 0)
+            close(number_);
+    }
+    int number() const noexcept { return number_; }
+
+private:
+    int number_;
+};
+
+/// Makes the file one of this process's user. Nothing here follows a link. A link to a file of
+/// another directory is refused, because its owner would change there, too.
+void take(int directory, const std::string& name, const std::string& shown) {
+    const descriptor file(
+        openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat found {};
-    if (lstat(from.c_str(), &found) != 0)
-        throw text::file_failure(errno, "write", to);
-    if (!S_ISREG(found.st_mode) || found.st_nlink != 1)
-        throw text::failure(fmt::format("cannot write {}: it is no file of its own", to));
-    if ((found.st_uid != geteuid() && lchown(from.c_str(), geteuid(), getegid()) != 0) ||
-        chmod(from.c_str(), found.st_mode & 0777) != 0 || rename(from.c_str(), to.c_str()) != 0)
-        throw text::file_failure(errno, "write", to);
+    if (file.number() >= 0 && fstat(file.number(), &found) != 0)
+        throw text::file_failure(errno, "write", shown);
+    if (file.number() < 0 || !S_ISREG(found.st_mode) || found.st_nlink != 1)
+        throw text::failure(fmt::format("cannot write {}: it is no file of its own", shown));
+    if ((found.st_uid != geteuid() && fchown(file.number(), geteuid(), getegid()) != 0) ||
+        fchmod(file.number(), found.st_mode & 0777) != 0)
+        throw text::file_failure(errno, "write", shown);
+}
+
+/// The names of what is in the directory.
+std::vector<std::string> names_in(const std::string& path, std::error_code& error) {
+    std::vector<std::string> result;
+    for (std::filesystem::directory_iterator each(path, error), end; !error && each != end;
+         each.increment(error))
+        result.push_back(each->path().filename().string());
+    return result;
 }
 
 } // namespace
@@ -84,17 +111,26 @@ void output_directory::enter() const {
 }
 
 void output_directory::finish() {
-    std::error_code error;
-    const std::filesystem::path written = parts_ + workplace + "/" + files;
+    const std::string written = parts_ + workplace + "/" + files;
+    const descriptor from(open(written.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     // Without a record there may be none.
-    for (std::filesystem::directory_iterator each(written, error), end; each != end;
-         each.increment(error)) {
-        take(each->path().string(), path_ + "/" + each->path().filename().string());
-        if (error)
-            break;
-    }
-    if (error && error != std::errc::no_such_file_or_directory)
+    if (from.number() < 0 && errno != ENOENT)
+        throw text::file_failure(errno, "write to", path_);
+    std::error_code error;
+    std::vector<std::string> names;
+    if (from.number() >= 0)
+        names = names_in(fmt::format("/proc/self/fd/{}", from.number()), error);
+    if (error)
         throw text::failure(fmt::format("cannot write to {}: {}", path_, error.message()));
+    for (const std::string& name : names)
+        take(from.number(), name, path_ + "/" + name);
+    for (const std::string& name : names) {
+        const std::string to = path_ + "/" + name;
+        // Not every file system can refuse to replace a file.
+        if (renameat2(from.number(), name.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) != 0 &&
+            (errno != EINVAL || renameat(from.number(), name.c_str(), AT_FDCWD, to.c_str()) != 0))
+            throw text::file_failure(errno, "write", to);
+    }
     is_complete_ = true;
 }
 

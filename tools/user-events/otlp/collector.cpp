@@ -99,10 +99,10 @@ void set_file(CURL* curl, CURLoption name_option, const std::string& name, CURLo
         return;
     // Only read while the request is made.
     curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
-    if (text.empty())
-        curl_easy_setopt(curl, name_option, name.c_str());
-    else
-        curl_easy_setopt(curl, text_option, &blob);
+    const CURLcode result = text.empty() ? curl_easy_setopt(curl, name_option, name.c_str())
+                                         : curl_easy_setopt(curl, text_option, &blob);
+    if (result != CURLE_OK)
+        throw text::failure(fmt::format("cannot use {}: {}", name, curl_easy_strerror(result)));
 }
 
 /// Unlike access(), faccessat() also counts the capabilities of a process that is not root's.
@@ -184,6 +184,20 @@ collector::collector(delivery how) : how_(std::move(how)) {
         headers_.reset(curl_slist_append(headers_.release(), header.c_str()));
 }
 
+namespace {
+
+/// An error of libcurl without the time that it took, as in "port 4318 after 12 ms": the same error
+/// is the same text each time.
+std::string without_time(std::string error) {
+    const std::size_t begin = error.find(" after ");
+    const std::size_t unit = begin == error.npos ? begin : error.find(" ms", begin);
+    if (unit != error.npos && error.find_first_not_of("0123456789", begin + 7) == unit)
+        error.erase(begin, unit + 3 - begin);
+    return error;
+}
+
+} // namespace
+
 collector::~collector() = default;
 
 collector::answer collector::to_answer(signal which, int code, const char* error,
@@ -197,7 +211,8 @@ collector::answer collector::to_answer(signal which, int code, const char* error
     if (code != CURLE_OK)
         return {answer::outcome::retry, 0, 0,
                 fmt::format("cannot be reached: {}",
-                            *error ? error : curl_easy_strerror(static_cast<CURLcode>(code)))};
+                            without_time(
+                                *error ? error : curl_easy_strerror(static_cast<CURLcode>(code))))};
     curl_off_t wait = 0;
     curl_easy_getinfo(curl_.get(), CURLINFO_RETRY_AFTER, &wait);
     if (status == 429 || status == 502 || status == 503 || status == 504)

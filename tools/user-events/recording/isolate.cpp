@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <new>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace tool::recording {
 
@@ -30,6 +32,9 @@ constexpr std::uint64_t memory_for_byte = 16;
         work.prepare();
     mapped_pages::prepare();
     tzset();
+    // What the user types is not for it.
+    if (const int null = open("/dev/null", O_RDONLY | O_CLOEXEC); null >= 0)
+        dup2(null, STDIN_FILENO);
     enter_sandbox(work.needs);
     try {
         work.read();

@@ -69,6 +69,38 @@ constexpr int absent = -1;
 #ifndef SYS_clock_settime64
 #define SYS_clock_settime64 absent
 #endif
+// Newer than the headers of the oldest supported Debian. New calls have one number everywhere.
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+#ifndef SYS_setxattrat
+#define SYS_setxattrat 463
+#define SYS_removexattrat 466
+#endif
+#ifndef SYS_open_tree_attr
+#define SYS_open_tree_attr 467
+#endif
+#ifndef SYS_file_setattr
+#define SYS_file_setattr 469
+#endif
+#ifndef SYS_inotify_init
+#define SYS_inotify_init absent
+#endif
+#ifndef SYS_socketcall
+#define SYS_socketcall absent
+#endif
+#ifndef SYS_ipc
+#define SYS_ipc absent
+#endif
+#ifndef SYS_semop
+#define SYS_semop absent
+#endif
+#ifndef SYS_utimensat_time64
+#define SYS_utimensat_time64 absent
+#endif
+#ifndef SYS_fcntl64
+#define SYS_fcntl64 absent
+#endif
 #ifndef SYS_truncate64
 #define SYS_truncate64 absent
 #endif
@@ -93,8 +125,11 @@ constexpr unsigned architecture = 0;
 /// In calls of another ABI of the machine, a number means another call.
 constexpr unsigned x32_bit = 0x40000000;
 
+/// The calls up to this number have been looked at; later ones the kernel seems not to have.
+constexpr unsigned last_known = 469;
+
 /// What the process must not need for the call to be refused.
-enum class unless { never, files, network };
+enum class unless { never, directories, files, network };
 
 struct refused_call {
     int number;
@@ -118,6 +153,11 @@ constexpr refused_call refused_calls[] = {
     {SYS_pidfd_getfd},
     {SYS_pidfd_send_signal},
     {SYS_setpriority},
+    {SYS_sched_setaffinity},
+    {SYS_sched_setscheduler},
+    {SYS_sched_setparam},
+    {SYS_sched_setattr},
+    {SYS_ioprio_set},
     {SYS_unshare},
     {SYS_setns},
     // Files by their names. open() and openat() are below.
@@ -125,12 +165,12 @@ constexpr refused_call refused_calls[] = {
     {SYS_creat},
     {SYS_unlink, unless::files},
     {SYS_unlinkat, unless::files},
-    {SYS_rename, unless::files},
-    {SYS_renameat, unless::files},
-    {SYS_renameat2, unless::files},
-    {SYS_mkdir, unless::files},
-    {SYS_mkdirat, unless::files},
-    {SYS_rmdir, unless::files},
+    {SYS_rename, unless::directories},
+    {SYS_renameat, unless::directories},
+    {SYS_renameat2, unless::directories},
+    {SYS_mkdir, unless::directories},
+    {SYS_mkdirat, unless::directories},
+    {SYS_rmdir, unless::directories},
     {SYS_link},
     {SYS_linkat},
     {SYS_symlink},
@@ -142,6 +182,7 @@ constexpr refused_call refused_calls[] = {
     {SYS_chmod},
     {SYS_fchmod},
     {SYS_fchmodat},
+    {SYS_fchmodat2},
     {SYS_chown},
     {SYS_chown32},
     {SYS_fchown},
@@ -153,15 +194,20 @@ constexpr refused_call refused_calls[] = {
     {SYS_utimes},
     {SYS_futimesat},
     {SYS_utimensat},
+    {SYS_utimensat_time64},
     {SYS_setxattr},
     {SYS_lsetxattr},
     {SYS_fsetxattr},
+    {SYS_setxattrat},
     {SYS_removexattr},
     {SYS_lremovexattr},
     {SYS_fremovexattr},
+    {SYS_removexattrat},
+    {SYS_file_setattr},
     {SYS_name_to_handle_at},
     {SYS_open_by_handle_at},
     {SYS_inotify_init1},
+    {SYS_inotify_init},
     {SYS_fanotify_init},
     // The network, and other ways to talk to processes. socket() is below.
     {SYS_connect, unless::network},
@@ -169,11 +215,20 @@ constexpr refused_call refused_calls[] = {
     {SYS_listen},
     {SYS_accept},
     {SYS_accept4},
+    {SYS_socketcall},
+    {SYS_ipc},
     {SYS_shmget},
     {SYS_shmat},
+    {SYS_shmctl},
     {SYS_semget},
+    {SYS_semop},
+    {SYS_semctl},
     {SYS_msgget},
+    {SYS_msgsnd},
+    {SYS_msgrcv},
+    {SYS_msgctl},
     {SYS_mq_open},
+    {SYS_mq_unlink},
     // The machine.
     {SYS_mount},
     {SYS_umount2},
@@ -181,6 +236,7 @@ constexpr refused_call refused_calls[] = {
     {SYS_chroot},
     {SYS_move_mount},
     {SYS_open_tree},
+    {SYS_open_tree_attr},
     {SYS_fsopen},
     {SYS_fsmount},
     {SYS_fspick},
@@ -218,8 +274,10 @@ constexpr refused_call refused_calls[] = {
     {SYS_io_uring_register},
 };
 
-/// Requests of ioctl() that put text into the terminal's input, as if its user typed it.
-constexpr unsigned refused_requests[] = {TIOCSTI, TIOCLINUX, TIOCSETD};
+/// Requests of ioctl() that put text into the terminal's input, as if its user typed it, and those
+/// of ioctl() and fcntl() that have the kernel send a signal to another process.
+constexpr unsigned refused_requests[] = {TIOCSTI, TIOCLINUX, TIOCSETD, FIOSETOWN, SIOCSPGRP};
+constexpr unsigned refused_commands[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
 
 /// The program. Each part returns if it is about the call, and otherwise goes on behind its end.
 class filter {
@@ -232,6 +290,11 @@ public:
         if (architecture == AUDIT_ARCH_X86_64) {
             add(BPF_JMP | BPF_JGE | BPF_K, x32_bit, 0, 1);
             answer(EPERM);
+        }
+        // 32-bit Arm has calls of its own with large numbers.
+        if (architecture != AUDIT_ARCH_ARM) {
+            add(BPF_JMP | BPF_JGT | BPF_K, last_known, 0, 1);
+            answer(ENOSYS);
         }
     }
 
@@ -328,18 +391,25 @@ bool filter_system_calls(const allowances& allowed) {
         errno = ENOSYS;
         return false;
     }
-    const bool files = !allowed.directories.empty() || allowed.temporary_files;
+    const bool directories = !allowed.directories.empty();
     filter filter;
     for (const auto& call : refused_calls)
-        if (!(call.needed == unless::files && files) &&
+        if (!(call.needed == unless::directories && directories) &&
+            !(call.needed == unless::files && (directories || allowed.temporary_files)) &&
             !(call.needed == unless::network && allowed.network))
             filter.refuse(call.number);
     add_opening(filter, allowed);
     add_processes(filter);
-    if (allowed.network)
+    if (allowed.network) {
         filter.require(SYS_socket, 0, ~0u, {AF_INET, AF_INET6});
-    else
+        // Of datagrams, each can be sent to a socket with a name.
+        filter.require(SYS_socketpair, 1, 0xf, {SOCK_STREAM});
+    } else {
         filter.refuse(SYS_socket);
+        filter.refuse(SYS_socketpair);
+    }
+    for (const int call : {static_cast<int>(SYS_fcntl), static_cast<int>(SYS_fcntl64)})
+        filter.refuse_values(call, 1, {std::begin(refused_commands), std::end(refused_commands)});
     filter.refuse_values(SYS_ioctl, 1, {std::begin(refused_requests), std::end(refused_requests)});
     return filter.install();
 }

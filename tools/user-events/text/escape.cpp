@@ -81,7 +81,7 @@ void append_quoted(std::string& to, std::string_view text) {
 } // namespace
 
 void append_quotable(std::string& to, std::string_view text) {
-    if (text.find_first_of(" =\"") == text.npos)
+    if (text.find_first_of(" =\"") == text.npos && !text.starts_with('(') && !text.starts_with('{'))
         append_escaped(to, text);
     else
         append_quoted(to, text);

@@ -23,8 +23,8 @@ character first_character(std::string_view text) noexcept;
 void append_escaped(std::string& to, std::string_view text);
 std::string escaped(std::string_view text);
 
-/// Appends escaped text, in quotation marks if it could look like another field: with a space, `=`
-/// or `"`. Those in it become `\"`.
+/// Appends escaped text, in quotation marks if it could look like another field, with a space, `=`
+/// or `"`, or like `(null)` or a list. Quotation marks in it become `\"`.
 void append_quotable(std::string& to, std::string_view text);
 /// The same for an element of a list such as `{a,b}`, also if it is empty or has `,`, `{` or `}`.
 void append_element(std::string& to, std::string_view text);

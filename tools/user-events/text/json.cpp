@@ -22,7 +22,7 @@ void append_json(std::string& to, std::string_view text) {
             continue;
         }
         const character next = first_character(text.substr(i));
-        if (next.valid && next.code >= 0x80 && next.code != 0x2028 && next.code != 0x2029) {
+        if (next.valid && next.code >= 0xa0 && next.code != 0x2028 && next.code != 0x2029) {
             i += next.size;
             continue;
         }

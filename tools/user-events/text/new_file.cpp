@@ -68,7 +68,7 @@ void sync_directory(const std::string& path) {
 
 } // namespace
 
-void append_to_file(const std::string& path, std::string_view text, bool exists) {
+int append_to_file(const std::string& path, std::string_view text, bool exists) {
     const int descriptor =
         open(path.c_str(),
              O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (exists ? O_APPEND : O_CREAT | O_EXCL), 0600);
@@ -76,9 +76,8 @@ void append_to_file(const std::string& path, std::string_view text, bool exists)
     const int error = errno;
     // Some file systems report when the file is closed that the disk is full.
     if (descriptor >= 0 && close(descriptor) != 0 && is_written)
-        throw file_failure(errno, "write", path);
-    if (!is_written)
-        throw file_failure(error, "write", path);
+        return errno;
+    return is_written ? 0 : error;
 }
 
 std::string contents_of(const std::string& path) {

@@ -14,8 +14,8 @@ std::string contents_of(const std::string& path);
 /// No output replaces the file of this descriptor: the process reads it.
 void protect_input(int descriptor);
 
-/// Creates a file, or appends to one that this process has created. Throws system_failure.
-void append_to_file(const std::string& path, std::string_view text, bool exists);
+/// Creates a file, or appends to one that this process has created. Returns 0 or the errno.
+int append_to_file(const std::string& path, std::string_view text, bool exists);
 
 /// Whether the output is a device or a pipe, which is written in place, not a file that is made.
 /// Throws usage_error for the name of an input, a directory, a block device or a symbolic link.
