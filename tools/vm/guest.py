@@ -416,12 +416,13 @@ class Guest:
         """The kernel's. It panics on a fault, and reboots at the end: QEMU ends at both, because of
         -no-reboot, unless the guest is to crash. The host may not run QEMU for a while: the guest must
         not report a stall, and the kernel's test of the timer would fail. NUMA balancing would make pages
-        absent for a while at any time."""
+        absent for a while at any time. A program's messages are read when it has ended: a buffer of the
+        usual size loses some."""
         clock = f"tsc_early_khz={tsc_khz()}" if self._measured else ""
         disk = "root=/dev/vda rw" if self.disk else ""
         return " ".join(f"""console={console} panic=-1 panic_on_warn=1 oops=panic
             rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 workqueue.watchdog_thresh=120
-            numa_balancing=disable tsc=reliable {clock} no_timer_check {arguments} {self.append} {disk}""".split())
+            numa_balancing=disable log_buf_len=4M tsc=reliable {clock} no_timer_check {arguments} {self.append} {disk}""".split())
 
     def _boots_from(self, work, initramfs, arguments):
         disks = []
