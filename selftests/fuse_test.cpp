@@ -28,13 +28,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The state of a thread in /proc, for example S or D.
-char state_of(pid_t process, pid_t thread) {
-    const std::string stat =
-        read_text("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/stat");
-    return stat.at(stat.rfind(')') + 2);
-}
-
 /// Ends all waits for a file before the test waits for its threads and children, even if it fails.
 struct EndsFirst {
     UnresponsiveFile& file;

@@ -87,12 +87,6 @@ private:
     const void* word_;
 };
 
-/// The state of a process in /proc, for example T.
-char state_of(pid_t process) {
-    const std::string stat = read_text("/proc/" + std::to_string(process) + "/stat");
-    return stat.at(stat.rfind(')') + 2);
-}
-
 /// Keeps a program from running for as long as the object lives.
 class Stopped {
 public:
@@ -107,7 +101,7 @@ public:
     explicit StoppedBySignal(Program& program, const ControlGroup&) : pid_(program.pid()) {
         if (kill(pid_, SIGSTOP) != 0)
             throw_errno("SIGSTOP");
-        if (!eventually([&] { return state_of(pid_) == 'T'; }))
+        if (!eventually([&] { return state_of(pid_, pid_) == 'T'; }))
             throw std::runtime_error("the program does not stop");
     }
     ~StoppedBySignal() override { kill(pid_, SIGCONT); }

@@ -22,8 +22,8 @@ static struct trace_seq ue_printed;
 static struct trace_array *ue_top_instance;
 
 /*
- * The instance has no name. Its symbol is gone where the linker optimises across
- * files. So take the instance from one of its events that all kernels have.
+ * The instance has no name, and a linker that optimises across files removes its
+ * symbol. So take the instance from one of its events that all kernels have.
  */
 void ue_instances_init(void)
 {

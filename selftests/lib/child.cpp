@@ -2,6 +2,7 @@
 #include "child.hpp"
 
 #include "deadline.hpp"
+#include "text_file.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -132,6 +133,12 @@ void Child::kill() {
 
 int in_child(const std::function<int()>& body) {
     return Child([&](Channel&) { return body(); }).wait();
+}
+
+char state_of(pid_t process, pid_t thread) {
+    const std::string stat =
+        read_text("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/stat");
+    return stat.at(stat.rfind(')') + 2);
 }
 
 void become_user(uid_t user, std::initializer_list<unsigned> capabilities) {

@@ -84,6 +84,9 @@ private:
 /// Runs a body in a child. Returns and throws as Child::wait() does.
 int in_child(const std::function<int()>& body);
 
+/// Returns the state of a thread in /proc, for example S, D or T. Throws std::system_error.
+char state_of(pid_t process, pid_t thread);
+
 /// For a child: drops root permanently. All user and group ids become `user`; only the given
 /// capabilities (CAP_PERFMON, ...) stay. Throws std::system_error.
 void become_user(uid_t user, std::initializer_list<unsigned> capabilities = {});
