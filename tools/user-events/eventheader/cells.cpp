@@ -109,11 +109,8 @@ std::vector<cell> to_cells(const shown_event& shown) {
     cell_fields fields(result);
     chosen_fields chosen(fields, shown.chosen);
     const failure failure = walk(event, chosen);
-    if (failure.why != reason::none) {
-        std::string& text = result[not_decoded].text;
-        text = fmt::format("{}: ", words_of(failure.why));
-        append_hexadecimal(text, failure.undecoded);
-    }
+    if (failure.why != reason::none)
+        result[not_decoded].text = words_of(failure);
     return result;
 }
 

@@ -19,10 +19,10 @@ public:
 
     /// The name of a value. Elements of an array of values have the name of the array.
     std::string of(const field& field) const {
-        path of_field(*this);
+        std::string result = text_;
         if (!is_in_array())
-            of_field.append(field.name);
-        return of_field.text_;
+            append(result, field.name);
+        return result;
     }
     /// The name of the array or struct that was begun last.
     const std::string& text() const noexcept { return text_; }
@@ -37,13 +37,13 @@ public:
 
     void begin_array(const field& field) {
         const std::size_t before = text_.size();
-        append(field.name);
+        append(text_, field.name);
         open_.push_back({before, true, 0});
     }
     void begin_struct(const field& field) {
         const std::size_t before = text_.size();
         if (!is_in_array())
-            append(field.name);
+            append(text_, field.name);
         else if (const unsigned number = open_.back().count++; is_numbered_)
             text_ += "[" + std::to_string(number) + "]";
         open_.push_back({before, false, 0});
@@ -61,9 +61,9 @@ private:
     };
 
     /// Long names of structs in structs are cut, too.
-    void append(std::string_view name) {
-        text_ += open_.empty() ? "" : ".";
-        text_ += name.substr(0, longest_name - std::min(longest_name, text_.size()));
+    void append(std::string& to, std::string_view name) const {
+        to += open_.empty() ? "" : ".";
+        to += name.substr(0, longest_name - std::min(longest_name, to.size()));
     }
 
     bool is_numbered_;

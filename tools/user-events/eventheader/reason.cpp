@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "eventheader/reason.hpp"
 
+#include "text/escape.hpp"
+
 #include <iterator>
 
 namespace tool::eventheader {
@@ -38,6 +40,13 @@ static_assert(std::size(words) == static_cast<std::size_t>(reason::bytes_left) +
 
 const char* words_of(reason reason) noexcept {
     return words[static_cast<std::size_t>(reason)];
+}
+
+std::string words_of(const failure& failure) {
+    std::string result = words_of(failure.why);
+    result += ": ";
+    text::append_hexadecimal(result, failure.undecoded);
+    return result;
 }
 
 } // namespace tool::eventheader

@@ -5,6 +5,7 @@
 #include "eventheader/cursor.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace tool::eventheader {
 
@@ -42,5 +43,8 @@ struct failure {
     reason why = reason::none;
     bytes undecoded = {};
 };
+
+/// The reason in words, and the bytes in hexadecimal digits: "a value is cut off: 0102".
+std::string words_of(const failure& failure);
 
 } // namespace tool::eventheader

@@ -4,6 +4,7 @@
 #include "eventheader/path.hpp"
 #include "eventheader/show.hpp"
 #include "eventheader/words.hpp"
+#include "text/escape.hpp"
 #include "text/json.hpp"
 
 #include <fmt/format.h>
@@ -127,7 +128,7 @@ void append_failure(std::string& to, const failure& failure) {
     text::append_json(to, words_of(failure.why));
     begin_member(to, "undecoded");
     to += '"';
-    append_hexadecimal(to, failure.undecoded);
+    text::append_hexadecimal(to, failure.undecoded);
     to += '"';
 }
 
@@ -150,9 +151,7 @@ void append_json_fields(std::string& to, const shown_event& shown) {
         return;
     to.pop_back();
     begin_member(to, "(not decoded)");
-    std::string reason = fmt::format("{}: ", words_of(failure.why));
-    append_hexadecimal(reason, failure.undecoded);
-    text::append_json(to, reason);
+    text::append_json(to, words_of(failure));
     to += '}';
 }
 

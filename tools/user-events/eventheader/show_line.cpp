@@ -130,9 +130,7 @@ void append_header(std::string& to, const shown_event& shown) {
 }
 
 void append_failure(std::string& to, const failure& failure) {
-    fmt::format_to(std::back_inserter(to), " (not decoded, because {}: ", words_of(failure.why));
-    append_hexadecimal(to, failure.undecoded);
-    to += ')';
+    fmt::format_to(std::back_inserter(to), " (not decoded, because {})", words_of(failure));
 }
 
 } // namespace

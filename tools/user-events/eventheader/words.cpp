@@ -2,6 +2,7 @@
 #include "eventheader/words.hpp"
 
 #include "eventheader/characters.hpp"
+#include "text/escape.hpp"
 
 #include <arpa/inet.h>
 #include <array>
@@ -69,17 +70,9 @@ constexpr std::string_view opcodes[] = {"info", "start", "stop"};
 
 } // namespace
 
-void append_hexadecimal(std::string& to, bytes data) {
-    static constexpr char digits[] = "0123456789abcdef";
-    for (const std::byte each : data) {
-        to += digits[std::to_integer<unsigned>(each) >> 4];
-        to += digits[std::to_integer<unsigned>(each) & 15];
-    }
-}
-
 void append_uuid(std::string& to, bytes data) {
     for (const std::size_t size : {4, 2, 2, 2, 6}) {
-        append_hexadecimal(to, data.first(size));
+        text::append_hexadecimal(to, data.first(size));
         data = data.subspan(size);
         to += data.empty() ? "" : "-";
     }
@@ -108,7 +101,7 @@ void append_words(std::string& to, const value& value) {
     case meaning::real:
         return append_real(to, value);
     case meaning::bytes:
-        return append_hexadecimal(to, value.data);
+        return text::append_hexadecimal(to, value.data);
     case meaning::uuid:
         return append_uuid(to, value.data);
     case meaning::address:

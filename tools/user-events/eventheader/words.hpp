@@ -15,7 +15,6 @@ void append_words(std::string& to, const value& value);
 /// Whether append_words() makes a number, `true` or `false` of it, which need no quotes in JSON.
 bool is_bare(const value& value) noexcept;
 
-void append_hexadecimal(std::string& to, bytes data);
 /// As UUIDs are written. For 16 bytes.
 void append_uuid(std::string& to, bytes data);
 

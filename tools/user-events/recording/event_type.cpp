@@ -81,14 +81,6 @@ double real(std::uint64_t bits, std::uint32_t size) {
                      : std::bit_cast<double>(bits);
 }
 
-void append_hexadecimal(std::string& to, bytes data) {
-    static constexpr char digits[] = "0123456789abcdef";
-    for (const std::byte byte : data) {
-        to += digits[std::to_integer<unsigned>(byte) >> 4];
-        to += digits[std::to_integer<unsigned>(byte) & 15];
-    }
-}
-
 void append_integers(std::string& to, const field& field, const value& value, char open,
                      char close) {
     to += open;
@@ -209,7 +201,7 @@ void append_text(std::string& to, const field& field, const value& value) {
         text::append_escaped(to, value.text());
         break;
     case kind::bytes:
-        append_hexadecimal(to, value.data);
+        text::append_hexadecimal(to, value.data);
         break;
     case kind::integers:
         append_integers(to, field, value, '{', '}');
@@ -241,7 +233,7 @@ void append_json(std::string& to, const field& field, const value& value) {
         break;
     case kind::bytes:
         to += '"';
-        append_hexadecimal(to, value.data);
+        text::append_hexadecimal(to, value.data);
         to += '"';
         break;
     case kind::integers:

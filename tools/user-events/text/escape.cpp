@@ -94,6 +94,14 @@ void append_element(std::string& to, std::string_view text) {
         append_quoted(to, text);
 }
 
+void append_hexadecimal(std::string& to, std::span<const std::byte> data) {
+    static constexpr char digits[] = "0123456789abcdef";
+    for (const std::byte byte : data) {
+        to += digits[std::to_integer<unsigned>(byte) >> 4];
+        to += digits[std::to_integer<unsigned>(byte) & 15];
+    }
+}
+
 std::string escaped(std::string_view text) {
     std::string result;
     append_escaped(result, text);

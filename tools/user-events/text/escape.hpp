@@ -2,7 +2,9 @@
 // Text from programs and files, made fit to be printed. It may have any bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,5 +30,8 @@ std::string escaped(std::string_view text);
 void append_quotable(std::string& to, std::string_view text);
 /// The same for an element of a list such as `{a,b}`, also if it is empty or has `,`, `{` or `}`.
 void append_element(std::string& to, std::string_view text);
+
+/// Appends two digits for each byte.
+void append_hexadecimal(std::string& to, std::span<const std::byte> data);
 
 } // namespace tool::text
