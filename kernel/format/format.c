@@ -391,11 +391,16 @@ int ue_format_parse(const char *command, struct ue_format **result)
 	return err;
 }
 
-/* U+0080 to U+009F are control characters, too; their first byte is 0xc2. */
+/*
+ * U+0080 to U+009F are control characters, too; their first byte is 0xc2. Most texts
+ * are ASCII and have none, which takes one comparison for each character.
+ */
 static bool ue_has_control(const char *text)
 {
 	unsigned char before = 0;
 
+	while ((unsigned char)(*text - ' ') < '~' + 1 - ' ')
+		text++;
 	for (; *text; before = *text++) {
 		const unsigned char c = *text;
 

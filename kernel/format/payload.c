@@ -95,5 +95,7 @@ int ue_payload_check_fields(const struct ue_format *format,
 			return result;
 		zeros |= result;
 	}
+	if (likely(!format->read_beyond))
+		return zeros;
 	return max(zeros, ue_structures_need(format, size));
 }
