@@ -25,8 +25,16 @@ static u32 ue_hash_mm(const void *key, u32 length, u32 seed)
 	return hash_ptr(*(struct mm_struct * const *)key, 32) ^ seed;
 }
 
+/* The default compares bytes, by a call of memcmp(). */
+static int ue_compare_mm(struct rhashtable_compare_arg *arg, const void *ue_mm)
+{
+	return ((const struct ue_mm *)ue_mm)->mm !=
+	       *(struct mm_struct *const *)arg->key;
+}
+
 static const struct rhashtable_params ue_by_mm_params = {
 	.hashfn = ue_hash_mm,
+	.obj_cmpfn = ue_compare_mm,
 	.key_len = sizeof(struct mm_struct *),
 	.key_offset = offsetof(struct ue_mm, mm),
 	.head_offset = offsetof(struct ue_mm, of_table),
