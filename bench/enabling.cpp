@@ -4,10 +4,12 @@
 #include "groups.hpp"
 
 #include "child.hpp"
+#include "perf.hpp"
 #include "registered.hpp"
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/uio.h>
 #include <thread>
@@ -51,6 +53,7 @@ public:
     }
 
     std::size_t count() const { return children_.size(); }
+    pid_t first() const { return children_.front()->pid(); }
 
 private:
     // The children's copies are at the same address.
@@ -93,6 +96,24 @@ void with_subscribed_processes(Report& report, std::size_t count) {
     report.add("enable an event, per process", all / static_cast<double>(count));
 }
 
+/// Opening a perf event that records one of the processes, and one that records all.
+void with_perf(Report& report, std::size_t count) {
+    const std::string name = unique_name("target");
+    const Subscribers subscribers(count, name + " u32 a", 1);
+    const perf_event_attr attributes = perf_attributes(Event(name));
+    const auto cost_of = [&](pid_t pid, int cpu) {
+        std::vector<double> costs;
+        for (int i = 0; i < 15; i++) {
+            std::optional<PerfEvent> perf;
+            costs.push_back(cost_once([&] { perf.emplace(attributes, pid, cpu); }));
+        }
+        return median(costs);
+    };
+    const std::string of = " of " + std::to_string(count) + " processes that registered an event";
+    report.add("open perf of one" + of, cost_of(subscribers.first(), -1));
+    report.add("open perf of all" + of, cost_of(-1, 0));
+}
+
 /// Measures enabling that first waits until tracing has completed the previous disable.
 void after_disabling(Report& report) {
     const Registered event(" u32 a");
@@ -120,6 +141,7 @@ void enabling(Report& report) {
     for (std::size_t count : {0, 50, 500})
         with_unrelated_processes(report, count);
     with_subscribed_processes(report, 500);
+    with_perf(report, 500);
     with_registrations(report, 500);
     after_disabling(report);
 }

@@ -104,7 +104,7 @@ static int ue_event_add_recorder(struct ue_event *event,
 				 enum ue_recorder_kind kind,
 				 struct trace_event_file *file)
 {
-	bool first = !ue_event_enabled(event);
+	const bool first = !ue_event_enabled(event);
 	int err;
 
 	/* Fails while the module is being unloaded. */
@@ -116,9 +116,12 @@ static int ue_event_add_recorder(struct ue_event *event,
 		return err;
 	}
 	ue_event_get(event);
-	if (kind == UE_RECORDER_FTRACE)
+	if (first)
+		event->owner->state_changed(event);
+	if (kind == UE_RECORDER_FTRACE) {
 		event->has_records = true;
-	event->owner->recorders_changed(event, first);
+		event->owner->all_changed(event);
+	}
 	return 0;
 }
 
@@ -144,9 +147,12 @@ static int ue_event_remove_recorder(struct ue_event *event,
 				    struct trace_event_file *file)
 {
 	ue_recorder_remove(&event->recorders, kind, file);
-	if (kind == UE_RECORDER_FTRACE)
+	if (!ue_event_enabled(event))
+		event->owner->state_changed(event);
+	if (kind == UE_RECORDER_FTRACE) {
 		ue_event_keep_records(file);
-	event->owner->recorders_changed(event, !ue_event_enabled(event));
+		event->owner->all_changed(event);
+	}
 	ue_event_put_later(event);
 	module_put(THIS_MODULE);
 	return 0;
@@ -167,9 +173,20 @@ static int ue_event_reg(struct trace_event_call *call, enum trace_reg type,
 		return ue_event_add_recorder(event, UE_RECORDER_PERF, NULL);
 	case TRACE_REG_PERF_UNREGISTER:
 		return ue_event_remove_recorder(event, UE_RECORDER_PERF, NULL);
+	case TRACE_REG_PERF_OPEN:
+		return event->owner->perf_opened(event, data);
+	case TRACE_REG_PERF_CLOSE:
+		event->owner->perf_closed(event, data);
+		return 0;
 	default:
 		return 0;
 	}
+}
+
+struct ue_event *ue_event_of_call(struct trace_event_call *call)
+{
+	return call && call->class->reg == ue_event_reg ?
+	       container_of(call, struct ue_event, call) : NULL;
 }
 
 /* Called by tracing, with trace_event_sem or a raw spinlock held. */

@@ -20,20 +20,28 @@
 #include "events/recorder.h"
 #include "port/kernel_symbols.h"
 
+struct perf_event;
 struct ue_event;
 struct ue_format;
 struct ue_user;
 
 /**
  * struct ue_event_owner - callbacks of the owner of an event
- * @unused: the event may have lost its last user; called with event_mutex held
- * @recorders_changed: the event has got or lost a recorder; @state_changed: the
- *	recorder was the first or the last one. Called with event_mutex held,
- *	must not wait for user space
+ * @unused: the event may have lost its last user
+ * @state_changed: the event has got its first recorder or lost its last one
+ * @all_changed: the event has got or lost a recorder of all programs
+ * @perf_opened: perf has opened a perf event that records the event; 0 or -ENOMEM
+ * @perf_closed: perf closes the perf event
+ *
+ * All are called with event_mutex held, and must not wait for user space.
  */
 struct ue_event_owner {
 	void (*unused)(struct ue_event *event);
-	void (*recorders_changed)(struct ue_event *event, bool state_changed);
+	void (*state_changed)(struct ue_event *event);
+	void (*all_changed)(struct ue_event *event);
+	int (*perf_opened)(struct ue_event *event, struct perf_event *perf_event);
+	void (*perf_closed)(struct ue_event *event,
+			    struct perf_event *perf_event);
 };
 
 /**
@@ -57,6 +65,12 @@ struct ue_event_owner {
  *	update has not reached come first. Protected by ue_enabler_mutex
  * @update: number of the last update of the enable bits; protected by
  *	ue_enabler_mutex
+ * @nr_perf_all: number of perf events that record all tasks, on one CPU or all of
+ *	them; changed with event_mutex held
+ * @nr_targets: number of tasks that perf events record (struct ue_target); changed
+ *	with event_mutex and ue_enabler_mutex held
+ * @set_elsewhere: bits are set because there are such tasks, and not all of them are
+ *	in address spaces that have a want; protected by ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
  * @by_key: entry in the registry's hash table
  * @same_name: entry in the registry's hash table of multi-format events by name;
@@ -83,6 +97,8 @@ struct ue_event {
 	atomic_long_t users;
 	struct ue_recorders recorders;
 	struct list_head enablers;
+	unsigned int nr_perf_all;
+	unsigned int nr_targets;
 	unsigned long serial;
 	struct rhash_head by_key;
 	struct hlist_node same_name;
@@ -94,6 +110,7 @@ struct ue_event {
 	bool multi : 1;
 	bool persistent : 1;
 	bool has_records : 1;
+	bool set_elsewhere;
 	union {	/* never in use at the same time */
 		struct llist_node check_node;
 		struct rcu_head rcu;
@@ -123,6 +140,15 @@ struct ue_event {
 struct ue_event *ue_event_create(struct ue_format *format, char *name,
 				 const char *print_fmt, const char *system,
 				 const struct ue_event_owner *owner);
+
+/**
+ * ue_event_of_call() - find the event of an event of the kernel's tracing
+ * @call: any event, or NULL
+ *
+ * Context: any.
+ * Return: the event; NULL if @call is none of this module's.
+ */
+struct ue_event *ue_event_of_call(struct trace_event_call *call);
 
 /**
  * ue_event_ref() - take a reference to the memory
@@ -262,6 +288,19 @@ void ue_event_put_later(struct ue_event *event);
 static inline bool ue_event_enabled(const struct ue_event *event)
 {
 	return ue_recorders_any(&event->recorders);
+}
+
+/**
+ * ue_event_wants_all() - check for recorders of all programs
+ * @event: the event
+ *
+ * Context: any; stable with event_mutex held.
+ * Return: true if there is one: a perf event of a single task is none.
+ */
+static inline bool ue_event_wants_all(const struct ue_event *event)
+{
+	return READ_ONCE(event->recorders.nr[UE_RECORDER_FTRACE]) ||
+	       READ_ONCE(event->nr_perf_all);
 }
 
 /**

@@ -209,20 +209,28 @@ static struct miscdevice ue_mark_device = {
 	.fops	= &ue_mark_operations,
 };
 
-/* The module is the only user of the events, and stays so until it exits. */
-static void ue_mark_unused(struct ue_event *event)
+/* No program has an enable bit, and the module stays the user of both events. */
+static void ue_mark_changed(struct ue_event *event)
 {
 }
 
-/* No program has an enable bit. */
-static void ue_mark_recorders_changed(struct ue_event *event,
-				      bool state_changed)
+static int ue_mark_perf_opened(struct ue_event *event,
+			       struct perf_event *perf_event)
+{
+	return 0;
+}
+
+static void ue_mark_perf_closed(struct ue_event *event,
+				struct perf_event *perf_event)
 {
 }
 
 static const struct ue_event_owner ue_mark_owner = {
-	.unused = ue_mark_unused,
-	.recorders_changed = ue_mark_recorders_changed,
+	.unused = ue_mark_changed,
+	.state_changed = ue_mark_changed,
+	.all_changed = ue_mark_changed,
+	.perf_opened = ue_mark_perf_opened,
+	.perf_closed = ue_mark_perf_closed,
 };
 
 static struct ue_event *

@@ -100,6 +100,28 @@ static inline struct vm_area_struct *ue_find_area(struct mm_struct *mm,
 }
 
 /**
+ * ue_perf_context() - get a place of a task where its perf events are
+ * @task: the task
+ * @i: number of the place, below UE_PERF_CONTEXTS
+ *
+ * Since 6.2, a task has one context for the perf events of all kinds.
+ *
+ * Context: any.
+ * Return: the place, which may hold NULL.
+ */
+static inline struct perf_event_context __rcu **
+ue_perf_context(struct task_struct *task, int i)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+	return (struct perf_event_context __rcu **)&task->perf_event_ctxp[i];
+#define UE_PERF_CONTEXTS	perf_nr_task_contexts
+#else
+	return (struct perf_event_context __rcu **)&task->perf_event_ctxp;
+#define UE_PERF_CONTEXTS	1
+#endif
+}
+
+/**
  * ue_pin_may_fault() - check if ue_pin_page() may fault despite FOLL_NOFAULT
  * @mm: the program's address space, its mmap_lock held for reading
  * @address: any address in the page

@@ -13,6 +13,8 @@
  * @UE_COUNT_ENABLERS: enablers
  * @UE_COUNT_SETS: sets of enablers
  * @UE_COUNT_MMS: struct ue_mm
+ * @UE_COUNT_TARGETS: struct ue_target
+ * @UE_COUNT_WANTS: struct ue_want
  * @UE_COUNT_WORKERS: workers
  * @UE_COUNT_INDEX_TABLES: index tables of open files
  * @UE_COUNT_RULES: rules
@@ -25,6 +27,8 @@ enum ue_debug_counter {
 	UE_COUNT_ENABLERS,
 	UE_COUNT_SETS,
 	UE_COUNT_MMS,
+	UE_COUNT_TARGETS,
+	UE_COUNT_WANTS,
 	UE_COUNT_WORKERS,
 	UE_COUNT_INDEX_TABLES,
 	UE_COUNT_RULES,

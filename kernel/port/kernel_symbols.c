@@ -28,6 +28,7 @@ int *ue_perf_event_paranoid;
 void *ue_exit_mmap_entry;
 void *ue_uprobe_dup_mmap_entry;
 
+DEFINE_STATIC_CALL_NULL(ue_ptrace_may_access, ptrace_may_access);
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
 DEFINE_STATIC_CALL_NULL(ue_event_file_get, event_file_get);
 DEFINE_STATIC_CALL_NULL(ue_event_file_put, event_file_put);
@@ -110,6 +111,8 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	{ "sysctl_perf_event_paranoid", UE_SYMBOL_OPTIONAL,
 	  "perf for users without privilege",
 	  UE_VARIABLE(ue_perf_event_paranoid) },
+	{ "ptrace_may_access", UE_SYMBOL_OPTIONAL,
+	  "perf for users without privilege", UE_FUNCTION(ptrace_may_access) },
 	{ "dyn_event_register", UE_SYMBOL_OPTIONAL,
 	  "the file dynamic_events", UE_FUNCTION(dyn_event_register) },
 	{ "dyn_event_ops_mutex", UE_SYMBOL_OPTIONAL,

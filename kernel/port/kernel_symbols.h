@@ -86,6 +86,8 @@ DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
 
 /* The sysctl perf_event_paranoid; NULL if the kernel lacks it. */
 extern int *ue_perf_event_paranoid;
+/* From linux/ptrace.h. */
+DECLARE_STATIC_CALL(ue_ptrace_may_access, ptrace_may_access);
 
 /* For rule_action.c; see ue_has_instances(). */
 DECLARE_STATIC_CALL(ue_tracing_update_buffers, tracing_update_buffers);

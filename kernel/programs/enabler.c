@@ -67,7 +67,7 @@ void ue_enabler_unlock(void)
  * The kernel warns of two caches with one name. The module of the unit tests has this
  * code too, and both are loaded at the same time.
  */
-static struct kmem_cache *ue_cache_create(const char *what, size_t size)
+struct kmem_cache *ue_cache_create(const char *what, size_t size)
 {
 	char name[MODULE_NAME_LEN + 16];
 
@@ -128,11 +128,7 @@ struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
 	return set;
 }
 
-/*
- * There may be very many enablers: lets other tasks have the mutex now and
- * then.
- */
-static void ue_enabler_yield(unsigned int nr)
+void ue_enabler_yield(unsigned int nr)
 {
 	if (nr % UE_ENABLERS_AT_ONCE)
 		return;

@@ -56,6 +56,24 @@ void ue_enabler_lock(void);
 void ue_enabler_unlock(void);
 
 /**
+ * ue_cache_create() - create a cache for objects of one size
+ * @what: the end of its name, which begins with that of the module
+ * @size: of an object, bytes
+ *
+ * Context: may sleep.
+ * Return: the cache, for kmem_cache_destroy(); NULL if memory is short.
+ */
+struct kmem_cache *ue_cache_create(const char *what, size_t size);
+
+/**
+ * ue_enabler_yield() - let other tasks have ue_enabler_mutex now and then
+ * @nr: how many objects the caller has handled
+ *
+ * Context: ue_enabler_lock() held, which may be released and retaken.
+ */
+void ue_enabler_yield(unsigned int nr);
+
+/**
  * ue_enablers_init() - get ready to lock and to allocate
  *
  * Context: before anything else of this file; may sleep.

@@ -37,6 +37,7 @@
 #include "programs/mm.h"
 #include "programs/mm_access.h"
 #include "programs/mm_attach.h"
+#include "programs/want.h"
 
 /* How long a child waits before it tries again to allocate. */
 #define UE_FORK_RETRY		msecs_to_jiffies(10)
@@ -72,7 +73,7 @@ static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 		child->inherited_changes = smp_load_acquire(&set->changes);
 		/* Pairs with ue_worker_try_finish(). */
 		stale = smp_load_acquire(&parent->update_pending);
-		child->inherited_stale = stale;
+		child->inherited_stale = stale || ue_mm_has_wants(parent);
 		err = ue_mm_insert(child);
 		if (!err)
 			atomic_inc(&set->references);
@@ -182,6 +183,8 @@ void ue_fork_first_run(struct ue_mm *ue_mm)
 	ue_enabler_lock();
 	/* Without a set, the address space has ended: the child was killed. */
 	if (ue_mm->set) {
+		if (ue_mm->inherited_stale)
+			ue_wants_look_for(ue_mm, true);
 		stale = ue_mm->inherited_stale ||
 			ue_mm->inherited_changes != ue_mm->set->changes;
 		/* From now on there may be a worker. */

@@ -14,6 +14,7 @@
 #include <linux/string.h>
 
 #include "port/debug_counter.h"
+#include "programs/enabler.h"
 #include "programs/mm.h"
 
 /* How many forked children have reserved memory. */
@@ -44,12 +45,13 @@ static const struct rhashtable_params ue_by_mm_params = {
 /* Has locks of its own; read under RCU. */
 static struct rhashtable ue_by_mm;
 
+static struct kmem_cache *ue_mm_cache;
 static mempool_t *ue_mm_pool;
 
 struct ue_mm *ue_mm_create(struct mm_struct *mm, gfp_t gfp)
 {
 	struct ue_mm *ue_mm = gfpflags_allow_blocking(gfp) ?
-		kmalloc(sizeof(*ue_mm), gfp) : mempool_alloc(ue_mm_pool, gfp);
+		kmem_cache_alloc(ue_mm_cache, gfp) : mempool_alloc(ue_mm_pool, gfp);
 
 	if (!ue_mm)
 		return NULL;
@@ -140,17 +142,24 @@ bool ue_pending_fork_take(const struct mm_struct *mm)
 	return false;
 }
 
+static void ue_mm_pool_destroy(void)
+{
+	mempool_destroy(ue_mm_pool);
+	kmem_cache_destroy(ue_mm_cache);
+}
+
 int ue_mm_table_init(void)
 {
-	int err;
+	int err = -ENOMEM;
 
-	ue_mm_pool = mempool_create_kmalloc_pool(UE_MMS_RESERVED,
-						 sizeof(struct ue_mm));
-	if (!ue_mm_pool)
-		return -ENOMEM;
-	err = rhashtable_init(&ue_by_mm, &ue_by_mm_params);
+	ue_mm_cache = ue_cache_create("mm", sizeof(struct ue_mm));
+	ue_mm_pool = NULL;
+	if (ue_mm_cache)
+		ue_mm_pool = mempool_create_slab_pool(UE_MMS_RESERVED, ue_mm_cache);
+	if (ue_mm_pool)
+		err = rhashtable_init(&ue_by_mm, &ue_by_mm_params);
 	if (err)
-		mempool_destroy(ue_mm_pool);
+		ue_mm_pool_destroy();
 	return err;
 }
 
@@ -159,5 +168,5 @@ void ue_mm_table_exit(void (*detach)(void *ue_mm, void *unused))
 	rhashtable_free_and_destroy(&ue_by_mm, detach, NULL);
 	/* Waits for ue_mm_free(). */
 	rcu_barrier();
-	mempool_destroy(ue_mm_pool);
+	ue_mm_pool_destroy();
 }

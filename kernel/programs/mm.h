@@ -40,6 +40,8 @@ struct ue_position {
  *	Changed with both @lock and ue_enabler_mutex held, read with either.
  * @of_set: node in the list of address spaces that have @set. A forked child is
  *	not in the list before it runs.
+ * @wants: of struct ue_want, by @of_mm; a forking task reads whether there are any
+ *	without the mutex
  * @of_table: node in the hash table
  * @references: one of the table, one while @update_pending, one of a forked
  *	child before it runs
@@ -62,6 +64,7 @@ struct ue_position {
  * @update_pending: a worker is to update the enable bits, or is doing so;
  *	changed with ue_enabler_mutex held
  * @update_again: an event has changed since the worker began
+ * @wants_unknown: memory for a want was short
  * @worker_holds_mm: the worker holds the memory (mmget())
  *
  * Protected by ue_enabler_mutex unless stated otherwise. The members of a
@@ -71,6 +74,7 @@ struct ue_mm {
 	struct mm_struct *mm;
 	struct ue_enabler_set *set;
 	struct hlist_node of_set;
+	struct hlist_head wants;
 	struct rhash_head of_table;
 	refcount_t references;
 	spinlock_t lock;
@@ -89,6 +93,7 @@ struct ue_mm {
 	bool inherited_stale;
 	bool update_pending;
 	bool update_again;
+	bool wants_unknown;
 	bool worker_holds_mm;
 };
 
@@ -120,6 +125,18 @@ static inline int ue_mm_holders(const struct ue_mm *ue_mm, int holders)
 static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm)
 {
 	return atomic_read(&ue_mm->mm->mm_users) <= ue_mm_holders(ue_mm, 0);
+}
+
+/**
+ * ue_mm_has_wants() - may some bits be 1 for this address space alone?
+ * @ue_mm: the address space
+ *
+ * Context: any; without ue_enabler_mutex the result may be outdated.
+ * Return: true if a child that does not inherit perf events has to clear such bits.
+ */
+static inline bool ue_mm_has_wants(const struct ue_mm *ue_mm)
+{
+	return !hlist_empty(&ue_mm->wants) || READ_ONCE(ue_mm->wants_unknown);
 }
 
 /**

@@ -46,6 +46,21 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access));
 
 /**
+ * ue_mm_bit_value() - tell what an enable bit has to be
+ * @ue_mm: the address space
+ * @event: the event that the bit follows
+ * @bit: the bit
+ *
+ * Memory that several address spaces share has one value for all of them.
+ *
+ * Context: the mmap_lock held for reading, and ue_enabler_mutex held.
+ * Return: true if a recorder records all programs, or if ue_mm_wants() says so; in
+ * shared memory, if there is any recorder.
+ */
+bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
+		     const struct ue_user_bit *bit);
+
+/**
  * ue_mm_write() - write an enable bit, from the state of its event, without page faults
  * @ue_mm: the address space
  * @holders: as for ue_mm_holders()

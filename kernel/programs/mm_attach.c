@@ -23,6 +23,7 @@
 #include "programs/enabler.h"
 #include "programs/mm.h"
 #include "programs/mm_attach.h"
+#include "programs/want.h"
 #include "programs/worker.h"
 
 void ue_mm_join_set(struct ue_mm *ue_mm)
@@ -110,6 +111,7 @@ static void ue_mm_end(struct ue_mm *ue_mm)
 	ue_update_wait_end(&ue_mm->wait);
 	ue_worker_cancel(ue_mm);
 	ue_mm_replace_set(ue_mm, NULL);
+	ue_wants_free(ue_mm);
 	ue_enabler_unlock();
 	ue_mm_put(ue_mm);
 }
@@ -189,8 +191,10 @@ int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set)
 	ue_mm->set = set;
 	ue_enabler_lock();
 	err = ue_mm_insert(ue_mm);
-	if (!err)
+	if (!err) {
 		ue_mm_join_set(ue_mm);
+		ue_wants_look_for(ue_mm, false);
+	}
 	ue_enabler_unlock();
 	if (err)
 		ue_mm_put(ue_mm);

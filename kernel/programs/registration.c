@@ -258,7 +258,7 @@ static int ue_find_none_and_write(struct ue_mm *ue_mm,
 		return -ENOMEM;
 	if (!ue_enabler_set_may_grow(ue_mm->set, 1, request->max))
 		return -EMFILE;
-	return ue_write_current(request, ue_event_enabled(request->event));
+	return ue_write_current(request, ue_mm_bit_value(ue_mm, request->event, bit));
 }
 
 static int ue_write_and_insert(struct ue_mm *ue_mm, struct ue_access *access)

@@ -50,69 +50,54 @@ static unsigned long ue_interval_start;
 /* Protected by ue_enabler_mutex. */
 static u32 ue_last_update;
 
-/**
- * struct ue_direct - the direct writes of an update
- * @start: when the update began; local_clock()
- * @workers_started: bits that could not be written directly are left to workers
- * @mm: the address space that is being written, whose memory is held; NULL if
- *	there is none. Kept from one bit to the next: most have several to write.
- * @locked: the mmap_lock of @mm is held; it could be taken without waiting
- */
-struct ue_direct {
-	u64 start;
-	bool workers_started;
-	bool locked;
-	struct mm_struct *mm;
-};
-
-static void ue_release_mm(struct ue_direct *direct)
+static void ue_release_mm(struct ue_update *update)
 {
-	if (!direct->mm)
+	if (!update->mm)
 		return;
-	if (direct->locked)
-		mmap_read_unlock(direct->mm);
-	mmput_async(direct->mm);
-	direct->mm = NULL;
+	if (update->locked)
+		mmap_read_unlock(update->mm);
+	mmput_async(update->mm);
+	update->mm = NULL;
 }
 
 /* Return: false if the program has exited. */
-static bool ue_hold_mm(struct ue_direct *direct, struct mm_struct *mm)
+static bool ue_hold_mm(struct ue_update *update, struct mm_struct *mm)
 {
-	if (direct->mm == mm)
+	if (update->mm == mm)
 		return true;
-	ue_release_mm(direct);
+	ue_release_mm(update);
 	if (!mmget_not_zero(mm))
 		return false;
-	direct->mm = mm;
-	direct->locked = mmap_read_trylock(mm);
+	update->mm = mm;
+	update->locked = mmap_read_trylock(mm);
 	return true;
 }
 
-static void ue_leave_to_worker(struct ue_direct *direct, struct ue_mm *ue_mm)
+static void ue_leave_to_worker(struct ue_update *update, struct ue_mm *ue_mm)
 {
-	direct->workers_started = true;
+	update->workers_started = true;
 	ue_worker_start(ue_mm);
 }
 
 /* Writes without waiting, or starts a worker. */
-static void ue_write_or_start_worker(struct ue_direct *direct,
+static void ue_write_or_start_worker(struct ue_update *update,
 				     struct ue_mm *ue_mm,
 				     const struct ue_enabler *enabler)
 {
 	int err = -EAGAIN;
 
-	if (!ue_hold_mm(direct, ue_mm->mm))
+	if (!ue_hold_mm(update, ue_mm->mm))
 		return;
-	if (direct->locked)
+	if (update->locked)
 		err = ue_mm_write(ue_mm, 1, enabler, NULL);
 	if (err && err != -ESRCH)
-		ue_leave_to_worker(direct, ue_mm);
+		ue_leave_to_worker(update, ue_mm);
 }
 
-static bool ue_time_is_up(const struct ue_direct *direct, unsigned int left)
+static bool ue_time_is_up(const struct ue_update *update, unsigned int left)
 {
 	return left % UE_WRITES_PER_CLOCK == 0 &&
-	       local_clock() - direct->start >= UE_DIRECT_TIME;
+	       local_clock() - update->start >= UE_DIRECT_TIME;
 }
 
 /*
@@ -121,7 +106,7 @@ static bool ue_time_is_up(const struct ue_direct *direct, unsigned int left)
  *
  * Return: how many more bits may be written directly.
  */
-static unsigned int ue_write_bits(struct ue_direct *direct,
+static unsigned int ue_write_bits(struct ue_update *update,
 				  const struct ue_enabler *enabler,
 				  unsigned int left)
 {
@@ -130,12 +115,12 @@ static unsigned int ue_write_bits(struct ue_direct *direct,
 
 	hlist_for_each_entry(ue_mm, &enabler->set->mms, of_set) {
 		if (left) {
-			ue_write_or_start_worker(direct, ue_mm, enabler);
+			ue_write_or_start_worker(update, ue_mm, enabler);
 			left--;
-			if (ue_time_is_up(direct, left))
+			if (ue_time_is_up(update, left))
 				left = 0;
 		} else {
-			ue_leave_to_worker(direct, ue_mm);
+			ue_leave_to_worker(update, ue_mm);
 		}
 		if (need_resched())
 			cond_resched();
@@ -166,14 +151,14 @@ static void ue_start_workers(const struct ue_enabler *enabler)
 
 /*
  * Updates enablers that the last update has not reached yet: writes up to @nr
- * bits directly, or without @direct, leaves up to @nr enablers to workers.
+ * bits directly, or without @update, leaves up to @nr enablers to workers.
  *
  * Return: the unused part of @nr; if not 0, the update has reached all
  * enablers.
  */
 static unsigned int ue_update_enablers(struct ue_event *event,
 				       unsigned int nr,
-				       struct ue_direct *direct)
+				       struct ue_update *update)
 {
 	struct ue_enabler *enabler;
 
@@ -188,8 +173,8 @@ static unsigned int ue_update_enablers(struct ue_event *event,
 					     &event->enablers);
 			break;
 		}
-		if (direct) {
-			nr = ue_write_bits(direct, enabler, nr);
+		if (update) {
+			nr = ue_write_bits(update, enabler, nr);
 		} else {
 			ue_start_workers(enabler);
 			nr--;
@@ -293,30 +278,102 @@ static void ue_refill_writes(void)
 	ue_interval_start = jiffies;
 }
 
+void ue_update_begin(struct ue_update *update)
+{
+	*update = (struct ue_update){ };
+	ue_refill_writes();
+	update->granted = max(ue_writes_left, UE_DIRECT_WRITES_LEAST);
+	update->left = update->granted;
+	mutex_lock(&ue_enabler_mutex);
+	update->start = local_clock();
+}
+
+static void ue_update_unlock(struct ue_update *update)
+{
+	ue_release_mm(update);
+	ue_writes_left -= min(ue_writes_left, update->granted - update->left);
+	mutex_unlock(&ue_enabler_mutex);
+}
+
+void ue_update_end(struct ue_update *update)
+{
+	ue_update_unlock(update);
+	if (update->workers_started)
+		ue_update_wait_on_return();
+}
+
+void ue_update_yield(struct ue_update *update)
+{
+	if (++update->nr_yields % UE_ENABLERS_AT_ONCE)
+		return;
+	ue_release_mm(update);
+	mutex_unlock(&ue_enabler_mutex);
+	cond_resched();
+	mutex_lock(&ue_enabler_mutex);
+}
+
+static void ue_write_bits_of_mm(struct ue_update *update,
+				const struct ue_event *event,
+				struct ue_mm *ue_mm)
+{
+	struct rb_node *node;
+
+	for (node = rb_first(&ue_mm->set->enablers); node; node = rb_next(node)) {
+		const struct ue_enabler *enabler =
+			rb_entry(node, struct ue_enabler, in_set);
+
+		if (enabler->event != event)
+			continue;
+		ue_write_or_start_worker(update, ue_mm, enabler);
+		if (ue_time_is_up(update, 0)) {
+			ue_leave_to_worker(update, ue_mm);
+			update->left = 0;
+			return;
+		}
+	}
+}
+
+/*
+ * As many bits as a limit for direct writes are looked at: a set has no index by event.
+ */
+void ue_update_mm(struct ue_update *update, struct ue_event *event,
+		  struct ue_mm *ue_mm)
+{
+	struct ue_enabler_set *set = ue_mm->set;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (hlist_unhashed(&ue_mm->of_set)) {
+		/* A forked child updates all its bits before it runs. */
+		ue_mm->inherited_stale = true;
+		return;
+	}
+	if (set->nr > update->left) {
+		ue_leave_to_worker(update, ue_mm);
+	} else {
+		update->left -= set->nr;
+		ue_write_bits_of_mm(update, event, ue_mm);
+	}
+	/* For children that are being forked, as in ue_update_enablers(). */
+	smp_store_release(&set->changes, set->changes + 1);
+}
+
 void ue_update_event(struct ue_event *event)
 {
-	struct ue_direct direct = { };
-	unsigned int granted, unused;
-	bool has_rest, wait;
+	struct ue_update update;
+	bool has_rest;
 
-	ue_refill_writes();
-	granted = max(ue_writes_left, UE_DIRECT_WRITES_LEAST);
-	mutex_lock(&ue_enabler_mutex);
-	direct.start = local_clock();
+	ue_update_begin(&update);
 	/* 0 is the number of no update. */
 	event->update = ++ue_last_update ?: ++ue_last_update;
-	unused = ue_update_enablers(event, granted, &direct);
-	ue_release_mm(&direct);
-	ue_writes_left -= min(ue_writes_left, granted - unused);
+	update.left = ue_update_enablers(event, update.left, &update);
 	has_rest = ue_has_outdated(event);
-	wait = direct.workers_started || has_rest;
-	mutex_unlock(&ue_enabler_mutex);
+	ue_update_unlock(&update);
 	if (has_rest)
 		ue_finish_later(event);
 	/*
 	 * If all bits are written, the task does not wait for the bits of other
 	 * events.
 	 */
-	if (wait)
+	if (update.workers_started || has_rest)
 		ue_update_wait_on_return();
 }

@@ -5,7 +5,11 @@
 #ifndef UE_UPDATE_H
 #define UE_UPDATE_H
 
+#include <linux/types.h>
+
+struct mm_struct;
 struct ue_event;
+struct ue_mm;
 
 /**
  * ue_update_event() - update all enable bits of an event
@@ -18,5 +22,61 @@ struct ue_event;
  * Context: event_mutex held; waits for no program. May sleep.
  */
 void ue_update_event(struct ue_event *event);
+
+/**
+ * struct ue_update - an update in progress
+ * @start: when it began; local_clock()
+ * @granted: how many bits it may write directly in all
+ * @left: how many of them it may still write
+ * @nr_yields: calls of ue_update_yield()
+ * @workers_started: bits that could not be written directly are left to workers
+ * @mm: the address space that is being written, whose memory is held; NULL if
+ *	there is none. Kept from one bit to the next: most have several to write.
+ * @locked: the mmap_lock of @mm is held; it could be taken without waiting
+ */
+struct ue_update {
+	u64 start;
+	unsigned int granted;
+	unsigned int left;
+	unsigned int nr_yields;
+	bool workers_started;
+	bool locked;
+	struct mm_struct *mm;
+};
+
+/**
+ * ue_update_begin() - begin to update single address spaces; takes ue_enabler_mutex
+ * @update: to be passed to the functions below
+ *
+ * Context: event_mutex held; may sleep.
+ */
+void ue_update_begin(struct ue_update *update);
+
+/**
+ * ue_update_mm() - update the enable bits of an event in one address space
+ * @update: the update
+ * @event: the event, which the address space has begun or ceased to want
+ * @ue_mm: the address space, in the table
+ *
+ * Context: between ue_update_begin() and ue_update_end().
+ */
+void ue_update_mm(struct ue_update *update, struct ue_event *event,
+		  struct ue_mm *ue_mm);
+
+/**
+ * ue_update_yield() - let other tasks have the mutex now and then
+ * @update: the update
+ *
+ * Context: as ue_update_mm().
+ */
+void ue_update_yield(struct ue_update *update);
+
+/**
+ * ue_update_end() - undo ue_update_begin()
+ * @update: the update; the current task waits as after ue_update_event()
+ *
+ * Context: as ue_update_mm().
+ */
+void ue_update_end(struct ue_update *update);
 
 #endif /* UE_UPDATE_H */

@@ -39,20 +39,20 @@ ue_write_bit(void *at, const struct ue_user_bit *bit, bool value)
 }
 
 /**
- * struct ue_target - where a bit is written
+ * struct ue_place - where a bit is written
  * @mm: the address space
  * @holders: how many references to its memory are not the program's
  * @page: the page, which is pinned
  */
-struct ue_target {
+struct ue_place {
 	struct mm_struct *mm;
 	int holders;
 	struct page *page;
 };
 
-static __always_inline bool ue_has_exited(const struct ue_target *target)
+static __always_inline bool ue_has_exited(const struct ue_place *place)
 {
-	return atomic_read(&target->mm->mm_users) <= target->holders;
+	return atomic_read(&place->mm->mm_users) <= place->holders;
 }
 
 /*
@@ -64,19 +64,19 @@ static __always_inline bool ue_has_exited(const struct ue_target *target)
  * Return: 0; -ESRCH if the program has exited.
  */
 static __always_inline int
-ue_write_page(const struct ue_target *target, const struct ue_user_bit *bit,
+ue_write_page(const struct ue_place *place, const struct ue_user_bit *bit,
 	      bool value)
 {
-	void *base = kmap_local_page(target->page);
+	void *base = kmap_local_page(place->page);
 	int err = 0;
 
 	preempt_disable();
-	if (ue_has_exited(target))
+	if (ue_has_exited(place))
 		err = -ESRCH;
 	else
 		ue_write_bit(base + offset_in_page(bit->address), bit, value);
 	preempt_enable();
-	flush_dcache_page(target->page);
+	flush_dcache_page(place->page);
 	kunmap_local(base);
 	return err;
 }
@@ -102,10 +102,10 @@ static bool ue_has_write_back(struct folio *folio)
  * set before, MADV_FREE could clear it, and reclaim would discard the write.
  */
 static __always_inline int
-ue_write_swappable(struct folio *folio, const struct ue_target *target,
+ue_write_swappable(struct folio *folio, const struct ue_place *place,
 		   const struct ue_user_bit *bit, bool value)
 {
-	int err = ue_write_page(target, bit, value);
+	int err = ue_write_page(place, bit, value);
 
 	/*
 	 * Orders the write before the test of the flag: MADV_FREE clears the
@@ -133,7 +133,7 @@ static int ue_make_dirty(struct folio *folio)
 
 /* Write-back of the page cannot begin while the page is locked. */
 static noinline int ue_write_file(struct folio *folio,
-				  const struct ue_target *target,
+				  const struct ue_place *place,
 				  const struct ue_user_bit *bit, bool value)
 {
 	int err;
@@ -142,7 +142,7 @@ static noinline int ue_write_file(struct folio *folio,
 		return -EAGAIN;
 	err = ue_make_dirty(folio);
 	if (!err)
-		err = ue_write_page(target, bit, value);
+		err = ue_write_page(place, bit, value);
 	folio_unlock(folio);
 	return err;
 }
@@ -186,14 +186,14 @@ static int ue_write_own_bit(const struct ue_user_bit *bit, bool value)
 }
 
 static __always_inline int
-ue_write_pinned(const struct ue_target *target, const struct ue_user_bit *bit,
+ue_write_pinned(const struct ue_place *place, const struct ue_user_bit *bit,
 		bool value)
 {
-	struct folio *folio = page_folio(target->page);
+	struct folio *folio = page_folio(place->page);
 
 	if (unlikely(!ue_is_swappable(folio)))
-		return ue_write_file(folio, target, bit, value);
-	return ue_write_swappable(folio, target, bit, value);
+		return ue_write_file(folio, place, bit, value);
+	return ue_write_swappable(folio, place, bit, value);
 }
 
 /* Whether a pinned page was unmapped or truncated after it was faulted in. */
@@ -206,25 +206,25 @@ int ue_user_bit_write(struct mm_struct *mm, int holders,
 		      const struct ue_user_bit *bit, bool value,
 		      struct page *page)
 {
-	struct ue_target target = {
+	struct ue_place place = {
 		.mm = mm, .holders = holders, .page = page
 	};
 	int err;
 
 	mmap_assert_locked(mm);
 	/* No page fault for a program that has exited. */
-	if (ue_has_exited(&target))
+	if (ue_has_exited(&place))
 		return -ESRCH;
 	if (page && ue_is_unmapped(page_folio(page)))
 		return -EAGAIN;
 	if (!page &&
 	    (ue_pin_may_fault(mm, bit->address) ||
-	     ue_pin_page(mm, bit->address, FOLL_NOFAULT, &target.page,
+	     ue_pin_page(mm, bit->address, FOLL_NOFAULT, &place.page,
 			 NULL) != 1))
 		return -EAGAIN;
-	err = ue_write_pinned(&target, bit, value);
+	err = ue_write_pinned(&place, bit, value);
 	if (!page)
-		unpin_user_page(target.page);
+		unpin_user_page(place.page);
 	return err;
 }
 
@@ -235,6 +235,30 @@ int ue_user_bit_write_own(const struct ue_user_bit *bit, bool value,
 		return 0;
 	return page ? ue_user_bit_write(current->mm, 0, bit, value, page) :
 		      -EAGAIN;
+}
+
+bool ue_user_bit_is(const struct ue_user_bit *bit, bool value)
+{
+	unsigned long word;
+	u32 half;
+	int err;
+
+	pagefault_disable();
+	if (bit->size == sizeof(u64)) {
+		err = get_user(word, (unsigned long __user *)bit->address);
+	} else {
+		err = get_user(half, (u32 __user *)bit->address);
+		word = half;
+	}
+	pagefault_enable();
+	return !err && (word >> bit->nr & 1) == value;
+}
+
+bool ue_user_bit_is_shared(struct mm_struct *mm, const struct ue_user_bit *bit)
+{
+	const struct vm_area_struct *area = ue_find_area(mm, bit->address);
+
+	return area && (area->vm_flags & VM_SHARED);
 }
 
 bool ue_user_bit_is_permitted(const struct ue_user_bit *bit)

@@ -61,6 +61,27 @@ int ue_user_bit_write_own(const struct ue_user_bit *bit, bool value,
 			  struct page *page);
 
 /**
+ * ue_user_bit_is() - compare a bit of the current address space
+ * @bit: the bit
+ * @value: what it may be
+ *
+ * Context: any; does not sleep.
+ * Return: true if the bit is @value; false if it is not, or if reading it would need
+ * a page fault.
+ */
+bool ue_user_bit_is(const struct ue_user_bit *bit, bool value);
+
+/**
+ * ue_user_bit_is_shared() - may other address spaces have the bit's word too?
+ * @mm: the address space
+ * @bit: the bit
+ *
+ * Context: mmap_lock of @mm held for reading.
+ * Return: true if the word is in a shared mapping that may be written.
+ */
+bool ue_user_bit_is_shared(struct mm_struct *mm, const struct ue_user_bit *bit);
+
+/**
  * ue_user_bit_is_permitted() - check the protection key of a bit's memory
  * @bit: the bit, in the current address space
  *

@@ -15,6 +15,7 @@
 #include "format/format.h"
 #include "port/compat.h"
 #include "port/kernel_symbols.h"
+#include "programs/perf_target.h"
 #include "programs/update.h"
 #include "programs/user.h"
 #include "registry/registry.h"
@@ -171,16 +172,12 @@ static void ue_registry_recheck(struct work_struct *work)
 	mutex_unlock(ue_event_mutex);
 }
 
-/* The bits are written even if the state is the same: some may be wrong. */
-static void ue_registry_recorders_changed(struct ue_event *event,
-					  bool state_changed)
+static void ue_registry_state_changed(struct ue_event *event)
 {
 	struct ue_registry *registry = ue_registry_of(event);
 	int change = ue_event_enabled(event) ? 1 : -1;
 
-	if (state_changed)
-		WRITE_ONCE(registry->nr_busy, registry->nr_busy + change);
-	ue_update_event(event);
+	WRITE_ONCE(registry->nr_busy, registry->nr_busy + change);
 }
 
 /*
@@ -227,6 +224,18 @@ static int ue_registry_may_create(const struct ue_registry *registry,
 }
 
 /*
+ * The kernel asks only after the perf event was opened, which sets enable bits of the
+ * task.
+ */
+static bool ue_may_trace(struct task_struct *task)
+{
+	if (!task || same_thread_group(task, current))
+		return true;
+	return static_call_query(ue_ptrace_may_access) &&
+	       static_call(ue_ptrace_may_access)(task, PTRACE_MODE_READ_REALCREDS);
+}
+
+/*
  * The kernel lets any user count an event where perf_event_paranoid is 2 or
  * less. Counting would set the enable bits of all programs, and keep the event
  * from being deleted. So counting needs what sampling needs. A child inherits
@@ -235,10 +244,11 @@ static int ue_registry_may_create(const struct ue_registry *registry,
 static int ue_registry_perf_perm(struct trace_event_call *call,
 				 struct perf_event *event)
 {
-	if (event->parent || perfmon_capable() ||
-	    (ue_perf_event_paranoid && READ_ONCE(*ue_perf_event_paranoid) < 0))
+	if (event->parent || perfmon_capable())
 		return 0;
-	return -EPERM;
+	if (!ue_perf_event_paranoid || READ_ONCE(*ue_perf_event_paranoid) >= 0)
+		return -EPERM;
+	return ue_may_trace(event->hw.target) ? 0 : -EACCES;
 }
 
 /* On success, the event owns @format. */
@@ -506,7 +516,11 @@ struct ue_event *ue_registry_next(struct ue_registry *registry,
 static int ue_registry_create_empty(struct ue_registry *registry)
 {
 	registry->owner.unused = ue_registry_remove_unused;
-	registry->owner.recorders_changed = ue_registry_recorders_changed;
+	registry->owner.state_changed = ue_registry_state_changed;
+	/* The bits are written even if the state is the same: some may be wrong. */
+	registry->owner.all_changed = ue_update_event;
+	registry->owner.perf_opened = ue_perf_open;
+	registry->owner.perf_closed = ue_perf_close;
 	xa_init(&registry->by_serial);
 	hash_init(registry->multi_by_name);
 	INIT_LIST_HEAD(&registry->observers);

@@ -23,19 +23,20 @@ struct ue_event *ue_stub_events(struct kunit *test, int nr)
 		events[i].serial = i;
 		INIT_LIST_HEAD(&events[i].enablers);
 		refcount_set(&events[i].references, 1);
-		INIT_LIST_HEAD(&events[i].recorders.list);
-		INIT_LIST_HEAD(&events[i].dynamic.list);
 	}
 	return events;
 }
 
-/* An event is enabled while its list of recorders has an entry, here @dynamic. */
+/* An event is enabled while it has a recorder of all programs. */
 void ue_stub_enable(struct ue_event *event, bool enable)
 {
 	lockdep_assert_held(ue_event_mutex);
-	list_del_init(&event->dynamic.list);
-	if (enable)
-		list_add(&event->dynamic.list, &event->recorders.list);
+	event->recorders.nr[UE_RECORDER_FTRACE] = enable;
+}
+
+struct ue_event *ue_event_of_call(struct trace_event_call *call)
+{
+	return NULL;
 }
 
 void ue_event_put(struct ue_event *event)

@@ -35,6 +35,7 @@ public:
         rmdir(root_.c_str());
     }
 
+    const std::string& path() const { return path_; }
     void set(const std::string& file, const std::string& value) const {
         expect(write_text(path_ + "/" + file, value), file);
     }

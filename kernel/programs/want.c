@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finds and keeps the wants of address spaces.
+ *
+ * The kernel exchanges the inherited perf events of a task with those of another task
+ * that has equal ones. So the task of an inherited perf event says nothing. What counts
+ * is which perf events a task has, and from which roots they are.
+ */
+#include <linux/hashtable.h>
+#include <linux/mm_types.h>
+#include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "events/event.h"
+#include "port/compat.h"
+#include "port/debug_counter.h"
+#include "programs/enabler.h"
+#include "programs/mm.h"
+#include "programs/want.h"
+
+static DEFINE_HASHTABLE(ue_targets, 8);
+
+/* By event and address space. */
+static DEFINE_HASHTABLE(ue_wants, 10);
+
+/* How many targets all events have. */
+static unsigned int ue_nr_targets;
+
+struct ue_target *ue_target_find(const struct ue_event *event,
+				 const struct task_struct *task)
+{
+	struct ue_target *target;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	hash_for_each_possible(ue_targets, target, by_task, (unsigned long)task) {
+		if (target->task == task && target->event == event)
+			return target;
+	}
+	return NULL;
+}
+
+void ue_target_insert(struct ue_target *target, struct ue_event *event,
+		      struct task_struct *task)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	target->event = event;
+	target->task = task;
+	INIT_LIST_HEAD(&target->wants);
+	INIT_LIST_HEAD(&target->found);
+	hash_add(ue_targets, &target->by_task, (unsigned long)task);
+	event->nr_targets++;
+	ue_nr_targets++;
+	ue_debug_count(UE_COUNT_TARGETS, 1);
+}
+
+void ue_target_remove(struct ue_target *target)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	hash_del(&target->by_task);
+	target->event->nr_targets--;
+	ue_nr_targets--;
+	ue_debug_count(UE_COUNT_TARGETS, -1);
+}
+
+static unsigned long ue_want_key(const struct ue_event *event,
+				 const struct ue_mm *ue_mm)
+{
+	return (unsigned long)event ^ (unsigned long)ue_mm;
+}
+
+struct ue_want *ue_want_create(gfp_t gfp)
+{
+	struct ue_want *want = kzalloc(sizeof(*want), gfp);
+
+	if (want)
+		ue_debug_count(UE_COUNT_WANTS, 1);
+	return want;
+}
+
+void ue_want_insert(struct ue_want *want, struct ue_target *target,
+		    struct ue_mm *ue_mm)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	want->ue_mm = ue_mm;
+	want->target = target;
+	hash_add(ue_wants, &want->by_key, ue_want_key(target->event, ue_mm));
+	list_add(&want->of_target, &target->wants);
+	hlist_add_head(&want->of_mm, &ue_mm->wants);
+}
+
+void ue_want_free(struct ue_want *want)
+{
+	if (!want)
+		return;
+	if (want->target) {
+		hash_del(&want->by_key);
+		list_del(&want->of_target);
+		hlist_del(&want->of_mm);
+	}
+	ue_debug_count(UE_COUNT_WANTS, -1);
+	kfree(want);
+}
+
+void ue_wants_free(struct ue_mm *ue_mm)
+{
+	unsigned int nr = 0;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	while (!hlist_empty(&ue_mm->wants)) {
+		ue_want_free(hlist_entry(ue_mm->wants.first, struct ue_want,
+					 of_mm));
+		ue_enabler_yield(++nr);
+	}
+}
+
+bool ue_target_wanted_by(const struct ue_target *target,
+			 const struct ue_mm *ue_mm)
+{
+	const struct ue_want *want;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	hash_for_each_possible(ue_wants, want, by_key,
+			       ue_want_key(target->event, ue_mm)) {
+		if (want->target == target && want->ue_mm == ue_mm)
+			return true;
+	}
+	return false;
+}
+
+bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event)
+{
+	const struct ue_want *want;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (!event->nr_targets)
+		return false;
+	if (ue_mm->wants_unknown) {
+		event->set_elsewhere = true;
+		return true;
+	}
+	hash_for_each_possible(ue_wants, want, by_key, ue_want_key(event, ue_mm)) {
+		if (want->target->event == event && want->ue_mm == ue_mm)
+			return true;
+	}
+	return false;
+}
+
+static void ue_add_found(struct ue_target *target, struct list_head *found)
+{
+	if (target && list_empty(&target->found))
+		list_add(&target->found, found);
+}
+
+/*
+ * Finds the targets from which the perf events of a context are. The kernel may give
+ * the task another context at any time, unless the lock of the present one is held. A
+ * context is freed an RCU grace period after its end.
+ */
+static void ue_find_in_context(struct perf_event_context __rcu **slot,
+			       struct list_head *found)
+{
+	const struct perf_event *perf_event;
+	struct perf_event_context *context;
+	unsigned long flags;
+
+	for (;;) {
+		context = rcu_dereference(*slot);
+		if (!context)
+			return;
+		raw_spin_lock_irqsave(&context->lock, flags);
+		if (context == rcu_access_pointer(*slot))
+			break;
+		raw_spin_unlock_irqrestore(&context->lock, flags);
+	}
+	list_for_each_entry(perf_event, &context->event_list, event_entry) {
+		const struct ue_event *event =
+			ue_event_of_call(perf_event->tp_event);
+
+		/* An inherited perf event holds a reference to its root. */
+		if (event)
+			ue_add_found(ue_target_find(event, (perf_event->parent ?:
+							    perf_event)->hw.target),
+				     found);
+	}
+	raw_spin_unlock_irqrestore(&context->lock, flags);
+}
+
+/* A new root is not in the context of its task yet. */
+static void ue_find_roots(const struct task_struct *task, struct list_head *found)
+{
+	struct ue_target *target;
+
+	hash_for_each_possible(ue_targets, target, by_task, (unsigned long)task) {
+		if (target->task == task)
+			ue_add_found(target, found);
+	}
+}
+
+/* Return: how many threads of the current program use its memory. */
+static int ue_find_targets(struct list_head *found)
+{
+	struct task_struct *thread;
+	int nr = 0;
+
+	rcu_read_lock();
+	for_each_thread(current, thread) {
+		nr += READ_ONCE(thread->mm) == current->mm;
+		ue_find_roots(thread, found);
+		for (int i = 0; i < UE_PERF_CONTEXTS; i++)
+			ue_find_in_context(ue_perf_context(thread, i), found);
+	}
+	rcu_read_unlock();
+	return nr;
+}
+
+static void ue_want_add(struct ue_mm *ue_mm, struct ue_target *target)
+{
+	struct ue_want *want = ue_want_create(GFP_NOWAIT | __GFP_ACCOUNT |
+					      __GFP_NOWARN);
+
+	if (want)
+		ue_want_insert(want, target, ue_mm);
+	else
+		WRITE_ONCE(ue_mm->wants_unknown, true);
+}
+
+void ue_wants_look_for(struct ue_mm *ue_mm, bool alone)
+{
+	struct ue_target *target, *next;
+	LIST_HEAD(found);
+	int nr;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (!ue_nr_targets)
+		return;
+	nr = ue_find_targets(&found);
+	if (!alone && atomic_read(&ue_mm->mm->mm_users) > nr)
+		WRITE_ONCE(ue_mm->wants_unknown, true);
+	list_for_each_entry_safe(target, next, &found, found) {
+		list_del_init(&target->found);
+		if (!ue_target_wanted_by(target, ue_mm))
+			ue_want_add(ue_mm, target);
+	}
+}
