@@ -45,6 +45,9 @@ public:
             return "the file is no user_events_data, or this kernel's user_events cannot do that";
         case EBADF:
             return "nothing records the event";
+        case ENOTSUP:
+            return "the event was constructed by a part of the process that was compiled with "
+                   "another version of the library";
         case E2BIG:
             return "too long";
         default:

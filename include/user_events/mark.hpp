@@ -4,6 +4,7 @@
 #pragma once
 
 #include "file.h"
+#include "mutex.hpp"
 #include "registration.hpp"
 #include "text.hpp"
 
@@ -11,7 +12,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -106,7 +106,7 @@ public:
     /// Returns the same as error(). Not to be called from a signal handler.
     [[gnu::visibility("hidden")]] std::error_code retry() const noexcept {
         const detail::errno_keeper keeper;
-        const std::lock_guard lock(mutex_);
+        const detail::lock_guard lock(mutex_);
         if (error_.load(std::memory_order_relaxed) != 0)
             open();
         return error();
@@ -148,7 +148,7 @@ private:
             return true;
         if (!mutex_.try_lock())
             return false;
-        const std::lock_guard lock(mutex_, std::adopt_lock);
+        const detail::lock_guard lock(mutex_, detail::lock_guard::adopt());
         if (user_events_file_check(&file_))
             return true;
         return !error() && open();
@@ -168,7 +168,7 @@ private:
     const char* path_;
     mutable user_events_file file_{-1, 0, 0, 0, 0};
     mutable std::atomic<int> error_{0};
-    mutable std::mutex mutex_;
+    mutable detail::mutex mutex_;
 };
 
 } // namespace USER_EVENTS_NAMESPACE

@@ -5,13 +5,12 @@
 #include "abi.h"
 #include "errors.hpp"
 #include "file.h"
+#include "mutex.hpp"
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <pthread.h>
 #include <system_error>
 #include <type_traits>
@@ -24,7 +23,7 @@ class registration;
 
 /// What an event asks of the kernel.
 struct declaration {
-    const char* command;
+    const char* command = "";
     /// The word with the enable bit, or null for the word of the registration.
     void* word = nullptr;
     std::uint16_t flags = 0;
@@ -44,7 +43,7 @@ struct library {
     std::atomic<int (*)() noexcept> thread_descriptor{nullptr};
     /// Protects everything but the file's members, what is atomic, and what registrations say of
     /// themselves. A record takes the mutex only to replace a lost file, and does not wait for it.
-    std::mutex mutex;
+    detail::mutex mutex;
     registration* first = nullptr;
     /// Why the file is not open; 0 if it is, or if no event has needed it yet.
     int error = 0;
@@ -53,6 +52,8 @@ struct library {
     std::atomic<std::uint32_t> generation{0};
     /// The number of objects of the class thread_file.
     unsigned thread_files = 0;
+    /// How many registrations the kernel kept when their events were destroyed.
+    std::uint32_t kept = 0;
 };
 
 /// Keeps errno as it was.
@@ -67,7 +68,18 @@ private:
     int before_;
 };
 
-/// The registration of one event. The word comes first: the kernel writes to it.
+/// Tells the layout, in objects.
+inline constexpr std::uint32_t layout_tag = [] {
+    std::uint32_t hash = 2166136261;
+    for (const char character : USER_EVENTS_TAG(USER_EVENTS_LAYOUT))
+        hash = (hash ^ static_cast<unsigned char>(character)) * 16777619;
+    return hash;
+}();
+
+/// The registration of one event. In all layouts, the word comes first, because the kernel writes
+/// to it and programs test it, and the tag of the layout follows. g++ does not let the names of
+/// variable templates tell the layout, so parts of a process with different layouts may have one
+/// variable. The part that has not constructed it uses nothing but these two members.
 class registration {
 public:
     /// Registers the event, if the kernel supports that and permits it. Otherwise retry() can do so
@@ -79,7 +91,7 @@ public:
 
     /// Returns why the event is not registered. Async-signal-safe.
     std::error_code error() const noexcept {
-        return error_of(error_.load(std::memory_order_relaxed));
+        return error_of(is_own() ? error_.load(std::memory_order_relaxed) : ENOTSUP);
     }
 
     /// The word with the enable bit, if the declaration does not name another one.
@@ -88,6 +100,8 @@ public:
     /// Writes a record: puts the index into its first four bytes, and calls write(). Returns 0, or
     /// an errno: EBADF if nothing records the event. Async-signal-safe; does not change errno.
     [[gnu::always_inline]] int write(void* record, std::size_t size) const noexcept {
+        if (!is_own()) [[unlikely]]
+            return ENOTSUP;
         if (!threads_have_files() && is_checked()) [[likely]] {
             const int descriptor = begin(record);
             if (user_events_write(descriptor, record, size) >= 0) [[likely]]
@@ -98,6 +112,8 @@ public:
     }
     /// The same for a record in parts. The index is at the beginning of the first one.
     [[gnu::visibility("hidden")]] int write(const iovec* parts, int count) const noexcept {
+        if (!is_own())
+            return ENOTSUP;
         if (!threads_have_files() && is_checked() &&
             user_events_writev(begin(parts[0].iov_base), parts, count) >= 0)
             return 0;
@@ -105,13 +121,21 @@ public:
     }
 
     /// How many strings have been cut, and how many records have been lost.
-    std::uint32_t cut() const noexcept { return cut_.load(std::memory_order_relaxed); }
-    std::uint32_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
-    void count_cut() const noexcept { cut_.fetch_add(1, std::memory_order_relaxed); }
+    std::uint32_t cut() const noexcept {
+        return is_own() ? cut_.load(std::memory_order_relaxed) : 0;
+    }
+    std::uint32_t lost() const noexcept {
+        return is_own() ? lost_.load(std::memory_order_relaxed) : 0;
+    }
+    void count_cut() const noexcept {
+        if (is_own())
+            cut_.fetch_add(1, std::memory_order_relaxed);
+    }
 
     [[gnu::visibility("hidden")]] static std::error_code retry_all() noexcept;
 
 private:
+    bool is_own() const noexcept { return layout_ == layout_tag; }
     /// Whether the descriptor was found to be the file a few milliseconds ago.
     bool is_checked() const noexcept {
         return __atomic_load_n(&library_->file.epoch, __ATOMIC_ACQUIRE) == user_events_epoch();
@@ -145,13 +169,14 @@ private:
 
     // With the library's mutex held.
     [[gnu::visibility("hidden")]] void register_now() const noexcept;
-    [[gnu::visibility("hidden")]] void unregister_now() const noexcept;
+    [[gnu::visibility("hidden")]] bool unregister_now() const noexcept;
     [[gnu::visibility("hidden")]] static void open_file(library& shared) noexcept;
 
     /// The descriptor -1.
     static constexpr std::uint64_t no_target = std::uint64_t{0xffffffff} << 32;
 
     mutable std::atomic<std::uint32_t> word_{0};
+    const std::uint32_t layout_ = layout_tag;
     mutable std::atomic<int> error_{EAGAIN};
     /// The descriptor in the upper half, the index in the lower one: both change together.
     mutable std::atomic<std::uint64_t> target_{no_target};
@@ -197,7 +222,7 @@ inline void registration::open_file(library& shared) noexcept {
 inline registration::registration(const declaration& declared) noexcept
     : library_(&the_library), declared_(&declared) {
     const errno_keeper keeper;
-    const std::lock_guard lock(library_->mutex);
+    const lock_guard lock(library_->mutex);
     make_forks_safe(*library_);
     next_ = library_->first;
     if (next_)
@@ -211,8 +236,9 @@ inline registration::registration(const declaration& declared) noexcept
 
 inline registration::~registration() {
     const errno_keeper keeper;
-    const std::lock_guard lock(library_->mutex);
-    unregister_now();
+    const lock_guard lock(library_->mutex);
+    if (!unregister_now())
+        library_->kept++;
     (previous_ ? previous_->next_ : library_->first) = next_;
     if (next_)
         next_->previous_ = previous_;
@@ -229,7 +255,8 @@ inline void registration::register_now() const noexcept {
         error_.store(library_->error, std::memory_order_relaxed);
         return;
     }
-    unregister_now();
+    if (!unregister_now())
+        return;
     user_events_reg argument{};
     argument.size = sizeof(argument);
     argument.enable_bit = declared_->bit;
@@ -246,10 +273,12 @@ inline void registration::register_now() const noexcept {
     error_.store(result == 0 ? 0 : errno, std::memory_order_relaxed);
 }
 
-/// UNREG works through any open file, so if this one was lost, another one is opened.
-inline void registration::unregister_now() const noexcept {
+/// UNREG works through any open file, so if this one was lost, another one is opened. Returns false
+/// if the kernel keeps the registration: it could not copy those that parent and child have in
+/// common, or there is no file.
+inline bool registration::unregister_now() const noexcept {
     if (!is_registered_)
-        return;
+        return true;
     if (!user_events_file_check(&library_->file))
         open_file(*library_);
     target_.store(no_target, std::memory_order_relaxed);
@@ -257,16 +286,19 @@ inline void registration::unregister_now() const noexcept {
     argument.size = sizeof(argument);
     argument.disable_bit = declared_->bit;
     argument.disable_addr = reinterpret_cast<std::uintptr_t>(address());
-    if (library_->file.descriptor >= 0)
-        ioctl(library_->file.descriptor, USER_EVENTS_UNREG, &argument);
-    is_registered_ = false;
-    error_.store(EAGAIN, std::memory_order_relaxed);
-    // The kernel has cleared the bit, if there was a file. An event that is used after its
-    // destructor, by another static destructor, must be disabled in any case.
+    int error = library_->error;
+    if (!error && ioctl(library_->file.descriptor, USER_EVENTS_UNREG, &argument) != 0)
+        error = errno;
+    // After EFAULT the registration is gone, too.
+    is_registered_ = error != 0 && error != ENOENT && error != EFAULT;
+    error_.store(is_registered_ ? error : EAGAIN, std::memory_order_relaxed);
+    // The kernel has cleared the bit, if it has ended the registration. An event that is used after
+    // its destructor, by another static destructor, must be disabled in any case.
     with_word([this](auto* word) {
         using Word = std::remove_pointer_t<decltype(word)>;
         __atomic_fetch_and(word, static_cast<Word>(~(Word{1} << declared_->bit)), __ATOMIC_RELAXED);
     });
+    return !is_registered_;
 }
 
 inline bool registration::is_enabled() const noexcept {
@@ -280,7 +312,7 @@ inline bool registration::is_enabled() const noexcept {
 inline bool registration::replace_file() const noexcept {
     if (!library_->mutex.try_lock())
         return false;
-    const std::lock_guard lock(library_->mutex, std::adopt_lock);
+    const lock_guard lock(library_->mutex, lock_guard::adopt());
     if (!user_events_file_check(&library_->file)) {
         // If it cannot be opened, the next attempt is in the next epoch.
         if (library_->error && is_checked())
@@ -329,7 +361,7 @@ inline bool registration::replace_file() const noexcept {
 
 inline std::error_code registration::retry_all() noexcept {
     const errno_keeper keeper;
-    const std::lock_guard lock(the_library.mutex);
+    const lock_guard lock(the_library.mutex);
     if (!the_library.first)
         return {};
     if (!user_events_file_check(&the_library.file))
@@ -350,8 +382,18 @@ inline std::error_code registration::retry_all() noexcept {
 /// does not exist, cannot be opened, or events are switched off. No error if the file is open, or
 /// if no event has been created yet. May be called from any thread; not from a signal handler.
 [[gnu::visibility("hidden")]] inline std::error_code error() noexcept {
-    const std::lock_guard lock(detail::the_library.mutex);
+    const detail::lock_guard lock(detail::the_library.mutex);
     return detail::error_of(detail::the_library.error);
+}
+
+/// Returns how many events of the calling program or shared library were destroyed although the
+/// kernel kept their registrations: in a child of fork(), if the user has too many registrations,
+/// or if the file was lost and cannot be opened again. The kernel may still set the enable bit in
+/// the memory of such an event, so memory that is used again may be changed. May be called from any
+/// thread; not from a signal handler.
+[[gnu::visibility("hidden")]] inline std::uint32_t kept() noexcept {
+    const detail::lock_guard lock(detail::the_library.mutex);
+    return detail::the_library.kept;
 }
 
 /// Registers the events of the calling program or shared library that could not be registered when

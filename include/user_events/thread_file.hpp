@@ -3,12 +3,12 @@
 #pragma once
 
 #include "file.h"
+#include "mutex.hpp"
 #include "registration.hpp"
 
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <mutex>
 #include <sys/ioctl.h>
 #include <system_error>
 
@@ -47,7 +47,7 @@ class [[nodiscard]] thread_file {
 public:
     [[nodiscard, gnu::visibility("hidden")]] thread_file() noexcept {
         const detail::errno_keeper keeper;
-        const std::lock_guard lock(detail::the_library.mutex);
+        const detail::lock_guard lock(detail::the_library.mutex);
         detail::make_forks_safe(detail::the_library);
         open();
         newest = this;
@@ -65,7 +65,7 @@ public:
             link = &(*link)->previous_;
         *link = previous_;
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        const std::lock_guard lock(detail::the_library.mutex);
+        const detail::lock_guard lock(detail::the_library.mutex);
         user_events_file_close(&file_);
         if (--detail::the_library.thread_files == 0)
             detail::the_library.thread_descriptor.store(nullptr, std::memory_order_relaxed);
@@ -105,7 +105,7 @@ private:
             return error_.load(std::memory_order_relaxed) == 0;
         if (!detail::the_library.mutex.try_lock())
             return false;
-        const std::lock_guard lock(detail::the_library.mutex, std::adopt_lock);
+        const detail::lock_guard lock(detail::the_library.mutex, detail::lock_guard::adopt());
         return open();
     }
     bool is_current() const noexcept {

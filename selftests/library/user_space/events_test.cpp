@@ -512,6 +512,31 @@ TEST_CASE("A descriptor number that belongs to another file by now is not writte
     const std::uint32_t epoch = user_events_epoch();
     while (user_events_epoch() == epoch)
         std::this_thread::yield();
+TEST_CASE("A registration that the kernel does not end is not made again, and counted") {
+    FakeFile file;
+    const std::uint32_t before = ue::kept();
+    {
+        Number event;
+        // As in a child of fork() whose user has too many registrations.
+        file.keep_registrations(EMFILE);
+        ::close(last_descriptor());
+        CHECK(ue::retry() == std::errc::too_many_files_open);
+        CHECK(event.error() == std::errc::too_many_files_open);
+        CHECK(registrations() == 1);
+        CHECK(ue::retry() == std::errc::too_many_files_open);
+        file.keep_registrations(0);
+        CHECK(!ue::retry());
+        CHECK(!event.error());
+        file.enable(number);
+        event(1);
+        CHECK(file.take() == record_of_number(1));
+        CHECK(ue::kept() == before);
+        file.keep_registrations(EMFILE);
+    }
+    CHECK(ue::kept() == before + 1);
+    file.keep_registrations(0);
+}
+
     event(2);
     CHECK(file.take() == record_of_number(2));
     struct stat status;

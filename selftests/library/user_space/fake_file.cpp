@@ -4,6 +4,7 @@
 #include <user_events/abi.h>
 #include <user_events/thread_file.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdlib>
@@ -30,7 +31,7 @@ struct State {
     std::map<std::pair<std::uint64_t, unsigned>, Registration> registered;
     std::vector<std::string> events;
     std::set<std::string> enabled;
-    int error = 0;
+    int error = 0, unregister_error = 0;
     int descriptor = -1;
     bool exists = false;
     bool can_share = true;
@@ -92,6 +93,8 @@ int share_indexes(int descriptor, const struct stat& own) {
 }
 
 int unregister(const user_events_unreg& argument) {
+    if (state().unregister_error)
+        return state().unregister_error;
     const auto found = state().registered.find(
         {std::uint64_t{argument.disable_addr}, unsigned{argument.disable_bit}});
     if (found == state().registered.end())
@@ -147,7 +150,7 @@ FakeFile::~FakeFile() {
     unsetenv("USER_EVENTS_FILE");
     const std::lock_guard lock(state().mutex);
     state().exists = false;
-    state().error = 0;
+    state().error = state().unregister_error = 0;
     state().can_share = true;
     state().registered.clear();
     state().events.clear();
@@ -182,6 +185,11 @@ void FakeFile::fail_with(int error) {
     state().error = error;
 }
 
+void FakeFile::keep_registrations(int error) {
+    const std::lock_guard lock(state().mutex);
+    state().unregister_error = error;
+}
+
 void FakeFile::refuse_to_share() {
     const std::lock_guard lock(state().mutex);
     state().can_share = false;
@@ -190,6 +198,13 @@ void FakeFile::refuse_to_share() {
 std::size_t registrations() {
     const std::lock_guard lock(state().mutex);
     return state().registered.size();
+}
+
+std::size_t registrations(const std::string& command) {
+    const std::lock_guard lock(state().mutex);
+    return static_cast<std::size_t>(
+        std::count_if(state().registered.begin(), state().registered.end(),
+                      [&](const auto& each) { return each.second.command == command; }));
 }
 
 std::vector<std::string> commands() {

@@ -32,6 +32,9 @@ public:
     /// Lets the next registrations fail with an errno; 0 for none.
     void fail_with(int error);
 
+    /// Lets registrations not be ended, with an errno; 0 for none.
+    void keep_registrations(int error);
+
     /// Lets files not share indexes, as in the user_events of Linux.
     void refuse_to_share();
 
@@ -40,8 +43,9 @@ private:
     int reader_;
 };
 
-/// The number of registrations in this process, and their commands in order.
+/// The number of registrations in this process, and that of a command; and all commands in order.
 std::size_t registrations();
+std::size_t registrations(const std::string& command);
 std::vector<std::string> commands();
 /// The descriptor of the last ioctl.
 int last_descriptor();

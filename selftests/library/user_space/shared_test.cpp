@@ -2,6 +2,7 @@
 // An inline event that a program and a shared library declare.
 #include "catch.hpp"
 #include "fake_file.hpp"
+#define WITH_TEMPLATE
 #include "plugin/shared_event.hpp"
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@ using namespace selftest;
 extern "C" void record_in_part(std::uint32_t value);
 extern "C" bool is_enabled_in_part();
 extern "C" std::size_t size_in_part();
+extern "C" bool record_template_in_part(std::uint32_t value);
 
 namespace {
 
@@ -35,6 +37,9 @@ public:
         record = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(handle_, "record_in_plugin"));
         is_enabled = reinterpret_cast<bool (*)()>(dlsym(handle_, "is_enabled_in_plugin"));
         size = reinterpret_cast<std::size_t (*)()>(dlsym(handle_, "size_in_plugin"));
+        // Only one has it.
+        record_template =
+            reinterpret_cast<bool (*)(std::uint32_t)>(dlsym(handle_, "record_template_in_plugin"));
     }
     Plugin(const Plugin&) = delete;
     Plugin& operator=(const Plugin&) = delete;
@@ -43,6 +48,7 @@ public:
     void (*record)(std::uint32_t value);
     bool (*is_enabled)();
     std::size_t (*size)();
+    bool (*record_template)(std::uint32_t value);
 
 private:
     std::filesystem::path path_;
@@ -80,7 +86,7 @@ void check(const Plugin& plugin) {
 
 void check_without_plugin() {
     FakeFile& file = *created;
-    CHECK(registrations() == of_program);
+    CHECK(registrations(command) == of_program);
     CHECK(!shared_event.error());
     CHECK(shared_event);
     shared_event(3);
@@ -93,11 +99,10 @@ void check_without_plugin() {
 
 TEST_CASE("A program and a plug-in with hidden symbols have a registration each") {
     for (int i = 0; i < 3; i++) {
-        CHECK(registrations() == of_program);
+        CHECK(registrations(command) == of_program);
         {
             const Plugin plugin("plugin_hidden.so");
-            CHECK(registrations() == of_program + 1);
-            CHECK(commands() == std::vector<std::string>{command});
+            CHECK(registrations(command) == of_program + 1);
             check(plugin);
         }
         check_without_plugin();
@@ -106,10 +111,10 @@ TEST_CASE("A program and a plug-in with hidden symbols have a registration each"
 
 TEST_CASE("A program and a plug-in that have one variable have one registration") {
     for (int i = 0; i < 3; i++) {
-        CHECK(registrations() == of_program);
+        CHECK(registrations(command) == of_program);
         {
             const Plugin plugin("plugin_default.so");
-            CHECK(registrations() == of_program);
+            CHECK(registrations(command) == of_program);
             check(plugin);
         }
         check_without_plugin();
@@ -119,7 +124,7 @@ TEST_CASE("A program and a plug-in that have one variable have one registration"
 TEST_CASE("Parts of a process with different layouts of the library have a registration each") {
     CHECK(size_in_part() != sizeof(shared_event));
     for (int i = 0; i < 3; i++) {
-        CHECK(registrations() == of_program);
+        CHECK(registrations(command) == of_program);
         {
             const Plugin plugin("other_plugin.so");
             CHECK(plugin.size() == size_in_part());
@@ -127,4 +132,24 @@ TEST_CASE("Parts of a process with different layouts of the library have a regis
         }
         check_without_plugin();
     }
+}
+
+TEST_CASE("A part of a process that has another layout does not use an event of the program's") {
+    FakeFile& file = *created;
+    // g++ makes it unique in the process, so it is never unloaded.
+    const Plugin plugin("template_plugin.so");
+    file.take();
+    file.enable("shared_template u32 value");
+    CHECK(!shared_template<std::uint32_t>.error());
+    shared_template<std::uint32_t>(1);
+    CHECK(file.take().size() == 8);
+    const auto check_other = [&](bool (*record)(std::uint32_t)) {
+        // clang's names tell the layout, so there are two events.
+        const bool is_own = record(2);
+        CHECK(file.take().size() == (is_own ? 16 : 0));
+    };
+    check_other(record_template_in_part);
+    check_other(plugin.record_template);
+    CHECK(shared_template<std::uint32_t>.lost() == 0);
+    file.disable("shared_template u32 value");
 }

@@ -18,3 +18,13 @@ extern "C" [[gnu::visibility("default")]] bool IN_PLUGIN(is_enabled)() {
 extern "C" [[gnu::visibility("default")]] std::size_t IN_PLUGIN(size)() {
     return sizeof(shared_event);
 }
+
+#ifdef WITH_TEMPLATE
+/// Returns whether the event of the template is not the program's.
+extern "C" [[gnu::visibility("default")]] bool IN_PLUGIN(record_template)(std::uint32_t value) {
+    shared_template<std::uint32_t>(value);
+    shared_template<std::uint32_t>.lazily([&] { return value; });
+    return shared_template<std::uint32_t>.error() != std::errc::not_supported &&
+           shared_template<std::uint32_t>.cut() + shared_template<std::uint32_t>.lost() == 0;
+}
+#endif

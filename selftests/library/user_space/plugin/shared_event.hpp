@@ -5,3 +5,9 @@
 #include <user_events/user_events.hpp>
 
 inline user_events::event<"shared", user_events::field<"value", std::uint32_t>> shared_event;
+
+#ifdef WITH_TEMPLATE
+/// g++ does not let the names of these tell the layout.
+template <typename T>
+inline user_events::event<"shared_template", user_events::field<"value", T>> shared_template;
+#endif
