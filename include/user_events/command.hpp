@@ -7,6 +7,7 @@
 #include "version.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace USER_EVENTS_NAMESPACE {
@@ -62,17 +63,20 @@ inline constexpr std::size_t max_name = 255, max_suffix = 9;
 }
 
 /// Puts the text of a command together. Counts what does not fit.
-template <std::size_t Capacity>
+template <std::size_t Capacity, std::size_t Fields>
 struct command_writer {
     char text[Capacity + 1] = {};
     std::size_t size = 0;
+    /// Where the names of the fields are.
+    struct {
+        std::uint16_t start, size;
+    } names[Fields + 1] = {};
+    std::size_t fields = 0;
 
     constexpr void add(std::string_view part) {
-        for (const char character : part) {
-            if (size < Capacity)
-                text[size] = character;
-            size++;
-        }
+        for (std::size_t i = 0; i < part.size() && size + i < Capacity; i++)
+            text[size + i] = part[i];
+        size += part.size();
     }
     constexpr void add_number(std::size_t number) {
         if (number >= 10)
@@ -80,6 +84,31 @@ struct command_writer {
         const char digit = static_cast<char>('0' + number % 10);
         add({&digit, 1});
     }
+
+    constexpr void begin_field() { add(fields++ == 0 ? " " : ";"); }
+    constexpr void begin_name() { begin_ = size; }
+    constexpr void end_name() {
+        if (fields <= Fields)
+            names[fields - 1] = {static_cast<std::uint16_t>(begin_),
+                                 static_cast<std::uint16_t>(size - begin_)};
+    }
+
+    constexpr bool fits() const { return size <= Capacity; }
+    /// The name of a field of a command that fits.
+    constexpr std::string_view name(std::size_t field) const {
+        return {text + names[field].start, names[field].size};
+    }
+    /// Whether two fields have the same name.
+    constexpr bool has_duplicate() const {
+        for (std::size_t i = 1; i < fields; i++)
+            for (std::size_t j = 0; j < i; j++)
+                if (name(i) == name(j))
+                    return true;
+        return false;
+    }
+
+private:
+    std::size_t begin_ = 0;
 };
 
 } // namespace detail

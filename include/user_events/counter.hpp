@@ -26,9 +26,10 @@ public:
 
     /// Records the value. As for event<>: from any thread, async-signal-safe.
     template <std::integral T>
-    requires(!std::same_as<T, bool>) void operator()(T value,
-                                                     text track_name = Name.view()) const noexcept {
-        event_(static_cast<std::int64_t>(value), track_name);
+    requires(!std::same_as<T, bool>) [[gnu::always_inline]] void
+    operator()(const T& value, text track_name = Name.view()) const noexcept {
+        if (event_) [[unlikely]]
+            event_(static_cast<std::int64_t>(value), track_name);
     }
 
     explicit operator bool() const noexcept { return bool(event_); }

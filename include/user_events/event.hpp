@@ -6,10 +6,9 @@
 #include "field.hpp"
 #include "literal.hpp"
 #include "payload.hpp"
+#include "problem.hpp"
 #include "registration.hpp"
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -21,177 +20,71 @@
 
 namespace USER_EVENTS_NAMESPACE {
 
-/// An option of an event: the event stays when it has no users any more, until it is deleted. The
-/// program needs CAP_PERFMON or CAP_SYS_ADMIN, otherwise error() is EPERM.
-struct persistent {};
-
-/// An option of an event: other programs may register events of the same name with other fields.
-/// The event is in the subsystem user_events_multi, with a dot and a number after its name.
-struct multi_format {};
-
-/// An option of an event: the number of the enable bit in its word. 0 is the least significant one.
-template <unsigned Number>
-struct bit {};
-
-/// An option of an event: the word of the enable bit, a variable of static storage duration that
-/// the event shares with others. It has 4 or 8 bytes, or is a std::atomic of that size. Each event
-/// that uses the variable needs another bit<> of it. The program must not change these bits, and
-/// may change others atomically.
-template <auto& Variable>
-struct word {};
-
 namespace detail {
 
-template <typename T>
-inline constexpr bool is_field = false;
-template <literal Name, typename T>
-inline constexpr bool is_field<field<Name, T>> = true;
+/// What the kernel gets of an event: one object, so that the long name of the event's type occurs
+/// once among the symbols.
+template <std::size_t Size>
+struct declaration_with_text : declaration {
+    char text[Size];
 
-/// The enable bit, and the flags of the registration.
-template <typename Option>
-struct option {
-    static constexpr bool is_known = false;
-};
-struct known_option {
-    static constexpr bool is_known = true;
-    static constexpr unsigned bit = 0;
-    static constexpr unsigned flags = 0;
-    static constexpr std::size_t word_size = 0;
-};
-template <>
-struct option<persistent> : known_option {
-    static constexpr unsigned flags = USER_EVENTS_PERSIST;
-};
-template <>
-struct option<multi_format> : known_option {
-    static constexpr unsigned flags = USER_EVENTS_MULTI_FORMAT;
-};
-template <unsigned Number>
-struct option<bit<Number>> : known_option {
-    static constexpr unsigned bit = Number;
-};
-template <auto& Variable>
-struct option<word<Variable>> : known_option {
-    static constexpr std::size_t word_size = sizeof(Variable);
-    static_assert(word_size == 4 || word_size == 8,
-                  "user_events: the word of an enable bit has 4 or 8 bytes");
-    static constexpr void* address() {
-        return const_cast<void*>(static_cast<const volatile void*>(&Variable));
+    template <typename Writer>
+    constexpr declaration_with_text(const Writer& writer, void* where, unsigned flag_bits,
+                                    unsigned number, std::size_t word_size)
+        : declaration{text, where, static_cast<std::uint16_t>(flag_bits),
+                      static_cast<std::uint8_t>(number),
+                      static_cast<std::uint8_t>(word_size ? word_size : 4)},
+          text{} {
+        for (std::size_t i = 0; i + 1 < Size; i++)
+            text[i] = writer.text[i];
     }
 };
 
-template <typename... Fields>
-struct field_list {
-    static constexpr std::size_t count = sizeof...(Fields);
-    /// The sizes of all fixed fields and locations.
-    static constexpr std::size_t size = (0 + ... + Fields::size);
-    static constexpr std::size_t located = (0 + ... + (Fields::is_located ? 1 : 0));
-
-    /// Whether two fields have the same name.
-    static constexpr bool has_duplicate() {
-        const std::string_view names[] = {Fields::name()..., ""};
-        for (std::size_t i = 0; i < count; i++)
-            for (std::size_t j = i + 1; j < count; j++)
-                if (names[i] == names[j])
-                    return true;
-        return false;
-    }
-};
-
-/// The fields of a list that also has options.
-template <typename List, typename... Parts>
-struct fields_among {
-    using type = List;
-};
-template <typename... Fields, typename Part, typename... Rest>
-struct fields_among<field_list<Fields...>, Part, Rest...>
-    : fields_among<
-          std::conditional_t<is_field<Part>, field_list<Fields..., Part>, field_list<Fields...>>,
-          Rest...> {};
-
-/// The options of a list that also has fields.
-template <typename... Parts>
-struct options_among {
-    static constexpr unsigned bit = 0, flags = 0;
-    static constexpr std::size_t word_size = 0;
-    static constexpr void* address() { return nullptr; }
-};
-template <typename Part, typename... Rest>
-struct options_among<Part, Rest...> : options_among<Rest...> {};
-template <typename Part, typename... Rest>
-requires(!is_field<Part>) struct options_among<Part, Rest...> : options_among<Rest...> {
-    static_assert(option<Part>::is_known,
-                  "user_events: this is neither a field<> nor an option of an event");
-    using rest = options_among<Rest...>;
-    static constexpr unsigned bit = option<Part>::bit | rest::bit;
-    static constexpr unsigned flags = option<Part>::flags | rest::flags;
-    static constexpr std::size_t word_size = option<Part>::word_size + rest::word_size;
-    static constexpr void* address() {
-        if constexpr (requires { option<Part>::address(); })
-            return option<Part>::address();
-        else
-            return rest::address();
-    }
-};
-
-/// The command of an event.
 template <literal Name, typename Fields>
 struct command;
 template <literal Name, typename... Fields>
 struct command<Name, field_list<Fields...>> {
-    static constexpr auto write() {
-        command_writer<max_command> writer;
+    template <typename Writer>
+    static constexpr Writer write() {
+        Writer writer;
         writer.add(Name.view());
-        [[maybe_unused]] const char* separator = " ";
-        ((writer.add(separator), Fields::describe(writer), separator = ";"), ...);
+        (recorded<typename Fields::type>::describe(writer, field_name{Fields::name()}), ...);
         return writer;
     }
-    static constexpr std::size_t size = write().size;
-    static_assert(size <= max_command,
-                  "user_events: the event's name and fields have more than 511 bytes as text");
+    /// Only counts. The compiler takes long for large arrays.
+    static constexpr auto counted = write<command_writer<0, 0>>();
+    static constexpr auto written = write<
+        command_writer<counted.size <= max_command ? counted.size : max_command, counted.fields>>();
+};
 
-    template <std::size_t... At>
-    static constexpr auto trim(std::index_sequence<At...>) {
-        const auto writer = write();
-        return std::array<char, sizeof...(At) + 1>{writer.text[At]..., '\0'};
+/// Hidden, like all data of templates: g++ otherwise makes it unique in the process, and a shared
+/// library with such a symbol cannot be unloaded.
+template <literal Name, typename... Parts>
+struct declared {
+    using text = command<Name, typename fields_of<Parts...>::type>;
+    using options = typename options_of<Parts...>::type;
+    [[gnu::visibility("hidden")]] static constexpr declaration_with_text<text::written.size + 1>
+        value{text::written, options::address(), options::flags, options::bit, options::word_size};
+};
+
+template <literal Name, typename Options, typename... Fields>
+struct whole_check<Name, Options, field_list<Fields...>> {
+    static constexpr problem find() {
+        using text = command<Name, field_list<Fields...>>;
+        using values = recorder<typename recorded<typename Fields::type>::value...>;
+        return text::counted.size > max_command ? problem::long_command
+               : text::written.has_duplicate()  ? problem::duplicate_field
+               : values::size > max_payload     ? problem::large_payload
+               : values::located > max_located  ? problem::many_located
+               : Options::bit >= 8 * (Options::word_size ? Options::word_size : 4)
+                   ? problem::bad_bit
+                   : problem::none;
     }
-    /// Hidden, like all data of templates: g++ otherwise makes it unique in the process, and a
-    /// shared library with such a symbol cannot be unloaded.
-    [[gnu::visibility("hidden")]] static constexpr auto text =
-        trim(std::make_index_sequence < size <= max_command ? size : 0 > ());
 };
 
-/// Says which field an argument does not fit: the compiler names the parameters of the template.
-template <typename Field, typename Argument>
-struct argument_of {
-    static_assert(is_accepted<Argument, typename Field::argument>,
-                  "user_events: the argument does not fit the field: its type is another one, or "
-                  "its value may not fit");
-    static constexpr bool is_checked = true;
-};
-
-/// The same for what lazily() got.
-template <typename Field, typename Made>
-struct made_for {
-    static_assert(is_kept<Made, typename Field::argument>,
-                  "user_events: lazily() would cut the number: return a type that fits the field");
-    static constexpr bool is_checked = true;
-};
-
-template <typename Fields, typename... Arguments>
-inline constexpr bool all_accepted = false;
-template <typename... Fields, typename... Arguments>
-requires(
-    sizeof...(Fields) ==
-    sizeof...(Arguments)) inline constexpr bool all_accepted<field_list<Fields...>, Arguments...> =
-    (is_accepted<Arguments, typename Fields::argument> && ...);
-
-template <typename Options, typename Command, typename Fields>
-class typed_event;
-
-template <typename Options, typename Command, typename... Fields>
-class typed_event<Options, Command, field_list<Fields...>> {
-    using list = field_list<Fields...>;
+template <typename Options, typename... Fields>
+class typed_event {
+    using values = recorder<typename recorded<typename Fields::type>::value...>;
 
 public:
     [[gnu::always_inline]] bool enabled() const noexcept {
@@ -209,27 +102,23 @@ public:
             return registration_.word().load(std::memory_order_relaxed) >> Options::bit & 1;
     }
 
-    [[gnu::always_inline]] void operator()(typename Fields::argument... arguments) const noexcept {
-        if (enabled()) [[unlikely]]
-            record(arguments...);
-    }
-
-    /// Arguments that do not fit: explains why.
+    /// By reference, so that nothing is loaded for an event that is not enabled.
     template <typename... Arguments>
-    requires(!all_accepted<list, std::remove_cvref_t<Arguments>...>) void
-    operator()(Arguments&&...) const noexcept {
-        static_assert(sizeof...(Arguments) == sizeof...(Fields),
-                      "user_events: an event takes as many arguments as it has fields");
-        if constexpr (sizeof...(Arguments) == sizeof...(Fields))
-            static_assert((argument_of<Fields, std::remove_cvref_t<Arguments>>::is_checked && ...));
+    [[gnu::always_inline]] void operator()(const Arguments&... arguments) const noexcept {
+        if constexpr (!is_good_call<Arguments...>())
+            explain<Arguments...>();
+        else if (enabled()) [[unlikely]]
+            record(arguments...);
     }
 
     template <std::invocable Make>
     [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
-        // Make is a reference if the function object has a name.
-        if (enabled()) [[unlikely]]
-            make_and_record<std::conditional_t<std::is_trivially_copyable_v<Make>, Make, Make&>>(
-                make);
+        if (enabled()) [[unlikely]] {
+            if constexpr (is_passed_on<Make>)
+                make_and_record(make);
+            else
+                record_made(make());
+        }
     }
 
     std::error_code error() const noexcept { return registration_.error(); }
@@ -237,13 +126,51 @@ public:
     std::uint32_t lost() const noexcept { return registration_.lost(); }
 
 protected:
-    [[gnu::visibility("hidden")]] typed_event() noexcept : registration_(declared) {}
+    [[gnu::always_inline]] explicit typed_event(const declaration& declared) noexcept
+        : registration_(declared) {}
     [[gnu::visibility("hidden")]] ~typed_event() = default;
 
 private:
-    /// Out of line, as record() is. A small temporary function object is passed in registers, so
-    /// that nothing is stored on the stack for an event that is not enabled. One with a name is not
-    /// copied, because its state may change.
+    template <typename... Arguments>
+    static constexpr bool is_good_call() {
+        if constexpr (sizeof...(Arguments) == sizeof...(Fields))
+            return (recorded<typename Fields::type>::template accepts<Arguments> && ...);
+        else
+            return false;
+    }
+
+    /// Lets the compiler report what is wrong with a call.
+    template <typename... Arguments>
+    static void explain() {
+        if constexpr (sizeof...(Arguments) == sizeof...(Fields))
+            (complain<problem_of_argument<typename Fields::type, Arguments>(), Fields, Arguments>(),
+             ...);
+        else
+            complain<problem::number_of_arguments, Fields...>();
+    }
+    template <problem What, typename... About>
+    static void complain() {
+        [[maybe_unused]] report<What, About...> reason;
+    }
+
+    template <typename... Arguments>
+    [[gnu::always_inline]] void record(const Arguments&... arguments) const noexcept {
+        if constexpr ((may_be_cut<typename Fields::type, Arguments> || ...))
+            if (!(fits<typename Fields::type>(arguments) && ...))
+                registration_.count_cut();
+        values::record(registration_, recorded<typename Fields::type>::make(arguments)...);
+    }
+
+    /// g++ needs no memory for what a function object captures, if the function is inline. clang
+    /// does, and reserves the memory also for an event that is not enabled. It gets a small
+    /// function object in registers. One with a name is not copied, because its state may change.
+    template <typename Make>
+    static constexpr bool is_passed_on =
+#ifdef __clang__
+        !std::is_reference_v<Make> && std::is_trivially_copyable_v<Make> && sizeof(Make) <= 16;
+#else
+        false;
+#endif
     template <typename Make>
     [[gnu::noinline, gnu::visibility("hidden")]] void make_and_record(Make make) const
         noexcept(noexcept(make())) {
@@ -252,91 +179,72 @@ private:
 
     /// Records what a function returned for lazily(): a tuple, or the argument of the only field.
     template <typename Made>
-    [[gnu::visibility("hidden")]] void record_made(const Made& made) const noexcept {
-        if constexpr (requires { std::tuple_size<Made>::value; } && !all_accepted<list, Made>)
-            std::apply([this](const auto&... parts) { this->record_parts(parts...); }, made);
+    [[gnu::always_inline]] void record_made(const Made& made) const noexcept {
+        if constexpr (requires { std::tuple_size<Made>::value; } && !is_only_argument<Made>())
+            [&]<std::size_t... At>(std::index_sequence<At...>) {
+                this->record_parts(get<At>(made)...);
+            }
+        (std::make_index_sequence<std::tuple_size<Made>::value>());
+        else record_parts(made);
+    }
+    template <typename Made>
+    static consteval bool is_only_argument() {
+        if constexpr (sizeof...(Fields) == 1)
+            return (recorded<typename Fields::type>::template accepts<Made> && ...);
         else
-            record_parts(made);
+            return false;
     }
 
     template <typename... Arguments>
-    [[gnu::visibility("hidden")]] void record_parts(const Arguments&... arguments) const noexcept {
-        if constexpr (all_accepted<list, Arguments...>) {
-            static_assert((made_for<Fields, Arguments>::is_checked && ...));
-            record(convert<typename Fields::argument>(arguments)...);
-        } else {
-            (*this)(arguments...);
-        }
-    }
-
-    /// is_accepted and is_kept have judged the conversion. The compiler need not warn about it
-    /// again.
-    template <typename To, typename From>
-    static decltype(auto) convert(const From& from) noexcept {
-        if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To>)
-            return static_cast<To>(from);
+    [[gnu::always_inline]] void record_parts(const Arguments&... arguments) const noexcept {
+        if constexpr (!is_good_call<Arguments...>())
+            explain<Arguments...>();
+        else if constexpr (!(recorded<typename Fields::type>::template keeps<Arguments> && ...))
+            (complain < recorded<typename Fields::type>::template keeps<Arguments>
+                 ? problem::none
+                 : problem::lazily_would_cut,
+             Fields, Arguments > (), ...);
         else
-            return (from);
+            record(arguments...);
     }
-
-    /// Out of line, so that the code around an event stays small. Without a call, so that no
-    /// registers need to be saved, if the lengths of the texts are known.
-    [[gnu::noinline, gnu::visibility("hidden")]] void
-    record(typename Fields::argument... arguments) const noexcept {
-        if (!(is_measured(arguments) && ...)) [[unlikely]]
-            return measure_and_record(arguments...);
-        constexpr std::size_t count = list::located;
-        std::byte buffer[index_size + list::size + (count ? most_copied : 0)];
-        bytes data[count + 1];
-        [[maybe_unused]] bytes* next_data = data;
-        [[maybe_unused]] std::size_t place = 0;
-        (add_field<Fields>(buffer + index_size, place, next_data, arguments), ...);
-        if constexpr (count > 0)
-            write_located(registration_, buffer, list::size, locations.data(), data, count);
-        else
-            registration_.write(buffer, sizeof(buffer));
-    }
-    [[gnu::noinline, gnu::visibility("hidden")]] void
-    measure_and_record(typename Fields::argument... arguments) const noexcept {
-        record(measured(arguments)...);
-    }
-
-    template <typename Field, typename Argument>
-    [[gnu::always_inline]] void add_field(std::byte* payload, std::size_t& place, bytes*& next_data,
-                                          const Argument& argument) const noexcept {
-        if constexpr (Field::is_located)
-            *next_data++ = Field::recorded::data(argument);
-        else if (Field::recorded::store(payload + place, argument))
-            registration_.count_cut();
-        place += Field::size;
-    }
-
-    /// The locations among the fields.
-    [[gnu::visibility("hidden")]] static constexpr auto locations = [] {
-        std::array<location_of_field, list::located + 1> all{};
-        [[maybe_unused]] std::size_t next = 0, place = 0;
-        (
-            [&] {
-                if constexpr (Fields::is_located)
-                    all[next++] = {static_cast<std::uint16_t>(place), Fields::recorded::is_text,
-                                   Fields::recorded::is_relative};
-                place += Fields::size;
-            }(),
-            ...);
-        return all;
-    }();
-
-    [[gnu::visibility("hidden")]] static constexpr declaration declared{
-        Command::text.data(), Options::address(), Options::flags, Options::bit,
-        Options::word_size ? Options::word_size : 4};
 
     registration registration_;
 };
 
+/// What a wrong event is, so that the compiler reports nothing but the reason.
+template <typename Report>
+class wrong_event : Report {
+public:
+    template <typename... Arguments>
+    void operator()(const Arguments&...) const noexcept {}
+    template <typename Make>
+    void lazily(Make&&) const noexcept {}
+    bool enabled() const noexcept { return false; }
+    std::error_code error() const noexcept { return {}; }
+    std::uint32_t cut() const noexcept { return 0; }
+    std::uint32_t lost() const noexcept { return 0; }
+
+protected:
+    explicit wrong_event(const declaration&) noexcept {}
+};
+
+inline constexpr declaration no_declaration{};
+
+template <finding Found, typename Fields, typename... Parts>
+struct event_base {
+    using type = wrong_event<
+        report<Found.what, typename part_at<Found.part, Parts..., field_list<Parts...>>::type>>;
+};
+template <typename... Fields, typename... Parts>
+struct event_base<finding{}, field_list<Fields...>, Parts...> {
+    using type = typed_event<typename options_of<Parts...>::type, Fields...>;
+};
+
 template <literal Name, typename... Parts>
-using event_base = typed_event<options_among<Parts...>,
-                               command<Name, typename fields_among<field_list<>, Parts...>::type>,
-                               typename fields_among<field_list<>, Parts...>::type>;
+struct base_of {
+    static constexpr finding found = find_problem<Name, Parts...>();
+    using type = typename event_base<found, typename fields_of<Parts...>::type, Parts...>::type;
+};
 
 } // namespace detail
 
@@ -366,33 +274,25 @@ using event_base = typed_event<options_among<Parts...>,
 /// 255 bytes \tparam Parts field<>s in order, and the options persistent, multi_format, bit<> and
 /// word<>
 template <literal Name, typename... Parts>
-class [[nodiscard]] event : public detail::event_base<Name, Parts...> {
-    using base = detail::event_base<Name, Parts...>;
-    using fields = typename detail::fields_among<detail::field_list<>, Parts...>::type;
-    using options = detail::options_among<Parts...>;
+class [[nodiscard]] event : public detail::base_of<Name, Parts...>::type {
+    using base = typename detail::base_of<Name, Parts...>::type;
 
-    static_assert(detail::is_event_name(Name.view()),
-                  "user_events: the name of an event is empty, '.', '..', 'enable' or 'filter', or "
-                  "contains white space, a control character, '/', ':' or ';'");
-    static_assert(Name.view().size() +
-                          (options::flags & USER_EVENTS_MULTI_FORMAT ? detail::max_suffix : 0) <=
-                      detail::max_name,
-                  "user_events: the name of an event is too long for a file name");
-    static_assert(!fields::has_duplicate(), "user_events: two fields have the same name");
-    static_assert(fields::size <= max_payload,
-                  "user_events: the fields have more bytes than ftrace can record");
-    static_assert(fields::located <= detail::max_located, "user_events: too many fields");
-    static_assert(options::bit < 8 * (options::word_size ? options::word_size : 4),
-                  "user_events: the number of the enable bit is too large for its word");
+    static constexpr const detail::declaration& declared() noexcept {
+        if constexpr (detail::base_of<Name, Parts...>::found.what == detail::problem::none)
+            return detail::declared<Name, Parts...>::value;
+        else
+            return detail::no_declaration;
+    }
 
 public:
-    [[nodiscard, gnu::visibility("hidden")]] event() noexcept = default;
+    [[nodiscard, gnu::always_inline]] event() noexcept : base(declared()) {}
     event(const event&) = delete;
     event& operator=(const event&) = delete;
     [[gnu::visibility("hidden")]] ~event() = default;
 
     /// Records the event, if it is enabled; otherwise costs a load, a test and a branch. Takes an
-    /// argument for each field. The arguments are evaluated in any case: see lazily().
+    /// argument for each field. The arguments are evaluated in any case: see lazily(). An integer
+    /// that its shorter field cannot hold is truncated, and counted by cut().
     using base::operator();
 
     /// Returns whether the event is recorded at present: by ftrace, perf or a BPF program.
@@ -411,7 +311,7 @@ public:
 
     /// \fn cut()
     /// Returns how often a string did not fit into a record of this event, and was cut at the end
-    /// of a character of UTF-8. Async-signal-safe.
+    /// of a character of UTF-8; and how often numbers did not fit. Async-signal-safe.
     using base::cut;
 
     /// \fn lost()

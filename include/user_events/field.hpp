@@ -1,35 +1,25 @@
 // SPDX-License-Identifier: MIT
 // The fields of an event: which C++ type is recorded as which type of the kernel.
+//
+// Types of the standard library are recognized by their members. So this header needs none of the
+// standard library's headers that declare them, and types like them are recorded alike.
 #pragma once
 
 #include "command.hpp"
-#include "copy.hpp"
 #include "literal.hpp"
+#include "stored.hpp"
 #include "text.hpp"
 #include "version.h"
 
-#include <array>
-#include <bit>
-#include <chrono>
 #include <concepts>
-#include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace USER_EVENTS_NAMESPACE {
-
-/// The type of a field for a floating-point number. The kernel has no such type, so the field's
-/// type is `struct f64` or `struct f32`, and its bytes are the bits of the number. Tools that do
-/// not know these names show the bits: `field<"load", bits<double>>`.
-template <std::floating_point T>
-struct bits {};
 
 /// The type of a field for a trivially copyable structure, of which all bytes are recorded, the
 /// padding included. Tag is the name of the type that tools show: `field<"from", structure<"point",
@@ -43,290 +33,456 @@ struct data_loc_text {};
 
 namespace detail {
 
+template <auto Pointer>
+struct member_of;
+template <typename Class, typename T, T Class::*Pointer>
+struct member_of<Pointer> {
+    using object = Class;
+    using type = T;
+};
+
+} // namespace detail
+
+/// A member of a structure whose members are fields of their own. Its type is that of the member,
+/// or another one that a field may have.
+template <literal Name, auto Pointer, typename T = typename detail::member_of<Pointer>::type>
+struct member {};
+
+/// The type of a field for a structure whose members are recorded as fields of their own. Their
+/// names begin with the name of the field:
+///
+///     field<"from", members<member<"x", &point::x>, member<"y", &point::y>>>
+///
+/// is the fields `from_x` and `from_y`, and takes a point.
+template <typename... Members>
+struct members {};
+
+namespace detail {
+
+/// The name of a field, and before it the one that it is a part of.
+struct field_name {
+    std::string_view own;
+    const field_name* outer = nullptr;
+
+    template <typename Writer>
+    constexpr void write(Writer& writer) const {
+        if (outer) {
+            outer->write(writer);
+            writer.add("_");
+        }
+        writer.add(own);
+    }
+};
+
 /// How a type is recorded. Each specialization has
-/// - type: the kernel's name of the type
-/// - argument: the type of the argument that a program passes
-/// - size: the size of the field in bytes; 4 for a location
-/// - store(): writes a field of fixed size. Returns whether the value was cut
-/// - data(): for a location, the bytes that it refers to
+/// - value: what the code that puts records together takes (see stored.hpp)
+/// - describe(): adds the text of the field to a command
+/// - accepts: whether an argument of a type may be passed
+/// - keeps: whether such an argument stays the same, except for its sign. For what a function
+///   returns: the compiler cannot look at its value, as it can at a literal
+/// - make(): makes the value of an argument
 /// Types without a specialization cannot be recorded.
 template <typename T>
 struct recorded;
 
 template <typename T>
 concept recordable = requires {
-    recorded<T>::size;
+    typename recorded<T>::value;
 };
 
-/// The bytes that a location refers to. Text is followed by a NUL, which `size` excludes.
-struct bytes {
-    const void* data;
-    std::size_t size;
-};
+/// The part of a field's text that comes before its name, and the part after it.
+template <typename Writer>
+constexpr void describe(Writer& writer, std::string_view type, const field_name& name,
+                        std::size_t array = 0, std::size_t size = 0) {
+    writer.begin_field();
+    writer.add(type);
+    if (array) {
+        writer.add("[");
+        writer.add_number(array);
+        writer.add("]");
+    }
+    writer.add(" ");
+    writer.begin_name();
+    name.write(writer);
+    writer.end_name();
+    if (size) {
+        writer.add(" ");
+        writer.add_number(size);
+    }
+}
 
 template <typename T>
-concept located = recordable<T> && requires {
-    recorded<T>::is_text;
+concept number = std::integral<T> && sizeof(T) <= 8;
+template <typename T>
+concept real = std::floating_point<T> && sizeof(T) <= 8;
+template <typename T>
+concept byte = std::same_as<T, unsigned char> || std::same_as<T, std::byte>;
+
+/// The name of an arithmetic type.
+template <typename T>
+constexpr std::string_view type_name() {
+    constexpr std::string_view names[] = {"u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"};
+    constexpr int log = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    if constexpr (real<T>)
+        return sizeof(T) == 4 ? "f32" : "f64";
+    else if constexpr (std::same_as<T, bool> || std::same_as<T, std::byte>)
+        return names[0];
+    else
+        return names[2 * log + std::is_signed_v<T>];
+}
+
+/// What types have in common that are recorded as an arithmetic type. `Like` is the type that
+/// arguments are converted to.
+template <typename T, typename Like = T>
+struct recorded_number {
+    using value = T;
+
+    template <typename Writer>
+    static constexpr void describe(Writer& writer, const field_name& name) {
+        detail::describe(writer, std::same_as<T, char> ? "char" : type_name<T>(), name);
+    }
+    template <typename From>
+    static constexpr bool accepts = std::convertible_to<From, Like>;
+    template <typename From>
+    static constexpr bool keeps = true;
 };
 
-/// Types that are recorded as another type.
-template <typename From, typename To>
-struct recorded_as : recorded<To> {
-    using argument = From;
+/// The language also converts floating-point numbers to integers, and long integers to short ones,
+/// which would record other values. An int literal may be passed for a shorter field.
+template <number T>
+struct recorded<T> : recorded_number<T> {
+    template <typename From>
+    static constexpr bool accepts =
+        std::convertible_to<From, T> && !std::floating_point<From> &&
+        std::same_as<From, bool> == std::same_as<T, bool> &&
+        (!std::integral<From> || sizeof(From) <= sizeof(T) || sizeof(From) <= sizeof(int));
+    template <typename From>
+    static constexpr bool keeps =
+        !(std::integral<From> || std::is_enum_v<From>) || sizeof(From) <= sizeof(T);
+
+    template <typename From>
+    [[gnu::always_inline]] static constexpr T make(const From& from) noexcept {
+        if constexpr (std::is_arithmetic_v<From>)
+            return static_cast<T>(from);
+        else
+            return from;
+    }
 };
 
-template <typename T>
-inline constexpr bool is_number = std::integral<T> && sizeof(T) <= 8;
+/// The kernel has no type for floating-point numbers: a structure has the bits.
+template <real T>
+struct recorded<T> : recorded_number<T> {
+    template <typename Writer>
+    static constexpr void describe(Writer& writer, const field_name& name) {
+        detail::describe(writer, sizeof(T) == 4 ? "struct f32" : "struct f64", name, 0, sizeof(T));
+    }
+    template <typename From>
+    static constexpr bool accepts = std::convertible_to<From, T> && !std::same_as<From, bool> &&
+                                    (!std::floating_point<From> || sizeof(From) <= sizeof(T));
+    template <typename From>
+    static constexpr bool keeps =
+        !std::integral<From> || std::numeric_limits<From>::digits <= std::numeric_limits<T>::digits;
 
-template <typename T>
-requires is_number<T>
-struct recorded<T> {
-    using argument = T;
-    static constexpr std::size_t size = sizeof(T);
-    static constexpr std::string_view type = std::same_as<T, char>   ? "char"
-                                             : std::same_as<T, bool> ? "u8"
-                                             : std::is_signed_v<T>   ? (size == 1   ? "s8"
-                                                                        : size == 2 ? "s16"
-                                                                        : size == 4 ? "s32"
-                                                                                    : "s64")
-                                                                     : (size == 1   ? "u8"
-                                                                        : size == 2 ? "u16"
-                                                                        : size == 4 ? "u32"
-                                                                                    : "u64");
-
-    static bool store(void* to, T value) noexcept {
-        std::memcpy(to, &value, sizeof(value));
-        return false;
+    template <typename From>
+    [[gnu::always_inline]] static constexpr T make(const From& from) noexcept {
+        return static_cast<T>(from);
     }
 };
 
 template <typename T>
 requires std::is_enum_v<T>
-struct recorded<T> : recorded_as<T, std::underlying_type_t<T>> {
-    static bool store(void* to, T value) noexcept {
-        return recorded<std::underlying_type_t<T>>::store(
-            to, static_cast<std::underlying_type_t<T>>(value));
+struct recorded<T> : recorded_number<std::underlying_type_t<T>, T> {
+    [[gnu::always_inline]] static constexpr std::underlying_type_t<T> make(T from) noexcept {
+        return static_cast<std::underlying_type_t<T>>(from);
     }
 };
 
-template <typename Number, typename Period>
-requires is_number<Number>
-struct recorded<std::chrono::duration<Number, Period>>
-    : recorded_as<std::chrono::duration<Number, Period>, Number> {
-    static bool store(void* to, std::chrono::duration<Number, Period> value) noexcept {
-        return recorded<Number>::store(to, value.count());
+/// std::chrono::duration.
+template <typename T>
+concept duration_like = std::is_class_v<T> && requires(const T& value) {
+    typename T::period;
+    { value.count() } -> std::same_as<typename T::rep>;
+};
+template <duration_like T>
+requires recordable<typename T::rep>
+struct recorded<T> : recorded<typename T::rep> {
+    template <typename From>
+    static constexpr bool accepts = std::convertible_to<From, T>;
+    template <typename From>
+    static constexpr bool keeps = true;
+    [[gnu::always_inline]] static constexpr typename T::rep make(const T& from) noexcept {
+        return from.count();
     }
 };
 
-template <typename Clock, typename Duration>
-requires recordable<Duration>
-struct recorded<std::chrono::time_point<Clock, Duration>>
-    : recorded_as<std::chrono::time_point<Clock, Duration>, Duration> {
-    static bool store(void* to, std::chrono::time_point<Clock, Duration> value) noexcept {
-        return recorded<Duration>::store(to, value.time_since_epoch());
+/// std::chrono::time_point.
+template <typename T>
+concept time_point_like = std::is_class_v<T> && requires(const T& value) {
+    typename T::clock;
+    { value.time_since_epoch() } -> std::same_as<typename T::duration>;
+};
+template <time_point_like T>
+requires recordable<typename T::duration>
+struct recorded<T> : recorded<typename T::duration> {
+    template <typename From>
+    static constexpr bool accepts = std::convertible_to<From, T>;
+    [[gnu::always_inline]] static constexpr auto make(const T& from) noexcept {
+        return from.time_since_epoch().count();
     }
 };
 
 /// Pointers are recorded as numbers, in 8 bytes also by 32-bit programs.
 template <typename T>
-struct recorded<T*> : recorded_as<T*, std::uint64_t> {
-    static bool store(void* to, T* value) noexcept {
-        return recorded<std::uint64_t>::store(to, reinterpret_cast<std::uintptr_t>(value));
+struct recorded<T*> : recorded_number<std::uint64_t, T*> {
+    [[gnu::always_inline]] static std::uint64_t make(T* from) noexcept {
+        return reinterpret_cast<std::uintptr_t>(from);
     }
 };
 
-template <typename Promise>
-struct recorded<std::coroutine_handle<Promise>>
-    : recorded_as<std::coroutine_handle<Promise>, std::uint64_t> {
-    static bool store(void* to, std::coroutine_handle<Promise> value) noexcept {
-        return recorded<void*>::store(to, value.address());
+/// std::coroutine_handle.
+template <typename T>
+concept handle_like = std::is_class_v<T> && requires(const T& value) {
+    { value.address() } -> std::same_as<void*>;
+    T::from_address(nullptr);
+};
+template <handle_like T>
+struct recorded<T> : recorded_number<std::uint64_t, T> {
+    [[gnu::always_inline]] static std::uint64_t make(const T& from) noexcept {
+        return reinterpret_cast<std::uintptr_t>(from.address());
     }
 };
 
-template <std::floating_point T>
-requires(sizeof(T) == 4 || sizeof(T) == 8) struct recorded<bits<T>> {
-    using argument = T;
-    static constexpr std::size_t size = sizeof(T);
-    static constexpr std::string_view type = size == 4 ? "struct f32" : "struct f64";
-    static constexpr bool has_size = true;
+/// Text, also std::string and others that convert to it.
+template <typename Value>
+struct recorded_text {
+    using value = Value;
 
-    static bool store(void* to, T value) noexcept {
-        std::memcpy(to, &value, sizeof(value));
-        return false;
+    template <typename Writer>
+    static constexpr void describe(Writer& writer, const field_name& name) {
+        detail::describe(
+            writer, stored<Value>::is_relative ? "__rel_loc char[]" : "__data_loc char[]", name);
+    }
+    template <typename From>
+    static constexpr bool accepts = std::convertible_to<const From&, text>;
+    template <typename From>
+    static constexpr bool keeps = true;
+    template <typename From>
+    [[gnu::always_inline]] static value make(const From& from) noexcept {
+        return {text(from)};
     }
 };
-
-template <literal Tag>
-struct structure_type {
-    [[gnu::visibility("hidden")]] static constexpr auto text = [] {
-        command_writer<Tag.view().size() + 7> writer;
-        writer.add("struct ");
-        writer.add(Tag.view());
-        return writer;
-    }();
-};
-
-template <literal Tag, typename T>
-struct recorded<structure<Tag, T>> {
-    static_assert(std::is_trivially_copyable_v<T> && std::is_class_v<T>,
-                  "user_events: a recorded structure must be trivially copyable");
-    static_assert(is_tag(Tag.view()),
-                  "user_events: the tag of a structure consists of letters, digits and _");
-
-    using argument = const T&;
-    static constexpr std::size_t size = sizeof(T);
-    static constexpr std::string_view type{structure_type<Tag>::text.text, Tag.view().size() + 7};
-    static constexpr bool has_size = true;
-
-    static bool store(void* to, const T& value) noexcept {
-        std::memcpy(to, &value, sizeof(value));
-        return false;
-    }
+template <>
+struct recorded<data_loc_text> : recorded_text<far_text> {};
+template <>
+struct recorded<const char*> : recorded_text<text> {};
+template <>
+struct recorded<char*> : recorded_text<text> {};
+template <typename T>
+requires(std::is_class_v<T>&& std::convertible_to<const T&, text>) struct recorded<T>
+    : recorded_text<text> {
 };
 
 /// Characters up to a NUL, or all but the last one.
 template <std::size_t Size>
-struct recorded<char[Size]> {
-    static_assert(Size <= max_array, "user_events: a char[N] has at most 1024 bytes");
+struct recorded<char[Size]> : recorded_text<characters<Size>> {
+    static constexpr std::size_t array_size = Size;
 
-    using argument = text;
-    static constexpr std::size_t size = Size;
-    static constexpr std::string_view type = "char";
-    static constexpr bool is_array = true;
-
-    [[gnu::visibility("hidden")]] static bool store(void* to, text value) noexcept {
-        const std::string_view whole = value.view();
-        const std::size_t length =
-            whole.size() < Size ? whole.size() : utf8_prefix(whole.data(), Size - 1);
-        std::memset(to, 0, Size);
-        copy(to, whole.data(), length);
-        return length < whole.size();
+    template <typename Writer>
+    static constexpr void describe(Writer& writer, const field_name& name) {
+        detail::describe(writer, "char", name, Size);
     }
 };
 
+/// Bytes of the program: an object, or what a container has.
 template <typename T>
-inline constexpr bool is_byte = std::same_as<T, unsigned char> || std::same_as<T, std::byte>;
+concept sequence_like =
+    std::is_class_v<T> && !std::convertible_to<const T&, text> && requires(const T& value) {
+    { *value.data() } -> std::convertible_to<const typename T::value_type&>;
+    { value.size() } -> std::convertible_to<std::size_t>;
+};
 
+/// The elements of arrays that can be recorded. char is not among them: it is for text.
+template <typename T>
+concept element = (number<T> && !std::same_as<T, char>) || real<T> || byte<T>;
+
+/// Whether a type has such elements.
+template <typename From, typename T>
+inline constexpr bool has_elements = false;
+template <sequence_like From, typename T>
+inline constexpr bool has_elements<From, T> =
+    std::same_as<std::remove_const_t<typename From::value_type>, T>;
 template <typename T, std::size_t Size>
-requires is_byte<T>
-struct recorded<std::array<T, Size>> {
-    static_assert(Size > 0 && Size <= max_array,
-                  "user_events: an array of bytes has 1 to 1024 of them");
+inline constexpr bool has_elements<T[Size], T> = true;
 
-    using argument = const std::array<T, Size>&;
-    static constexpr std::size_t size = Size;
-    static constexpr std::string_view type = "unsigned char";
-    static constexpr bool is_array = true;
+/// Numbers, one after the other.
+template <element T>
+struct recorded_sequence {
+    using value = bytes;
 
-    static bool store(void* to, argument value) noexcept {
-        std::memcpy(to, value.data(), Size);
-        return false;
+    template <typename Writer>
+    static constexpr void describe(Writer& writer, const field_name& name) {
+        constexpr bool is_byte_type = byte<T>;
+        writer.begin_field();
+        writer.add("__rel_loc ");
+        writer.add(is_byte_type ? "u8" : type_name<T>());
+        writer.add("[] ");
+        writer.begin_name();
+        name.write(writer);
+        writer.end_name();
+    }
+    template <typename From>
+    static constexpr bool accepts = has_elements<From, T>;
+    template <typename From>
+    static constexpr bool keeps = true;
+    template <typename From>
+    [[gnu::always_inline]] static bytes make(const From& from) noexcept {
+        return {from.data(), from.size() * sizeof(T)};
+    }
+    template <std::size_t Size>
+    [[gnu::always_inline]] static bytes make(const T (&from)[Size]) noexcept {
+        return {from, sizeof(from)};
     }
 };
-
-struct recorded_text {
-    using argument = text;
-    static constexpr std::size_t size = 4;
-    static constexpr std::string_view type = "__rel_loc char[]";
-    static constexpr bool is_text = true;
-    static constexpr bool is_relative = true;
-
-    static bytes data(text value) noexcept {
-        const std::string_view whole = value.view();
-        return {whole.data(), whole.size()};
-    }
-};
-
-template <>
-struct recorded<std::string_view> : recorded_text {};
-template <>
-struct recorded<std::string> : recorded_text {};
-template <>
-struct recorded<const char*> : recorded_text {};
-template <>
-struct recorded<char*> : recorded_text {};
-template <>
-struct recorded<std::u8string_view> : recorded_text {};
-template <>
-struct recorded<std::u8string> : recorded_text {};
-
-template <>
-struct recorded<data_loc_text> : recorded_text {
-    static constexpr std::string_view type = "__data_loc char[]";
-    static constexpr bool is_relative = false;
-};
-
+/// The size of std::array; 0 for others.
 template <typename T>
-requires is_byte<std::remove_const_t<T>>
-struct recorded<std::span<T>> {
-    using argument = std::span<const std::remove_const_t<T>>;
-    static constexpr std::size_t size = 4;
-    static constexpr std::string_view type = "__rel_loc u8[]";
-    static constexpr bool is_text = false;
-    static constexpr bool is_relative = true;
+inline constexpr std::size_t fixed_size = 0;
+template <typename T>
+requires requires {
+    std::tuple_size<T>::value;
+}
+inline constexpr std::size_t fixed_size<T> = std::tuple_size<T>::value;
 
-    static bytes data(argument value) noexcept { return {value.data(), value.size()}; }
+template <sequence_like T>
+requires element<std::remove_const_t<typename T::value_type>>
+struct recorded<T> : recorded_sequence<std::remove_const_t<typename T::value_type>> {
+};
+template <element T, std::size_t Size>
+struct recorded<T[Size]> : recorded_sequence<T> {};
+
+/// All bytes of an object, always as many.
+template <typename T>
+struct recorded_object {
+    using value = object<sizeof(T)>;
+
+    template <typename From>
+    static constexpr bool accepts = std::convertible_to<const From*, const T*>;
+    template <typename From>
+    static constexpr bool keeps = true;
+    [[gnu::always_inline]] static value make(const T& from) noexcept { return {&from}; }
+};
+
+/// std::array of bytes.
+template <sequence_like T>
+requires(element<std::remove_const_t<typename T::value_type>>&& byte<typename T::value_type>&&
+             fixed_size<T> > 0) struct recorded<T> : recorded_object<T> {
+    static constexpr std::size_t array_size = fixed_size<T>;
+
+    template <typename Writer>
+    static constexpr void describe(Writer& writer, const field_name& name) {
+        detail::describe(writer, "unsigned char", name, array_size);
+    }
+};
+
+template <literal Tag, typename T>
+struct recorded<structure<Tag, T>> : recorded_object<T> {
+    static constexpr bool has_good_tag = is_tag(Tag.view());
+    static constexpr bool is_copyable = std::is_trivially_copyable_v<T>;
+
+    template <typename Writer>
+    static constexpr void describe(Writer& writer, const field_name& name) {
+        writer.begin_field();
+        writer.add("struct ");
+        writer.add(Tag.view());
+        writer.add(" ");
+        writer.begin_name();
+        name.write(writer);
+        writer.end_name();
+        writer.add(" ");
+        writer.add_number(sizeof(T));
+    }
+};
+
+/// A member, as a part of a value with all members.
+template <typename Member>
+struct recorded_member;
+template <literal Name, auto Pointer, typename T>
+requires recordable<T>
+struct recorded_member<member<Name, Pointer, T>> : recorded<T> {
+    using object = typename member_of<Pointer>::object;
+    using value = typename recorded<T>::value;
+
+    template <typename Writer>
+    static constexpr void describe(Writer& writer, const field_name& outer) {
+        recorded<T>::describe(writer, {Name.view(), &outer});
+    }
+    static value make(const object& from) noexcept { return recorded<T>::make(from.*Pointer); }
+};
+
+template <typename First, typename... Members>
+requires requires {
+    typename recorded_member<First>::value;
+    (typename recorded_member<Members>::value(), ...);
+}
+struct recorded<members<First, Members...>> {
+    using object_type = typename recorded_member<First>::object;
+    using value = group<object_type, recorded_member<First>, recorded_member<Members>...>;
+
+    template <typename Writer>
+    static constexpr void describe(Writer& writer, const field_name& name) {
+        recorded_member<First>::describe(writer, name);
+        (recorded_member<Members>::describe(writer, name), ...);
+    }
+    template <typename From>
+    static constexpr bool accepts = std::convertible_to<const From*, const object_type*>;
+    template <typename From>
+    static constexpr bool keeps = true;
+    [[gnu::always_inline]] static value make(const object_type& from) noexcept { return {&from}; }
+};
+
+/// std::optional.
+template <typename T>
+concept optional_like = std::is_class_v<T> && requires(const T& value) {
+    { value.has_value() } -> std::same_as<bool>;
+    { *value } -> std::convertible_to<const typename T::value_type&>;
+};
+
+/// The type that an optional argument has if it is there; else the type itself.
+template <typename T>
+struct present {
+    using type = T;
+};
+template <optional_like T>
+struct present<T> {
+    using type = std::remove_cvref_t<decltype(*std::declval<const T&>())>;
 };
 
 /// Absent is 0, or empty.
-template <typename T>
-requires recordable<T>
-struct recorded<std::optional<T>> : recorded<T> {
-    using argument = std::optional<std::decay_t<typename recorded<T>::argument>>;
+template <optional_like T>
+requires recordable<typename T::value_type>
+struct recorded<T> : recorded<typename T::value_type> {
+    using base = recorded<typename T::value_type>;
+    using value = typename base::value;
 
-    static bool store(void* to, const argument& value) noexcept requires(!located<T>) {
-        if (value)
-            return recorded<T>::store(to, *value);
-        std::memset(to, 0, recorded<T>::size);
-        return false;
-    }
-    static bytes data(const argument& value) noexcept requires located<T> {
-        return value ? recorded<T>::data(*value) : bytes{"", 0};
+    /// std::nullopt.
+    template <typename From>
+    static constexpr bool is_nothing =
+        std::is_empty_v<From>&& std::convertible_to<From, T> && !base::template accepts<From>;
+    template <typename From>
+    static constexpr bool accepts =
+        is_nothing<From> || base::template accepts<typename present<From>::type>;
+    template <typename From>
+    static constexpr bool keeps =
+        is_nothing<From> || base::template keeps<typename present<From>::type>;
+    template <typename From>
+    [[gnu::always_inline]] static value make(const From& from) noexcept {
+        if constexpr (is_nothing<From>)
+            return value();
+        else if constexpr (optional_like<From> && !base::template accepts<From>)
+            return from.has_value() ? base::make(*from) : value();
+        else
+            return base::make(from);
     }
 };
-
-/// Whether an argument of type From may be passed for a field whose argument is of type To. The
-/// language also converts floating-point numbers to integers, and long integers to short ones,
-/// which would record other values. An int literal may be passed for a shorter field.
-template <typename From, typename To>
-inline constexpr bool is_accepted = std::convertible_to<From, To>;
-
-template <typename From, std::integral To>
-inline constexpr bool is_accepted<From, To> =
-    std::convertible_to<From, To> && !std::floating_point<From> &&
-    std::same_as<From, bool> == std::same_as<To, bool> &&
-    (!std::integral<From> || sizeof(From) <= sizeof(To) || sizeof(From) <= sizeof(int));
-
-template <typename From, std::floating_point To>
-inline constexpr bool is_accepted<From, To> = std::convertible_to<From, To> &&
-                                              (!std::floating_point<From> ||
-                                               sizeof(From) <= sizeof(To));
-
-template <typename From, typename To>
-inline constexpr bool is_accepted<From, std::optional<To>> =
-    is_accepted<From, To> || std::same_as<From, std::nullopt_t>;
-
-template <typename From, typename To>
-inline constexpr bool is_accepted<std::optional<From>, std::optional<To>> = is_accepted<From, To>;
-
-/// Whether a value of type From stays the same as one of type To, except for its sign. For what a
-/// function returns: the compiler cannot look at its value, as it can at a literal.
-template <typename From, typename To>
-inline constexpr bool is_kept = true;
-
-template <typename From, std::integral To>
-requires(std::integral<From> ||
-         std::is_enum_v<From>) inline constexpr bool is_kept<From, To> = sizeof(From) <= sizeof(To);
-
-template <std::integral From, std::floating_point To>
-inline constexpr bool is_kept<From, To> =
-    std::numeric_limits<From>::digits <= std::numeric_limits<To>::digits;
-
-template <typename From, typename To>
-inline constexpr bool is_kept<From, std::optional<To>> = is_kept<From, To>;
-
-template <typename From, typename To>
-inline constexpr bool is_kept<std::optional<From>, std::optional<To>> = is_kept<From, To>;
 
 } // namespace detail
 
@@ -340,53 +496,26 @@ inline constexpr bool is_kept<std::optional<From>, std::optional<To>> = is_kept<
 /// | an integer, bool                                | s8 to s64, u8 to u64, by its size|
 /// | char                                            | char                             |
 /// | an enumeration, std::byte                       | its underlying type              |
+/// | float, double                                   | struct f32, struct f64: its bits |
 /// | std::chrono::duration, time_point               | its count                        |
 /// | a pointer, std::coroutine_handle                | u64                              |
 /// | char[N]                                         | char[N]; longer text is cut      |
-/// | std::array of N bytes                           | unsigned char[N]                 |
 /// | std::string_view, std::string, const char*,     | __rel_loc char[]                 |
-/// | std::u8string_view                              |                                  |
+/// | std::u8string_view, std::filesystem::path, what |                                  |
+/// | converts to std::string_view                    |                                  |
 /// | data_loc_text                                   | __data_loc char[]                |
-/// | std::span of (const) bytes                      | __rel_loc u8[]                   |
+/// | std::array of N bytes                           | unsigned char[N]                 |
+/// | std::span, std::vector, std::array or array of  | __rel_loc u8[] to s64[], f32[],  |
+/// | numbers or bytes                                | f64[]                            |
 /// | structure<"TAG", S>                             | struct TAG                       |
-/// | bits<double>, bits<float>                       | struct f64, struct f32           |
+/// | members<member<"NAME", &S::...>...>             | a field for each member          |
 /// | std::optional of one of these                   | the same; absent is 0 or empty   |
 ///
 /// For text, a program may pass any of the string types, also a null pointer, which is empty text.
 template <literal Name, typename T>
 struct field {
-    static_assert(!Name.view().empty(), "user_events: the name of a field is empty");
-    static_assert(detail::is_field_name(Name.view()),
-                  "user_events: the name of a field contains white space, a semicolon or a control "
-                  "character");
-    static_assert(!detail::is_common_field(Name.view()),
-                  "user_events: the name of a field is one that tracing itself uses");
-    static_assert(detail::recordable<T>,
-                  "user_events: a field of this type cannot be recorded (see user_events::field)");
-
-    using recorded = detail::recorded<T>;
-    using argument = typename recorded::argument;
-    static constexpr std::size_t size = recorded::size;
-    static constexpr bool is_located = detail::located<T>;
-
+    using type = T;
     static constexpr std::string_view name() { return Name.view(); }
-
-    /// Adds the text of the field to a command.
-    template <typename Writer>
-    static constexpr void describe(Writer& writer) {
-        writer.add(recorded::type);
-        if constexpr (requires { recorded::is_array; }) {
-            writer.add("[");
-            writer.add_number(size);
-            writer.add("]");
-        }
-        writer.add(" ");
-        writer.add(Name.view());
-        if constexpr (requires { recorded::has_size; }) {
-            writer.add(" ");
-            writer.add_number(size);
-        }
-    }
 };
 
 } // namespace USER_EVENTS_NAMESPACE

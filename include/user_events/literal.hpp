@@ -3,7 +3,6 @@
 
 #include "version.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -16,7 +15,10 @@ struct literal {
     char characters[Size];
 
     // NOLINTNEXTLINE(google-explicit-constructor): the literal is written as it is.
-    constexpr literal(const char (&text)[Size]) { std::copy_n(text, Size, characters); }
+    constexpr literal(const char (&text)[Size]) {
+        for (std::size_t i = 0; i < Size; i++)
+            characters[i] = text[i];
+    }
 
     /// The text without its NUL.
     constexpr std::string_view view() const { return {characters, Size - 1}; }

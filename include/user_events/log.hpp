@@ -44,30 +44,35 @@ public:
     log& operator=(const log&) = delete;
     [[gnu::visibility("hidden")]] ~log() = default;
 
-    [[gnu::visibility("hidden")]] void
-    operator()(level how, text what, const place& where = place::here()) const noexcept {
+    [[gnu::always_inline]] void operator()(level how, text what,
+                                           const place& where = place::here()) const noexcept {
         event_(how, where.line, what, where.function, where.file);
     }
-    void error(text what, const place& where = place::here()) const noexcept {
+    [[gnu::always_inline]] void error(text what,
+                                      const place& where = place::here()) const noexcept {
         (*this)(level::error, what, where);
     }
-    void warning(text what, const place& where = place::here()) const noexcept {
+    [[gnu::always_inline]] void warning(text what,
+                                        const place& where = place::here()) const noexcept {
         (*this)(level::warning, what, where);
     }
-    void notice(text what, const place& where = place::here()) const noexcept {
+    [[gnu::always_inline]] void notice(text what,
+                                       const place& where = place::here()) const noexcept {
         (*this)(level::notice, what, where);
     }
-    void info(text what, const place& where = place::here()) const noexcept {
+    [[gnu::always_inline]] void info(text what, const place& where = place::here()) const noexcept {
         (*this)(level::info, what, where);
     }
-    void debug(text what, const place& where = place::here()) const noexcept {
+    [[gnu::always_inline]] void debug(text what,
+                                      const place& where = place::here()) const noexcept {
         (*this)(level::debug, what, where);
     }
 
     /// Calls `make` only if the event is enabled, and records the text that it returns. What `make`
     /// throws is passed on.
     template <std::invocable Make>
-    void lazily(level how, Make&& make, const place& where = place::here()) const
+    [[gnu::always_inline]] void lazily(level how, Make&& make,
+                                       const place& where = place::here()) const
         noexcept(noexcept(make())) {
         if (event_) [[unlikely]] {
             const auto& what = std::forward<Make>(make)();

@@ -4,11 +4,10 @@
 
 #include "command.hpp"
 #include "copy.hpp"
-#include "field.hpp"
 #include "registration.hpp"
+#include "stored.hpp"
 #include "text.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,30 +21,6 @@ inline constexpr std::size_t most_copied = 1024;
 
 /// The most fields with locations.
 inline constexpr std::size_t max_located = 100;
-
-/// What comes before the payload of a record, in bytes: in what a program writes, the index; in
-/// the buffer, the common fields of tracing.
-inline constexpr std::size_t index_size = 4, common_size = 8;
-
-/// How the data of a field are referred to, known from its type.
-struct location_of_field {
-    /// The place of the location in the payload.
-    std::uint16_t place;
-    bool is_text;
-    bool is_relative;
-
-    /// The size of the data in the record: a text has a NUL.
-    constexpr std::size_t whole(std::size_t size) const noexcept { return size + is_text; }
-
-    /// Writes the location of data of this size at this offset in the payload.
-    [[gnu::always_inline]] void store(std::byte* payload, std::size_t offset,
-                                      std::size_t size) const noexcept {
-        const std::size_t distance = is_relative ? offset - place - 4 : offset + common_size;
-        const std::uint32_t location =
-            static_cast<std::uint32_t>(whole(size) << 16) | static_cast<std::uint32_t>(distance);
-        std::memcpy(payload + place, &location, sizeof(location));
-    }
-};
 
 /// Writes a record with much data by writev(). Cuts data so that the payload has at most
 /// max_payload bytes. For the arguments see write_located().
@@ -91,7 +66,8 @@ write_located(const registration& event, std::byte* record, std::size_t fixed,
     if (located > most_copied || fixed + located > max_payload) [[unlikely]] {
         // A copy, so that the compiler keeps the other one in registers.
         bytes in_memory[Most];
-        std::copy_n(data, count, in_memory);
+        for (std::size_t i = 0; i < count; i++)
+            in_memory[i] = data[i];
         return write_parts(event, record, fixed, locations, in_memory, count);
     }
     std::byte* const payload = record + index_size;
@@ -105,5 +81,48 @@ write_located(const registration& event, std::byte* record, std::size_t fixed,
     }
     return event.write(record, index_size + end);
 }
+
+/// Records values of these types. Events share this code, whatever the names of their fields.
+template <typename... Values>
+struct recorder {
+    /// The sizes of all fixed fields and locations.
+    static constexpr std::size_t size = (0 + ... + stored<Values>::size);
+    static constexpr std::size_t located = (0 + ... + stored<Values>::located);
+
+    struct location_list {
+        location_of_field of[located + 1];
+    };
+    [[gnu::visibility("hidden")]] static constexpr location_list locations = [] {
+        location_list made{};
+        [[maybe_unused]] location_of_field* next = made.of;
+        [[maybe_unused]] std::size_t place = 0;
+        (stored<Values>::locate(next, place), ...);
+        return made;
+    }();
+
+    /// Out of line, so that the code around an event stays small. Without a call, so that no
+    /// registers need to be saved, if the lengths of the texts are known.
+    [[gnu::noinline, gnu::visibility("hidden")]] static void record(const registration& event,
+                                                                    Values... values) noexcept {
+        if (!(is_measured(values) && ...)) [[unlikely]]
+            return measure_and_record(event, values...);
+        std::byte buffer[index_size + size + (located ? most_copied : 0)];
+        bytes data[located + 1];
+        cursor to{buffer + index_size, data};
+        (stored<Values>::add(to, values), ...);
+        if (to.is_cut)
+            event.count_cut();
+        if constexpr (located > 0)
+            write_located(event, buffer, size, locations.of, data, located);
+        else
+            event.write(buffer, sizeof(buffer));
+    }
+
+private:
+    [[gnu::noinline, gnu::visibility("hidden")]] static void
+    measure_and_record(const registration& event, Values... values) noexcept {
+        record(event, measured(values)...);
+    }
+};
 
 } // namespace USER_EVENTS_NAMESPACE::detail

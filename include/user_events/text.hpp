@@ -6,9 +6,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace USER_EVENTS_NAMESPACE {
 
@@ -17,12 +17,22 @@ namespace detail {
 template <typename T, typename Character>
 concept pointer_to = std::same_as<T, const Character*> || std::same_as<T, Character*>;
 
+/// Classes of the program that are text.
+template <typename T>
+concept string_like = std::is_class_v<T> && std::convertible_to<const T&, std::string_view>;
+
+/// std::filesystem::path, and classes like it.
+template <typename T>
+concept path_like = std::is_class_v<T> && requires(const T& path) {
+    { path.native() } -> std::convertible_to<std::string_view>;
+};
+
 } // namespace detail
 
 /// Text that is passed to an event. Any string converts to it: std::string_view, std::string,
-/// const char* (null is empty), an array of char (up to its first NUL; it need not have one), and
-/// those of char8_t. It refers to the string. Nothing is read of the string before the event is
-/// recorded.
+/// const char* (null is empty), an array of char (up to its first NUL; it need not have one), those
+/// of char8_t, std::filesystem::path, and what converts to std::string_view. It refers to the
+/// string. Nothing is read of the string before the event is recorded.
 class text {
 public:
     constexpr text() noexcept : data_(""), size_(0) {}
@@ -45,6 +55,10 @@ public:
     template <std::size_t Size>
     text(const char8_t (&from)[Size]) noexcept
         : data_(reinterpret_cast<const char*>(from)), size_(is_array | Size) {}
+    template <detail::string_like T>
+    text(const T& from) noexcept : text(static_cast<std::string_view>(from)) {}
+    template <detail::path_like T>
+    text(const T& from) noexcept : text(std::string_view(from.native())) {}
     // NOLINTEND(google-explicit-constructor)
 
     /// The bytes of the text; may be null if there are none.
@@ -88,30 +102,6 @@ private:
 };
 
 namespace detail {
-
-/// Whether the length of an argument of an event is known.
-inline bool is_measured(const text& argument) noexcept {
-    return argument.is_measured();
-}
-inline bool is_measured(const std::optional<text>& argument) noexcept {
-    return !argument || argument->is_measured();
-}
-template <typename T>
-constexpr bool is_measured(const T&) noexcept {
-    return true;
-}
-
-/// The same argument, with its length.
-inline text measured(const text& argument) noexcept {
-    return argument.view();
-}
-inline std::optional<text> measured(const std::optional<text>& argument) noexcept {
-    return argument ? std::optional(measured(*argument)) : std::nullopt;
-}
-template <typename T>
-const T& measured(const T& argument) noexcept {
-    return argument;
-}
 
 /// Returns the length of the longest part of a text of more than `most` bytes that has at most that
 /// many, and does not end within a character of UTF-8.

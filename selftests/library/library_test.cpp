@@ -166,9 +166,9 @@ TEST_CASE("Bytes, structures and floating-point numbers are recorded as they wer
     same(recorded<ue::event<"library_field", f<ue::structure<"five", Odd>>>>(odd).bytes("a"), &odd,
          5);
     const double number = -1.5e300;
-    same(recorded<ue::event<"library_field", f<ue::bits<double>>>>(number).bytes("a"), &number, 8);
+    same(recorded<ue::event<"library_field", f<double>>>(number).bytes("a"), &number, 8);
     const float small = 0.1f;
-    same(recorded<ue::event<"library_field", f<ue::bits<float>>>>(small).bytes("a"), &small, 4);
+    same(recorded<ue::event<"library_field", f<float>>>(small).bytes("a"), &small, 4);
 }
 
 TEST_CASE("An event without fields is recorded") {

@@ -8,8 +8,14 @@
 #include <user_events/user_events.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <filesystem>
+#include <netinet/in.h>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 using namespace selftest;
 namespace ue = user_events;
@@ -45,7 +51,7 @@ using OtherTypes =
               ue::field<"flag", bool>, ue::field<"letter", char>, ue::field<"color", Color>,
               ue::field<"byte", std::byte>, ue::field<"took", std::chrono::milliseconds>,
               ue::field<"when", std::chrono::sys_seconds>, ue::field<"object", const void*>,
-              ue::field<"load", ue::bits<double>>, ue::field<"maybe", std::optional<int>>,
+              ue::field<"load", double>, ue::field<"maybe", std::optional<int>>,
               ue::field<"utf8", std::u8string_view>>;
 
 /// As write_everything(). The libtraceevent of Debian 12 prints negative numbers of 8 and 16 bits
@@ -59,6 +65,30 @@ std::string write_other_types(const OtherTypes& event, std::int32_t number) {
            "when=" +
            std::to_string(number) +
            " object=78187493530 load=4607182418800017408 maybe=0 utf8=größe";
+}
+
+struct Place {
+    std::int32_t x;
+    std::string name;
+};
+
+using ComposedTypes = ue::event<
+    "library_composed", ue::field<"number", std::int32_t>, ue::field<"ratio", float>,
+    ue::field<"path", std::filesystem::path>,
+    ue::field<"at", ue::members<ue::member<"x", &Place::x>, ue::member<"name", &Place::name>>>,
+    ue::field<"uuid", std::array<std::uint8_t, 4>>,
+    ue::field<"address", ue::structure<"in_addr", in_addr>>,
+    ue::field<"numbers", std::vector<std::int32_t>>, ue::field<"reals", std::span<const double>>>;
+
+/// As write_everything().
+std::string write_composed(const ComposedTypes& event, std::int32_t number) {
+    const double reals[] = {1.0, 2.0};
+    event(number, 1.0f, std::filesystem::path("/tmp/tea"), Place{7, "here"},
+          std::array<std::uint8_t, 4>{'u', 'u', 'i', 'd'}, in_addr{0x0100007f},
+          std::vector{1, -2, 3}, std::span(reals));
+    return "number=" + std::to_string(number) +
+           " ratio=1065353216 path=/tmp/tea at_x=7 at_name=here uuid=uuid address=16777343 "
+           "numbers=";
 }
 
 /// Checks what the tools print of three records of an event, up to a text.
@@ -102,6 +132,11 @@ TEST_CASE("trace-cmd and perf report the fields as they were written",
 TEST_CASE("trace-cmd and perf report small, counted and optional fields as they were written",
           "[waits][tool:perf][tool:trace-cmd]") {
     check_reported<OtherTypes>("library_other_types", "größe", write_other_types);
+}
+
+TEST_CASE("trace-cmd and perf report composed fields as they were written",
+          "[waits][tool:perf][tool:trace-cmd]") {
+    check_reported<ComposedTypes>("library_composed", "numbers=", write_composed);
 }
 
 TEST_CASE("A filter of the kernel works on the fields of an event") {

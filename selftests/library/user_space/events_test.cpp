@@ -340,6 +340,44 @@ TEST_CASE("An absent optional is 0 or empty") {
           Payload().add<std::uint32_t>(0).add(5).add(location(0, 2)).add_string("x").bytes());
 }
 
+TEST_CASE("An integer that its field cannot hold is truncated and counted") {
+    FakeFile file;
+    ue::event<"narrow", ue::field<"a", std::uint8_t>, ue::field<"b", std::int16_t>> event;
+    file.enable("narrow u8 a;s16 b");
+    int a = 255, b = -32768;
+    event(a, b);
+    CHECK(event.cut() == 0);
+    a = 256;
+    event(a, b);
+    CHECK(event.cut() == 1);
+    a = -1;
+    b = 40000;
+    event(a, b);
+    CHECK(event.cut() == 2);
+    CHECK(file.take() == Payload()
+                             .add<std::uint32_t>(0)
+                             .add<std::uint8_t>(255)
+                             .add<std::int16_t>(-32768)
+                             .add<std::uint32_t>(0)
+                             .add<std::uint8_t>(0)
+                             .add<std::int16_t>(-32768)
+                             .add<std::uint32_t>(0)
+                             .add<std::uint8_t>(255)
+                             .add(static_cast<std::int16_t>(40000 - 65536))
+                             .bytes());
+}
+
+TEST_CASE("A bit-field can be an argument") {
+    FakeFile file;
+    Number event;
+    file.enable(number);
+    struct {
+        unsigned low : 3, high : 5;
+    } bits{5, 6};
+    event(bits.high);
+    CHECK(file.take() == record_of_number(6));
+}
+
 TEST_CASE("errno is preserved, also by an event that cannot be written") {
     FakeFile file;
     errno = 123;
@@ -474,6 +512,31 @@ TEST_CASE("An event that the kernel refuses says why, and the others work") {
     CHECK(!event.error());
 }
 
+TEST_CASE("A registration that the kernel does not end is not made again, and counted") {
+    FakeFile file;
+    const std::uint32_t before = ue::kept();
+    {
+        Number event;
+        // As in a child of fork() whose user has too many registrations.
+        file.keep_registrations(EMFILE);
+        ::close(last_descriptor());
+        CHECK(ue::retry() == std::errc::too_many_files_open);
+        CHECK(event.error() == std::errc::too_many_files_open);
+        CHECK(registrations() == 1);
+        CHECK(ue::retry() == std::errc::too_many_files_open);
+        file.keep_registrations(0);
+        CHECK(!ue::retry());
+        CHECK(!event.error());
+        file.enable(number);
+        event(1);
+        CHECK(file.take() == record_of_number(1));
+        CHECK(ue::kept() == before);
+        file.keep_registrations(EMFILE);
+    }
+    CHECK(ue::kept() == before + 1);
+    file.keep_registrations(0);
+}
+
 TEST_CASE("The descriptor has a high number") {
     FakeFile file;
     Order event;
@@ -512,31 +575,6 @@ TEST_CASE("A descriptor number that belongs to another file by now is not writte
     const std::uint32_t epoch = user_events_epoch();
     while (user_events_epoch() == epoch)
         std::this_thread::yield();
-TEST_CASE("A registration that the kernel does not end is not made again, and counted") {
-    FakeFile file;
-    const std::uint32_t before = ue::kept();
-    {
-        Number event;
-        // As in a child of fork() whose user has too many registrations.
-        file.keep_registrations(EMFILE);
-        ::close(last_descriptor());
-        CHECK(ue::retry() == std::errc::too_many_files_open);
-        CHECK(event.error() == std::errc::too_many_files_open);
-        CHECK(registrations() == 1);
-        CHECK(ue::retry() == std::errc::too_many_files_open);
-        file.keep_registrations(0);
-        CHECK(!ue::retry());
-        CHECK(!event.error());
-        file.enable(number);
-        event(1);
-        CHECK(file.take() == record_of_number(1));
-        CHECK(ue::kept() == before);
-        file.keep_registrations(EMFILE);
-    }
-    CHECK(ue::kept() == before + 1);
-    file.keep_registrations(0);
-}
-
     event(2);
     CHECK(file.take() == record_of_number(2));
     struct stat status;
