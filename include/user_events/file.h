@@ -103,19 +103,32 @@ USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file) {
 }
 
 /*
- * Checks that the descriptor is still this file, and if so, notes the epoch. Async-signal-safe.
- * Changes errno. Returns nonzero if it is.
+ * Checks that the descriptor is still this file, and if so, notes the epoch. If a sandbox refuses
+ * the calls, it is taken to be. Async-signal-safe. Changes errno. Returns nonzero if it is.
  */
 USER_EVENTS_INLINE int user_events_file_check(struct user_events_file* file) {
     const uint32_t epoch = user_events_epoch();
     const int descriptor = __atomic_load_n(&file->descriptor, __ATOMIC_ACQUIRE);
     struct stat status;
+    int mark;
 
-    if (descriptor < 0 || fstat(descriptor, &status) != 0 ||
-        (uint64_t)status.st_dev != __atomic_load_n(&file->device, __ATOMIC_RELAXED) ||
-        (uint64_t)status.st_ino != __atomic_load_n(&file->inode, __ATOMIC_RELAXED) ||
-        fcntl(descriptor, F_GETSIG) != __atomic_load_n(&file->mark, __ATOMIC_RELAXED))
+    if (descriptor < 0)
         return 0;
+#ifndef USER_EVENTS_NO_CHECKS
+    if (fstat(descriptor, &status) != 0) {
+        if (errno == EBADF)
+            return 0;
+    } else if ((uint64_t)status.st_dev != __atomic_load_n(&file->device, __ATOMIC_RELAXED) ||
+               (uint64_t)status.st_ino != __atomic_load_n(&file->inode, __ATOMIC_RELAXED)) {
+        return 0;
+    }
+    mark = fcntl(descriptor, F_GETSIG);
+    if (mark < 0 ? errno == EBADF : mark != __atomic_load_n(&file->mark, __ATOMIC_RELAXED))
+        return 0;
+#else
+    (void)status;
+    (void)mark;
+#endif
     __atomic_store_n(&file->epoch, epoch, __ATOMIC_RELAXED);
     return 1;
 }

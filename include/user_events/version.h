@@ -17,6 +17,16 @@
  */
 #define USER_EVENTS_LAYOUT layout_2
 
+/*
+ * A program that is compiled with USER_EVENTS_NO_CHECKS does not check whether the file is still
+ * open: recording makes no system call but write() and writev(), and does not read the processor's
+ * clock. The program must not close the library's descriptor. For sandboxes that kill.
+ */
+#ifdef USER_EVENTS_NO_CHECKS
+#undef USER_EVENTS_LAYOUT
+#define USER_EVENTS_LAYOUT layout_2_unchecked
+#endif
+
 #ifdef __cplusplus
 
 /*
