@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <pthread.h>
+#include <string_view>
+#include <sys/uio.h>
 #include <system_error>
 #include <type_traits>
 
@@ -41,6 +43,9 @@ struct library {
     /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
     /// used. Null if no thread has one. Async-signal-safe; does not change errno.
     std::atomic<int (*)() noexcept> thread_descriptor{nullptr};
+    /// Takes the records instead of the kernel, in unit tests, and returns what write() does.
+    /// Whenever it is set, so is thread_descriptor.
+    std::atomic<int (*)(const registration&, const iovec*, int) noexcept> sink{nullptr};
     /// Protects everything but the file's members, what is atomic, and what registrations say of
     /// themselves. A record takes the mutex only to replace a lost file, and does not wait for it.
     detail::mutex mutex;
@@ -133,6 +138,15 @@ public:
     }
 
     [[gnu::visibility("hidden")]] static std::error_code retry_all() noexcept;
+    /// Lets a function take all records from now on, or none.
+    [[gnu::visibility("hidden")]] static void
+    set_sink(int (*sink)(const registration&, const iovec*, int) noexcept) noexcept;
+    /// Calls a function with each event, with the library's mutex held.
+    template <typename Function>
+    static void for_each(Function&& function);
+
+    const char* command() const noexcept { return declared_->command; }
+    [[gnu::visibility("hidden")]] bool is_enabled() const noexcept;
 
 private:
     bool is_own() const noexcept { return layout_ == layout_tag; }
@@ -158,7 +172,6 @@ private:
     [[gnu::visibility("hidden")]] int write_otherwise(const iovec* parts, int count) const noexcept;
     [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count) const noexcept;
     [[gnu::visibility("hidden")]] bool replace_file() const noexcept;
-    [[gnu::visibility("hidden")]] bool is_enabled() const noexcept;
     void* address() const noexcept { return declared_->word ? declared_->word : &word_; }
     /// Calls a function with a pointer to the word of the enable bit, of its size.
     template <typename Function>
@@ -170,6 +183,7 @@ private:
     // With the library's mutex held.
     [[gnu::visibility("hidden")]] void register_now() const noexcept;
     [[gnu::visibility("hidden")]] bool unregister_now() const noexcept;
+    [[gnu::visibility("hidden")]] void set_enabled(bool value) const noexcept;
     [[gnu::visibility("hidden")]] static void open_file(library& shared) noexcept;
 
     /// The descriptor -1.
@@ -229,7 +243,7 @@ inline registration::registration(const declaration& declared) noexcept
         next_->previous_ = this;
     library_->first = this;
     // After a failure only retry() tries again: a program may have thousands of events.
-    if (library_->error == 0 && !user_events_file_check(&library_->file))
+    if (library_->error == 0 && !library_->sink && !user_events_file_check(&library_->file))
         open_file(*library_);
     register_now();
 }
@@ -251,6 +265,11 @@ inline registration::~registration() {
 /// Registers the event with the open file. If it was registered with a file that was lost, the
 /// kernel still has that registration.
 inline void registration::register_now() const noexcept {
+    if (library_->sink && unregister_now()) {
+        set_enabled(true);
+        error_.store(0, std::memory_order_relaxed);
+        return;
+    }
     if (library_->error) {
         error_.store(library_->error, std::memory_order_relaxed);
         return;
@@ -277,8 +296,10 @@ inline void registration::register_now() const noexcept {
 /// if the kernel keeps the registration: it could not copy those that parent and child have in
 /// common, or there is no file.
 inline bool registration::unregister_now() const noexcept {
-    if (!is_registered_)
+    if (!is_registered_) {
+        set_enabled(false);
         return true;
+    }
     if (!user_events_file_check(&library_->file))
         open_file(*library_);
     target_.store(no_target, std::memory_order_relaxed);
@@ -294,11 +315,20 @@ inline bool registration::unregister_now() const noexcept {
     error_.store(is_registered_ ? error : EAGAIN, std::memory_order_relaxed);
     // The kernel has cleared the bit, if it has ended the registration. An event that is used after
     // its destructor, by another static destructor, must be disabled in any case.
-    with_word([this](auto* word) {
-        using Word = std::remove_pointer_t<decltype(word)>;
-        __atomic_fetch_and(word, static_cast<Word>(~(Word{1} << declared_->bit)), __ATOMIC_RELAXED);
-    });
+    set_enabled(false);
     return !is_registered_;
+}
+
+/// Sets or clears the enable bit, as the kernel does.
+inline void registration::set_enabled(bool value) const noexcept {
+    with_word([=, this](auto* word) {
+        using Word = std::remove_pointer_t<decltype(word)>;
+        const Word mask = static_cast<Word>(Word{1} << declared_->bit);
+        if (value)
+            __atomic_fetch_or(word, mask, __ATOMIC_RELAXED);
+        else
+            __atomic_fetch_and(word, static_cast<Word>(~mask), __ATOMIC_RELAXED);
+    });
 }
 
 inline bool registration::is_enabled() const noexcept {
@@ -325,10 +355,12 @@ inline bool registration::replace_file() const noexcept {
     return error_.load(std::memory_order_relaxed) == 0;
 }
 
-/// Writes a record through the file of the calling thread, if it has one. Otherwise, and if that
-/// failed, checks whether the file of all threads is still open.
+/// Writes a record to a unit test, or through the file of the calling thread. Otherwise, and if
+/// that failed, checks whether the file of all threads is still open.
 [[gnu::noinline]] inline int registration::write_otherwise(const iovec* parts,
                                                            int count) const noexcept {
+    if (const auto sink = library_->sink.load(std::memory_order_acquire)) [[unlikely]]
+        return sink(*this, parts, count);
     const auto thread_descriptor = library_->thread_descriptor.load(std::memory_order_acquire);
     if (thread_descriptor) {
         // The index is loaded first. If it is one of a new file, the thread's file is then seen to
@@ -364,11 +396,12 @@ inline std::error_code registration::retry_all() noexcept {
     const lock_guard lock(the_library.mutex);
     if (!the_library.first)
         return {};
-    if (!user_events_file_check(&the_library.file))
+    if (!the_library.sink && !user_events_file_check(&the_library.file))
         open_file(the_library);
     int error = 0;
     for (registration* each = the_library.first; each; each = each->next_) {
-        if (each->descriptor() != the_library.file.descriptor || each->descriptor() < 0)
+        if (!the_library.sink &&
+            (each->descriptor() != the_library.file.descriptor || each->descriptor() < 0))
             each->register_now();
         if (error == 0)
             error = each->error_.load(std::memory_order_relaxed);
@@ -376,7 +409,56 @@ inline std::error_code registration::retry_all() noexcept {
     return error_of(error);
 }
 
+inline void registration::set_sink(int (*sink)(const registration&, const iovec*,
+                                               int) noexcept) noexcept {
+    const errno_keeper keeper;
+    const lock_guard lock(the_library.mutex);
+    const auto no_descriptor = []() noexcept { return -1; };
+    if (sink && !the_library.thread_descriptor)
+        the_library.thread_descriptor = no_descriptor;
+    the_library.sink = sink;
+    if (!sink) {
+        if (the_library.thread_files == 0)
+            the_library.thread_descriptor = nullptr;
+        if (the_library.first && !user_events_file_check(&the_library.file))
+            open_file(the_library);
+    }
+    for (const registration* each = the_library.first; each; each = each->next_)
+        if (sink || each->unregister_now())
+            each->register_now();
+}
+
+template <typename Function>
+void registration::for_each(Function&& function) {
+    const lock_guard lock(the_library.mutex);
+    for (const registration* each = the_library.first; each; each = each->next_)
+        function(*each);
+}
+
 } // namespace detail
+
+/// What is known of an event.
+struct event_state {
+    /// The text that the kernel got: the name, and the fields.
+    std::string_view command;
+    std::error_code error;
+    bool is_enabled;
+    std::uint32_t cut, lost;
+
+    std::string_view name() const noexcept { return command.substr(0, command.find(' ')); }
+};
+
+/// Calls a function with the event_state of each event of the calling program or shared library,
+/// the newest first: of event<>, dynamic_event, and the events of tracks, counters and logs. The
+/// function must not create or destroy events, nor call error() or retry(). May be called from any
+/// thread; not from a signal handler.
+template <typename Function>
+[[gnu::visibility("hidden")]] void for_each_event(Function&& function) {
+    detail::registration::for_each([&](const detail::registration& each) {
+        function(
+            event_state{each.command(), each.error(), each.is_enabled(), each.cut(), each.lost()});
+    });
+}
 
 /// Returns why the events of the calling program or shared library cannot be registered: the file
 /// does not exist, cannot be opened, or events are switched off. No error if the file is open, or

@@ -67,7 +67,7 @@ public:
         std::atomic_signal_fence(std::memory_order_seq_cst);
         const detail::lock_guard lock(detail::the_library.mutex);
         user_events_file_close(&file_);
-        if (--detail::the_library.thread_files == 0)
+        if (--detail::the_library.thread_files == 0 && !detail::the_library.sink)
             detail::the_library.thread_descriptor.store(nullptr, std::memory_order_relaxed);
     }
 
