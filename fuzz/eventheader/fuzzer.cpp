@@ -2,6 +2,7 @@
 // Fuzzes what the command line tool makes of the payloads of EventHeader events: the first byte
 // chooses the tracepoint's name, the others are the payload.
 #include "eventheader/cells.hpp"
+#include "eventheader/payload_filter.hpp"
 #include "eventheader/show.hpp"
 
 #include <cstdint>
@@ -60,5 +61,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     append_json_members(json, shown);
     require_balance(json + "}");
     to_cells(shown);
+    static auto filter = tool::eventheader::filter::parse(
+        "a >= 5 || a.b ~ 'x*' && !(a =~ '^.$') || level & 4 || event == E || b == -1.5");
+    filter->passes(shown, {"task", 1, 0});
+    // The payload as a filter. A regular expression may take any time.
+    const std::string text(reinterpret_cast<const char*>(payload.data()), payload.size());
+    if (auto made = text.find('~') == text.npos ? tool::eventheader::filter::parse(text)
+                                                : std::nullopt)
+        made->passes(shown, {"task", 1, 0});
     return 0;
 }

@@ -115,6 +115,11 @@ words words_of_help(const place& at, const std::string& /*word*/) {
     return result;
 }
 
+/// Of "...: critical, error".
+words words_behind_colon(const place& at, const std::string& word) {
+    return words_of_help({at.kind, at.help.substr(at.help.find(':') + 1), {}}, word);
+}
+
 words files(const place&, const std::string& /*word*/) {
     return {":files"};
 }
@@ -137,6 +142,7 @@ constexpr struct {
     {"INSTANCE", instances},
     {"PID", programs},
     {"FORMAT", words_of_help},
+    {"LEVEL", words_behind_colon},
     {"FILE", files},
     {"PATH", files},
     {"PROGRAM", commands},

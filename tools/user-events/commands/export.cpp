@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
 #include "export/exporter.hpp"
 #include "export/output_directory.hpp"
@@ -39,6 +40,7 @@ struct options {
     std::string format;
     std::vector<std::string> pairs;
     recording::selection selection;
+    choice_options choice;
     std::string output;
     bool is_strict = false;
 };
@@ -121,8 +123,9 @@ void export_file(const options& given) {
 action export_records(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positional("FILE", given->path, "a recording");
-    with.optional_positional("PATTERN", given->selection.pattern,
-                             "only these events, such as 'order_*' or 'sched:*'");
+    with.optional_positional(
+        "PATTERN", given->selection.pattern,
+        "only these events, such as 'order_*', 'sched:*' or 'MyProvider:Request*'");
     with.required_option("--format", "FORMAT", given->format, format_names().c_str());
     with.option("-o,--output", "PATH", given->output,
                 "a file, or for csv and ctf a directory; otherwise standard output");
@@ -130,9 +133,13 @@ action export_records(arguments& with) {
                 "only records for which this is true, such as 'cents > 300'");
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end something, and the field that says what");
+    given->choice.declare(with);
     with.flag("--raw", given->selection.is_raw, "do not decode payloads that describe themselves");
     with.flag("--strict", given->is_strict, "fail if records are missing");
-    return [given] { export_file(*given); };
+    return [given] {
+        given->selection.choice = given->choice.read();
+        export_file(*given);
+    };
 }
 
 } // namespace tool

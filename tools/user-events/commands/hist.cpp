@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "eventheader/payload_filter.hpp"
+#include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
 #include "text/output.hpp"
+#include "tracing/event_types.hpp"
 #include "tracing/events.hpp"
+#include "tracing/following.hpp"
 #include "tracing/histogram.hpp"
+#include "tracing/live_reader.hpp"
+#include "tracing/selector.hpp"
 #include "tracing/signals.hpp"
+#include "tracing/tasks.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace tool {
 
@@ -24,12 +36,12 @@ struct options {
     std::string filter;
     double duration = 0;
     bool log2 = false;
+    choice_options choice;
 };
 
-void print(const tracing::event_name& name, const std::vector<tracing::histogram>& histograms) {
-    // There is one unless the event was removed.
-    const auto buckets =
-        histograms.empty() ? std::vector<tracing::histogram::bucket>() : histograms.front().buckets;
+using buckets = std::vector<tracing::histogram::bucket>;
+
+void print(const std::string& name, const buckets& buckets) {
     std::size_t width = 0;
     std::uint64_t most = 1, total = 0;
     for (const auto& bucket : buckets) {
@@ -40,7 +52,7 @@ void print(const tracing::event_name& name, const std::vector<tracing::histogram
     const int columns = text::columns() ? text::columns() : 80;
     const auto room =
         static_cast<std::uint64_t>(std::max<long>(columns - static_cast<long>(width) - 14, 10));
-    text::print(fmt::format("{}: {} records\n", text::escaped(name.event), total));
+    text::print(fmt::format("{}: {} records\n", text::escaped(name), total));
     for (const auto& bucket : buckets)
         text::print(fmt::format("{:<{}} {:>10} {}{}{}\n", text::escaped(bucket.keys), width,
                                 bucket.count, text::code(text::style::blue),
@@ -49,15 +61,30 @@ void print(const tracing::event_name& name, const std::vector<tracing::histogram
     text::flush();
 }
 
-void show_histogram(const options& given) {
-    tracing::stop_signals signals;
-    const auto names = tracing::events(tracing::pattern(given.event));
-    if (names.empty())
-        tracing::throw_no_event(tracing::pattern(given.event),
-                                "`user-events list` lists the events");
-    if (names.size() != 1)
-        throw text::failure(fmt::format("{} events match {}", names.size(), given.event),
-                            "a histogram is of one event: `user-events list` lists them");
+/// Calls `update` every now and then, and shows the buckets that it returns: each second on a
+/// terminal, and at the end.
+template <typename Update>
+void show_until_end(const options& given, tracing::stop_signals& signals, const std::string& name,
+                    int pause_ms, Update update) {
+    using clock = std::chrono::steady_clock;
+    const auto end = clock::now() + std::chrono::duration<double>(given.duration);
+    auto next = clock::now() + std::chrono::seconds(1);
+    if (given.duration > 0)
+        pause_ms = std::min(pause_ms, static_cast<int>(given.duration * 1000));
+    for (bool ended = false; !ended;) {
+        ended = signals.wait(pause_ms) || (given.duration > 0 && clock::now() >= end);
+        const buckets counted = update(ended);
+        if (!ended && (!text::is_terminal() || clock::now() < next))
+            continue;
+        next = clock::now() + std::chrono::seconds(1);
+        if (text::is_terminal())
+            text::print("\x1b[H\x1b[J");
+        print(name, counted);
+    }
+}
+
+void count_in_kernel(const options& given, tracing::stop_signals& signals,
+                     const tracing::event_name& name) {
     // An instance of its own: the histogram goes with it.
     const auto in = tracing::instance::temporary("mono");
     std::string trigger = "hist:keys=";
@@ -67,37 +94,165 @@ void show_histogram(const options& given) {
                                given.log2 && key != "process" ? ".log2" : "");
     if (!given.filter.empty())
         trigger += " if " + given.filter;
-    const std::string folder = names[0].directory();
+    const std::string folder = name.directory();
     if (const int error = in.try_write(folder + "/trigger", trigger))
         throw text::failure(
-            fmt::format("cannot make the histogram \"{}\" of {}", trigger, names[0].event),
+            fmt::format("cannot make the histogram \"{}\" of {}", trigger, name.event),
             error == EINVAL ? "its keys are fields of the event, or `process`; `user-events list` "
-                              "shows the fields"
+                              "shows the fields; PROVIDER:EVENT has the fields in payloads"
                             : text::remedy_for(error, in.path(folder)));
     in.write("tracing_on", "1");
-    const auto end =
-        std::chrono::steady_clock::now() + std::chrono::duration<double>(given.duration);
-    for (bool ended = false; !ended;) {
-        ended =
-            signals.wait(given.duration > 0 ? std::min(1000, int(given.duration * 1000)) : 1000) ||
-            (given.duration > 0 && std::chrono::steady_clock::now() >= end);
-        if (!ended && !text::is_terminal())
-            continue;
-        if (text::is_terminal())
-            text::print("\x1b[H\x1b[J");
-        print(names[0], tracing::to_histograms(in.read(folder + "/hist")));
-    }
+    show_until_end(given, signals, name.event, 1000, [&](bool is_last) {
+        if (!is_last && !text::is_terminal())
+            return buckets();
+        // There is one unless the event was removed.
+        const auto histograms = tracing::to_histograms(in.read(folder + "/hist"));
+        return histograms.empty() ? buckets() : histograms.front().buckets;
+    });
     in.write(folder + "/trigger", "!" + trigger);
+}
+
+/// Counts by the values of fields in payloads, which the kernel does not know.
+class payload_counter {
+public:
+    payload_counter(const options& given, const tracing::instance& in,
+                    const tracing::wanted_events& wanted, std::optional<eventheader::filter> filter)
+        : given_(given), reader_(in), selector_(wanted, std::move(filter)) {}
+
+    void read() {
+        tasks_.refresh();
+        reader_.read([this](const tracing::live_record& from) {
+            const auto head = tracing::formats::head_of(from.data);
+            const recording::event_type* const type = types_.find(head.event);
+            const tracing::task& task = tasks_.find(head.thread);
+            if (!type || !type->is_eventheader)
+                return true;
+            const recording::record record{from.time, from.cpu, head.thread, task.process,
+                                           task.name, {},       type,        from.data};
+            if (selector_.includes(record))
+                add(record);
+            return true;
+        });
+    }
+
+    /// In the order in which the kernel has them.
+    buckets counted() const {
+        buckets result;
+        for (const auto& [keys, count] : counts_)
+            result.push_back({keys, count, {}});
+        std::stable_sort(result.begin(), result.end(),
+                         [](const auto& a, const auto& b) { return a.count < b.count; });
+        return result;
+    }
+
+    void warn() const {
+        selector_.warn_of_unknown_fields();
+        if (without_fields_)
+            text::warn(fmt::format("{} records lack a field to count by", without_fields_));
+        if (dropped_)
+            text::warn(fmt::format("{} records with other values were not counted, because there "
+                                   "are {} already",
+                                   dropped_, most_buckets));
+        if (const auto lost = reader_.lost())
+            text::warn(fmt::format("{} records were lost", lost));
+    }
+
+private:
+    /// As in the kernel.
+    static constexpr std::size_t most_buckets = 2048;
+
+    void add(const recording::record& record) {
+        const auto cells = recording::to_cells(record);
+        std::string keys;
+        for (const auto& key : given_.keys) {
+            const auto value = key == "process" ? std::string(record.task) : value_of(cells, key);
+            if (!value) {
+                without_fields_++;
+                return;
+            }
+            keys += fmt::format("{}{}: {}", keys.empty() ? "" : ", ", key, *value);
+        }
+        const auto found = counts_.find(keys);
+        if (found != counts_.end())
+            found->second++;
+        else if (counts_.size() < most_buckets)
+            counts_[keys] = 1;
+        else
+            dropped_++;
+    }
+
+    /// A name is also that of a field in a struct. Those of the header are in front.
+    std::optional<std::string> value_of(const std::vector<eventheader::cell>& cells,
+                                        const std::string& key) const {
+        const auto found = std::find_if(cells.rbegin(), cells.rend(), [&](const auto& cell) {
+            return cell.name == key || cell.name.ends_with("." + key);
+        });
+        if (found == cells.rend())
+            return {};
+        if (given_.log2 && found->kind == eventheader::number_kind::natural)
+            return fmt::format("~ 2^{}", std::bit_width(found->number | 1) - 1);
+        return found->text;
+    }
+
+    const options& given_;
+    tracing::live_reader reader_;
+    tracing::selector selector_;
+    tracing::event_types types_;
+    tracing::tasks tasks_;
+    std::map<std::string, std::uint64_t> counts_;
+    std::uint64_t without_fields_ = 0;
+    std::uint64_t dropped_ = 0;
+};
+
+void count_in_payloads(const options& given, tracing::stop_signals& signals) {
+    constexpr int pause_ms = 50;
+    tracing::wanted_events wanted{.patterns = {tracing::pattern(given.event)},
+                                  .filter = given.filter,
+                                  .choice = given.choice.read(),
+                                  .has_providers = true};
+    auto filter = eventheader::filter::parse(given.filter);
+    if (!filter && !given.filter.empty())
+        throw text::usage_error(fmt::format("the filter \"{}\" makes no sense", given.filter),
+                                "a filter compares fields: 'status >= 500 && path ~ \"/tea*\"'");
+    wanted.is_filter_shared = filter.has_value();
+    const auto in = tracing::instance::temporary("mono");
+    payload_counter counter(given, in, wanted, std::move(filter));
+    tracing::following following(in, wanted);
+    in.write("tracing_on", "1");
+    show_until_end(given, signals, given.event, pause_ms, [&](bool is_last) {
+        following.update();
+        counter.read();
+        return is_last || text::is_terminal() ? counter.counted() : buckets();
+    });
+    counter.warn();
+}
+
+void show_histogram(const options& given) {
+    tracing::stop_signals signals;
+    const tracing::pattern wanted(given.event);
+    const auto names = tracing::events(wanted);
+    if (names.empty() && wanted.is_for_providers())
+        return count_in_payloads(given, signals);
+    if (!given.choice.read().is_all())
+        throw text::usage_error("--level and --keyword are for PROVIDER:EVENT");
+    if (names.empty())
+        tracing::throw_no_event(wanted, "`user-events list` lists the events");
+    if (names.size() != 1)
+        throw text::failure(fmt::format("{} events match {}", names.size(), given.event),
+                            "a histogram is of one event: `user-events list` lists them");
+    count_in_kernel(given, signals, names[0]);
 }
 
 } // namespace
 
 action hist(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positional("EVENT", given->event, "an event, such as order_placed or sched:sched_switch");
+    with.positional("EVENT", given->event,
+                    "an event, such as order_placed, sched:sched_switch or MyProvider:Request");
     with.required_positionals("FIELD", given->keys, "fields to count by, or `process`");
     with.option("-f,--filter", "FILTER", given->filter,
                 "count only records for which this is true");
+    given->choice.declare(with);
     with.flag("--log2", given->log2, "count numbers by powers of two");
     with.duration("-d,--duration", given->duration, "end after this time");
     return [given] { show_histogram(*given); };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "commands/commands.hpp"
+#include "eventheader/tracepoint_name.hpp"
+#include "eventheader/words.hpp"
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/json.hpp"
@@ -27,6 +29,8 @@ struct row {
     std::vector<std::string> fields;
     std::vector<std::string> recorders;
     std::uint64_t lost;
+    /// Whether payloads describe themselves. If so, the name says more than the fields.
+    bool is_described;
 };
 
 std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
@@ -39,7 +43,8 @@ std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
         result.push_back(
             {name,
              format ? tracing::field_texts(*format) : std::vector<std::string>{"(unknown format)"},
-             tracing::recorders(name, used[name.event], instances), used[name.event].lost});
+             tracing::recorders(name, used[name.event], instances), used[name.event].lost,
+             format && recording::event_type(*format).is_eventheader});
     }
     return result;
 }
@@ -47,6 +52,27 @@ std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
 std::string short_name(const tracing::event_name& name) {
     return name.system == recording::one_format_system ? name.event
                                                        : name.system + ":" + name.event;
+}
+
+eventheader::tracepoint_name name_of(const row& event) {
+    return eventheader::to_tracepoint_name(
+        recording::registered_name(event.name.system, event.name.event));
+}
+
+std::string keyword_of(const row& event) {
+    return fmt::format("0x{:X}", name_of(event).keyword);
+}
+
+std::string level_of(const row& event) {
+    return eventheader::level_text(name_of(event).level);
+}
+
+/// `events of My_Provider [warning keyword=0x1]: fields are in the payload`
+std::string fields_of(const row& event) {
+    if (!event.is_described)
+        return text::joined(event.fields, "; ");
+    return fmt::format("events of {} [{} keyword={}], which describe their fields",
+                       name_of(event).provider, level_of(event), keyword_of(event));
 }
 
 /// The names of those of the program's events that match.
@@ -76,7 +102,7 @@ void print_table(const std::vector<row>& events, const std::vector<tracing::prog
         table.add({{short_name(event.name), style::bold},
                    {event.recorders.empty() ? "-" : text::joined(event.recorders), style::green},
                    {std::to_string(event.lost), event.lost ? style::red : style::dim, true},
-                   {text::joined(event.fields, "; ")}});
+                   {fields_of(event)}});
     table.print();
     if (!text::is_terminal())
         return;
@@ -97,12 +123,18 @@ void print_json(const std::vector<row>& events, const std::vector<tracing::progr
                 const std::vector<tracing::pattern>& patterns) {
     nlohmann::ordered_json result{{"events", nlohmann::ordered_json::array()},
                                   {"processes", nlohmann::ordered_json::array()}};
-    for (const row& event : events)
+    for (const row& event : events) {
         result["events"].push_back({{"system", event.name.system},
                                     {"name", event.name.event},
                                     {"fields", event.fields},
                                     {"recorders", event.recorders},
                                     {"lost", event.lost}});
+        if (event.is_described)
+            result["events"].back().update({{"provider", name_of(event).provider},
+                                            {"group", eventheader::group_of(name_of(event))},
+                                            {"level", level_of(event)},
+                                            {"keyword", keyword_of(event)}});
+    }
     for (const auto& program : programs)
         result["processes"].push_back({{"pid", program.id},
                                        {"name", program.name},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
@@ -47,6 +48,7 @@ struct options {
     std::uint64_t buffer = 4 << 20;
     bool background = false;
     bool recover = false;
+    choice_options choice;
 };
 
 constexpr int pause_ms = 50;
@@ -284,6 +286,7 @@ template <typename Started>
 int record_events(const options& given, Started started) {
     tracing::trace_dat file{given.output, {}};
     const auto patterns = patterns_of(given, file);
+    const auto choice = given.choice.read();
     tracing::require_output(given.output);
     tracing::stop_signals signals;
     recording_note note(given.output);
@@ -295,7 +298,9 @@ int record_events(const options& given, Started started) {
         tracing::record_only(in, given.pids);
     tracing::cpu_files files(in, given.output, false);
     note.set_instance(in.name());
-    tracing::following following(in, patterns, given.filter);
+    tracing::following following(
+        in,
+        {.patterns = patterns, .filter = given.filter, .choice = choice, .has_providers = true});
     in.write("tracing_on", "1");
     const auto end = clock::now() + std::chrono::duration<double>(given.duration);
     program program(given.program);
@@ -382,12 +387,14 @@ void recover(const options& given) {
 
 action record(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positionals("PATTERN", given->patterns, "user events; without -e too, all of them");
+    with.positionals("PATTERN", given->patterns,
+                     "user events, also as 'MyProvider:*'; without -e too, all of them");
     with.option("-o,--output", "FILE", given->output, "the file (default: trace.dat)");
     with.option("-e,--event", "SYSTEM:EVENT", given->others,
                 "events of the kernel, such as sched:sched_switch");
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
+    given->choice.declare(with);
     with.option("-p,--pid", "PID", given->pids, "only this process and its children");
     with.duration("-d,--duration", given->duration, "end after this time");
     with.size("-s,--size", given->size, "end when the records have this size");

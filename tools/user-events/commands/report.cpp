@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
 
 #include "recording/file.hpp"
@@ -17,6 +18,7 @@ namespace {
 struct options {
     std::string path;
     recording::selection selection;
+    choice_options choice;
     bool with_statistics = false;
     bool as_json = false;
     bool is_strict = false;
@@ -69,15 +71,20 @@ void print_report(const options& given) {
 action report(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positional("FILE", given->path, "a recording");
-    with.optional_positional("PATTERN", given->selection.pattern,
-                             "only these events, such as 'order_*' or 'sched:*'");
+    with.optional_positional(
+        "PATTERN", given->selection.pattern,
+        "only these events, such as 'order_*', 'sched:*' or 'MyProvider:Request*'");
     with.option("-f,--filter", "FILTER", given->selection.filter,
                 "only records for which this is true, such as 'cents > 300'");
     with.flag("--stats", given->with_statistics, "counts, rates and distributions instead");
     with.flag("--json", given->as_json, "a line of JSON for each record");
+    given->choice.declare(with);
     with.flag("--raw", given->selection.is_raw, "do not decode payloads that describe themselves");
     with.flag("--strict", given->is_strict, "fail if records are missing");
-    return [given] { print_report(*given); };
+    return [given] {
+        given->selection.choice = given->choice.read();
+        print_report(*given);
+    };
 }
 
 } // namespace tool

@@ -257,7 +257,8 @@ void warn_about_rest(otlp::queue& queue, const options& given) {
 /// Ships until a signal comes. Returns whether the command has to begin again.
 bool ship_until_signal(const options& given, const tracing::instance& instance, shipper& shipper,
                        tracing::stop_signals& signals) {
-    tracing::following following(instance, tracing::to_patterns(given.patterns), given.filter);
+    tracing::following following(
+        instance, {.patterns = tracing::to_patterns(given.patterns), .filter = given.filter});
     instance.write("tracing_on", "1");
     report_ready();
     bool stopped = false;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
 #include "text/quantity.hpp"
@@ -7,6 +9,7 @@
 #include "tracing/events.hpp"
 #include "tracing/following.hpp"
 #include "tracing/live_reader.hpp"
+#include "tracing/selector.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/tasks.hpp"
 
@@ -17,7 +20,10 @@
 #include <fmt/format.h>
 #include <map>
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <unistd.h>
+#include <unordered_map>
 
 #include <event-parse.h>
 #include <ncurses.h>
@@ -31,6 +37,7 @@ struct options {
     double interval = 1;
     std::uint64_t count = 0;
     bool batch = false;
+    choice_options choice;
 };
 
 constexpr int pause_ms = 50;
@@ -38,6 +45,8 @@ constexpr int pause_ms = 50;
 /// The records of an event that a program has made in an interval.
 struct row {
     tracing::event_name event;
+    /// What the payload calls the event if it does, otherwise the event's name.
+    std::string name;
     std::string program;
     std::uint64_t records;
     std::uint64_t bytes;
@@ -50,13 +59,17 @@ enum class order { records, bytes, name };
 /// Counts records, and has the counts of the last whole interval.
 class counter {
 public:
-    explicit counter(const tracing::instance& in) : reader_(in) {}
+    counter(const tracing::instance& in, const tracing::wanted_events& wanted)
+        : reader_(in), selector_(wanted, {}) {}
 
     void read() {
         tasks_.refresh();
         reader_.read([this](const tracing::live_record& record) {
             const auto head = tracing::formats::head_of(record.data);
-            auto& found = counts_[{head.event, tasks_.find(head.thread).name}];
+            const auto name = name_of(record, head);
+            if (!name)
+                return true;
+            auto& found = counts_[{head.event, *name, tasks_.find(head.thread).name}];
             found.records++;
             found.bytes += record.data.size();
             return true;
@@ -71,13 +84,14 @@ public:
         if (tracing::instance::top().has("user_events_status"))
             used = tracing::status();
         for (auto& [key, counted] : counts_) {
-            const tep_event* const event = types_.find(key.first);
+            const auto& [id, described, program] = key;
+            const tep_event* const event = formats_.find(id);
             tracing::event_name name{event ? event->system : "?",
-                                     event ? event->name : std::to_string(key.first)};
+                                     event ? event->name : std::to_string(id)};
+            const std::string& shown = described.empty() ? name.event : described;
             const std::uint64_t lost = used[name.event].lost;
-            if (name.event.find(part) != name.event.npos ||
-                key.second.find(part) != std::string::npos)
-                result.push_back({std::move(name), key.second, counted.records, counted.bytes,
+            if (shown.find(part) != shown.npos || program.find(part) != program.npos)
+                result.push_back({name, shown, program, counted.records, counted.bytes,
                                   lost - std::min(lost, counted.lost)});
             counted = {0, 0, lost};
         }
@@ -88,7 +102,7 @@ public:
             case order::bytes:
                 return a.bytes > b.bytes;
             default:
-                return a.event < b.event;
+                return std::tie(a.event, a.name) < std::tie(b.event, b.name);
             }
         });
         return result;
@@ -104,10 +118,38 @@ private:
         std::uint64_t lost = 0;
     };
 
+    /// Programs choose the names. Those that come later are counted as their tracepoint.
+    static constexpr std::size_t most_names = 10'000;
+
+    const recording::event_type* type_of(int id) {
+        const auto [at, is_new] = types_.try_emplace(id);
+        if (const tep_event* const event = is_new ? formats_.find(id) : nullptr)
+            at->second = std::make_unique<recording::event_type>(*event);
+        return at->second.get();
+    }
+
+    /// The name in the record's payload, if it has one; nothing if the record is not wanted.
+    std::optional<std::string> name_of(const tracing::live_record& from,
+                                       const tracing::formats::head& head) {
+        const recording::event_type* const type = type_of(head.event);
+        if (!type)
+            return std::string();
+        const recording::record record{from.time, from.cpu, head.thread, 0,
+                                       {},        {},       type,        from.data};
+        if (!selector_.includes(record))
+            return {};
+        std::string result;
+        if (type->is_eventheader && counts_.size() < most_names)
+            append_name(result, record);
+        return result;
+    }
+
     tracing::live_reader reader_;
-    tracing::formats types_;
+    tracing::formats formats_;
+    tracing::selector selector_;
+    std::unordered_map<int, std::unique_ptr<recording::event_type>> types_;
     tracing::tasks tasks_;
-    std::map<std::pair<int, std::string>, counts> counts_;
+    std::map<std::tuple<int, std::string, std::string>, counts> counts_;
 };
 
 /// Rounded up, so that what has records does not look as if it had none.
@@ -126,7 +168,7 @@ void print(const std::vector<row>& rows, double seconds, std::uint64_t lost) {
             table.add({{rate(row.records, seconds), text::style::bold, true},
                        {byte_rate(row.bytes, seconds), text::style::plain, true},
                        {rate(row.lost, seconds), text::style::plain, true},
-                       {row.event.event},
+                       {row.name},
                        {row.program}});
     table.print();
     text::print(fmt::format("lost: {}\n", lost));
@@ -187,7 +229,7 @@ public:
             line(i + 2, i == selected ? A_REVERSE : A_NORMAL,
                  fmt::format("{:>10} {:>10} {:>10}  {} {}", rate(row.records, seconds),
                              byte_rate(row.bytes, seconds), rate(row.lost, seconds),
-                             in_columns(row.event.event, event), text::escaped(row.program)));
+                             in_columns(row.name, event), text::escaped(row.program)));
         }
         line(LINES - 1, A_NORMAL, message_);
         refresh();
@@ -219,7 +261,8 @@ private:
     /// The rows change their order, the selected one stays selected. Without it, the first is.
     int index_of_selected(const std::vector<row>& rows) const {
         const auto found = std::find_if(rows.begin(), rows.end(), [this](const row& row) {
-            return row.event == selected_event_ && row.program == selected_program_;
+            return row.event == selected_event_ && row.name == selected_name_ &&
+                   row.program == selected_program_;
         });
         return found == rows.end() ? 0 : static_cast<int>(found - rows.begin());
     }
@@ -231,6 +274,7 @@ private:
             rows[static_cast<std::size_t>(std::clamp(index_of_selected(rows) + step, 0, last))];
         if (step) {
             selected_event_ = row.event;
+            selected_name_ = row.name;
             selected_program_ = row.program;
         }
         if (key == 'e' || key == 'd')
@@ -265,6 +309,7 @@ private:
 
     SCREEN* terminal_;
     tracing::event_name selected_event_;
+    std::string selected_name_;
     std::string selected_program_;
     std::string message_;
 };
@@ -274,11 +319,14 @@ void run_top(const options& given) {
     const bool has_screen = !given.batch;
     if (has_screen && (!text::is_terminal() || !isatty(STDIN_FILENO)))
         throw text::usage_error("standard input and output are no terminal", "use --batch");
+    const tracing::wanted_events wanted{.patterns = tracing::to_patterns(given.patterns),
+                                        .choice = given.choice.read(),
+                                        .has_providers = true};
     tracing::stop_signals signals;
     const auto in = tracing::instance::temporary("mono");
     in.write("buffer_size_kb", "4096");
-    counter counter(in);
-    tracing::following following(in, tracing::to_patterns(given.patterns), "");
+    counter counter(in, wanted);
+    tracing::following following(in, wanted);
     in.write("tracing_on", "1");
     const std::unique_ptr<screen> terminal(has_screen ? new screen : nullptr);
     const auto interval = std::chrono::duration<double>(given.interval);
@@ -313,6 +361,7 @@ action top(arguments& with) {
     with.positionals("PATTERN", given->patterns, "events; without it, all user events");
     with.duration("-i,--interval", given->interval, "the time between two counts (default: 1s)");
     with.option("-n,--count", "NUMBER", given->count, "end after this many counts");
+    given->choice.declare(with);
     with.flag("-b,--batch", given->batch, "print tables, without a screen");
     return [given] { run_top(*given); };
 }

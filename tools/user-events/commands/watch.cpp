@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "eventheader/payload_filter.hpp"
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/output.hpp"
@@ -7,6 +9,7 @@
 #include "tracing/events.hpp"
 #include "tracing/following.hpp"
 #include "tracing/live_reader.hpp"
+#include "tracing/selector.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/tasks.hpp"
 
@@ -14,7 +17,9 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 namespace tool {
 
@@ -31,6 +36,7 @@ struct options {
     bool wall_clock = false;
     bool json = false;
     bool raw = false;
+    choice_options choice;
 };
 
 /// How long the records of a CPU may wait in its buffer.
@@ -49,8 +55,10 @@ std::uint64_t wall_clock_offset() {
 
 class watcher {
 public:
-    explicit watcher(const options& given)
-        : given_(given), offset_(given.since_boot ? 0 : wall_clock_offset()) {
+    watcher(const options& given, const tracing::wanted_events& wanted,
+            std::optional<eventheader::filter> filter)
+        : given_(given), selector_(wanted, std::move(filter)),
+          offset_(given.since_boot ? 0 : wall_clock_offset()) {
         std::istringstream names(given.fields);
         for (std::string name; std::getline(names, name, ',');)
             fields_.push_back(name);
@@ -60,11 +68,13 @@ public:
     bool show(const tracing::live_record& from) {
         const auto head = tracing::formats::head_of(from.data);
         const recording::event_type* const type = types_.find(head.event);
-        if (!type)
+        if (!type || !selector_.may_include(*type))
             return true;
         const tracing::task& task = tasks_.find(head.thread);
         const recording::record record{from.time + offset_, from.cpu, head.thread, task.process,
                                        task.name,           {},       type,        from.data};
+        if (!selector_.includes(record))
+            return true;
         if (given_.json)
             append_json_line(lines_, record);
         else
@@ -86,7 +96,7 @@ public:
             offset_ = wall_clock_offset();
     }
 
-    std::uint64_t shown() const noexcept { return shown_; }
+    void warn_of_unknown_fields() const { selector_.warn_of_unknown_fields(); }
 
 private:
     static constexpr std::size_t enough = 1 << 16;
@@ -102,6 +112,7 @@ private:
     }
 
     const options& given_;
+    tracing::selector selector_;
     std::uint64_t offset_;
     std::uint64_t shown_ = 0;
     std::vector<std::string> fields_;
@@ -111,17 +122,22 @@ private:
 };
 
 void watch_events(const options& given) {
-    const auto patterns = tracing::to_patterns(given.patterns);
+    tracing::wanted_events wanted{.patterns = tracing::to_patterns(given.patterns),
+                                  .filter = given.filter,
+                                  .choice = given.choice.read(),
+                                  .has_providers = true};
+    auto filter = given.raw ? std::nullopt : eventheader::filter::parse(given.filter);
+    wanted.is_filter_shared = filter.has_value();
     tracing::stop_signals signals;
     const auto instance = tracing::instance::temporary("mono");
     tracing::set_buffer_size(instance, given.buffer);
     if (!given.pids.empty())
         tracing::record_only(instance, given.pids);
-    watcher watcher(given);
+    watcher watcher(given, wanted, std::move(filter));
     tracing::live_reader reader(instance);
     std::uint64_t lost = 0;
     {
-        tracing::following following(instance, patterns, given.filter);
+        tracing::following following(instance, wanted);
         instance.write("tracing_on", "1");
         bool wanted = true;
         for (bool stopped = false; wanted && !stopped;) {
@@ -135,6 +151,7 @@ void watch_events(const options& given) {
         }
         lost = reader.lost();
     }
+    watcher.warn_of_unknown_fields();
     if (lost)
         text::warn(fmt::format("{} records were lost, because the buffers were full: --buffer {}k "
                                "makes them larger, --filter has fewer records",
@@ -147,9 +164,11 @@ action watch(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positionals(
         "PATTERN", given->patterns,
-        "events, such as 'order_*' or 'sched:sched_switch'; without it, all user events");
+        "events, such as 'order_*', 'sched:sched_switch' or 'MyProvider:Request*'; without "
+        "it, all user events");
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
+    given->choice.declare(with);
     with.option("-p,--pid", "PID", given->pids, "only this process and its children");
     with.option("--fields", "NAME,...", given->fields, "show only these fields");
     with.option("-n,--count", "NUMBER", given->count, "end after this many records");

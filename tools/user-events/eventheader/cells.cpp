@@ -7,12 +7,36 @@
 #include "eventheader/words.hpp"
 #include "text/escape.hpp"
 
+#include <bit>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 
 namespace tool::eventheader {
 
 namespace {
+
+/// What is a number in JSON is one in a table.
+void set_number(cell& to, const value& value) {
+    switch (value.meaning) {
+    case meaning::natural:
+    case meaning::port:
+        to.kind = number_kind::natural;
+        to.number = value.natural();
+        break;
+    case meaning::integer:
+    case meaning::process:
+        to.kind = number_kind::integer;
+        to.number = static_cast<std::uint64_t>(value.integer());
+        break;
+    case meaning::real:
+        to.kind = number_kind::real;
+        to.number = std::bit_cast<std::uint64_t>(value.real());
+        break;
+    default:
+        break;
+    }
+}
 
 class cell_fields final : public visitor {
 public:
@@ -25,6 +49,7 @@ public:
             return add_element(value);
         to_.push_back({path_.of(field), "", is_text(value.meaning)});
         append_words(to_.back().text, value);
+        set_number(to_.back(), value);
     }
     void begin_array(const field& field) override {
         if (json_) {
@@ -79,15 +104,8 @@ private:
     unsigned open_ = 0;
 };
 
-std::string named(std::uint8_t number, std::string_view name) {
-    return name.empty() && number ? std::to_string(number) : std::string(name);
-}
-
-std::string activity(bytes from) {
-    std::string result;
-    if (!from.empty())
-        append_uuid(result, from);
-    return result;
+cell natural(std::string name, std::uint64_t number) {
+    return {std::move(name), std::to_string(number), false, number_kind::natural, number};
 }
 
 } // namespace
@@ -95,14 +113,14 @@ std::string activity(bytes from) {
 std::vector<cell> to_cells(const shown_event& shown) {
     const event& event = shown.event;
     std::vector<cell> result{
-        {"level", named(event.level, level_name(event.level)), false},
+        {"level", level_text(event.level), false},
         {"keyword", fmt::format("0x{:X}", shown.name.keyword), false},
-        {"opcode", named(event.opcode, opcode_name(event.opcode)), false},
-        {"id", std::to_string(event.id), false},
-        {"version", std::to_string(event.version), false},
+        {"opcode", opcode_text(event.opcode), false},
+        natural("id", event.id),
+        natural("version", event.version),
         {"tag", fmt::format("0x{:X}", event.tag), false},
-        {"activity", activity(event.activity), false},
-        {"related_activity", activity(event.related_activity), false},
+        {"activity", activity_text(event.activity), false},
+        {"related_activity", activity_text(event.related_activity), false},
         {"not_decoded", "", false},
     };
     const std::size_t not_decoded = result.size() - 1;

@@ -4,15 +4,22 @@
 
 #include "eventheader/show.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tool::eventheader {
 
+/// What a cell has besides its text: nothing, or a number as it was.
+enum class number_kind : std::uint8_t { none, natural, integer, real };
+
 struct cell {
     std::string name;
     std::string text; // not escaped
     bool is_text;     // from the program, so that it may look like a formula
+    number_kind kind = number_kind::none;
+    /// The bits of the number, of 64 bits.
+    std::uint64_t number = 0;
 };
 
 /// The header, the reason why not all could be decoded with the bytes, and the fields, by dotted

@@ -49,6 +49,7 @@ tracepoint_name to_tracepoint_name(std::string_view name) noexcept {
     if (!take(rest, 'L', result.level) || !take(rest, 'K', result.keyword) || !are_options(rest))
         return {.provider = name};
     result.options = rest;
+    result.is_complete = true;
     return result;
 }
 

@@ -12,6 +12,8 @@ struct tracepoint_name {
     std::string_view provider = {};
     std::uint64_t keyword = 0;
     std::uint8_t level = 0;
+    /// Whether the name is of this form.
+    bool is_complete = false;
     /// All options, as they are: a capital letter each, with digits and small letters behind it.
     std::string_view options = {};
 };

@@ -36,4 +36,26 @@ reason take_value(cursor& from, const field& field, value& to) noexcept {
     return reason::none;
 }
 
+std::optional<long double> number_of(const value& value) noexcept {
+    switch (value.meaning) {
+    case meaning::natural:
+    case meaning::port:
+    case meaning::truth:
+        return static_cast<long double>(value.natural());
+    case meaning::hexadecimal:
+        if (value.data.size() > sizeof(std::uint64_t))
+            return {};
+        return static_cast<long double>(value.natural());
+    case meaning::integer:
+    case meaning::process:
+    case meaning::error_number:
+    case meaning::time:
+        return static_cast<long double>(value.integer());
+    case meaning::real:
+        return value.real();
+    default:
+        return {};
+    }
+}
+
 } // namespace tool::eventheader

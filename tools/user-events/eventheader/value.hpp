@@ -4,6 +4,8 @@
 
 #include "eventheader/field.hpp"
 
+#include <optional>
+
 namespace tool::eventheader {
 
 struct value {
@@ -20,6 +22,10 @@ struct value {
     /// For the meaning `real`. A number of 4 bytes is exact as a double.
     double real() const noexcept;
 };
+
+/// What is a number for people; nothing for text, bytes, UUIDs, addresses, null, and numbers of
+/// more than 64 bits. A long double has all the digits of 64 bits.
+std::optional<long double> number_of(const value& value) noexcept;
 
 /// Takes a value of a field that is no struct. After an error, the cursor has not moved.
 reason take_value(cursor& from, const field& field, value& to) noexcept;

@@ -68,6 +68,10 @@ constexpr std::string_view levels[] = {"",        "critical",    "error",
                                        "warning", "information", "verbose"};
 constexpr std::string_view opcodes[] = {"info", "start", "stop"};
 
+std::string named(std::uint8_t number, std::string_view name) {
+    return name.empty() && number ? std::to_string(number) : std::string(name);
+}
+
 } // namespace
 
 void append_uuid(std::string& to, bytes data) {
@@ -134,6 +138,21 @@ std::string_view level_name(std::uint8_t level) noexcept {
 
 std::string_view opcode_name(std::uint8_t opcode) noexcept {
     return opcode < std::size(opcodes) ? opcodes[opcode] : "";
+}
+
+std::string level_text(std::uint8_t level) {
+    return named(level, level_name(level));
+}
+
+std::string opcode_text(std::uint8_t opcode) {
+    return named(opcode, opcode_name(opcode));
+}
+
+std::string activity_text(bytes activity) {
+    std::string result;
+    if (!activity.empty())
+        append_uuid(result, activity);
+    return result;
 }
 
 } // namespace tool::eventheader

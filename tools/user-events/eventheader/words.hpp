@@ -22,4 +22,10 @@ void append_uuid(std::string& to, bytes data);
 std::string_view level_name(std::uint8_t level) noexcept;
 std::string_view opcode_name(std::uint8_t opcode) noexcept;
 
+/// The name, or the number if it has none and is not 0.
+std::string level_text(std::uint8_t level);
+std::string opcode_text(std::uint8_t opcode);
+/// The UUID of an activity; empty if there is none.
+std::string activity_text(bytes activity);
+
 } // namespace tool::eventheader

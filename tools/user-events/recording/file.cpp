@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/file.hpp"
 
+#include "eventheader/tracepoint_name.hpp"
 #include "recording/filter.hpp"
 #include "recording/tracecmd.hpp"
 #include "text/errors.hpp"
@@ -87,7 +88,7 @@ input::~input() {
 }
 
 file::file(const input& from, const selection& selection)
-    : path_(from.path()), selection_(selection) {
+    : path_(from.path()), selection_(selection), described_(selection.pattern) {
     // The libraries' own messages would not be escaped.
     tracecmd_set_loglevel(TEP_LOG_NONE);
     tep_set_loglevel(TEP_LOG_NONE);
@@ -126,7 +127,7 @@ file::file(const input& from, const selection& selection)
 }
 
 /// What is mistyped would choose no record, without a message.
-void file::require_names() const {
+void file::require_names() {
     std::vector<std::string> events, fields{"COMM", "CPU", "TRUE", "FALSE"};
     bool is_found = false;
     tep_event** const all = tep_list_events(tep_, TEP_EVENT_SORT_ID);
@@ -134,10 +135,15 @@ void file::require_names() const {
         if (!is_complete(**each))
             continue;
         const event_type type(**each);
+        const bool is_described = type.is_eventheader && !selection_.is_raw;
         events.emplace_back(type.registered_name());
-        if (!matches(selection_.pattern, type))
+        if (is_described)
+            events.push_back(
+                fmt::format("{}:*", eventheader::to_tracepoint_name(events.back()).provider));
+        if (!may_select(type))
             continue;
         is_found = true;
+        has_described_ |= is_described;
         for (const auto* common = (*each)->format.common_fields; common; common = common->next)
             fields.emplace_back(common->name);
         for (const field& field : type.fields)
@@ -148,12 +154,23 @@ void file::require_names() const {
             fmt::format("{} has no event that matches {}", path_, selection_.pattern),
             text::did_you_mean(selection_.pattern, events,
                                "without a pattern, all events are chosen"));
+    // What payloads have is not known before.
+    if (has_described_)
+        payload_filter_ = eventheader::filter::parse(selection_.filter);
+    if (payload_filter_)
+        return;
     for (const auto& name : fields_of(selection_.filter))
         if (is_found && std::find(fields.begin(), fields.end(), name) == fields.end())
             throw text::usage_error(fmt::format("the filter \"{}\" makes no sense: none of the "
                                                 "events has a field {}",
                                                 selection_.filter, name),
                                     text::did_you_mean(name, fields));
+}
+
+/// Whether the pattern is that of the event, or of an event of its provider.
+bool file::may_select(const event_type& type) const {
+    return matches(selection_.pattern, type) || (type.is_eventheader && !selection_.is_raw &&
+                                                 described_.may_match(type.registered_name()));
 }
 
 void file::closer::operator()(tracecmd_input* input) const noexcept {
@@ -173,6 +190,12 @@ void file::add_filter(const std::string& filter) {
         tep_filter_add_filter_str(filter_.get(), (".*:" + to_library_filter(filter)).c_str());
     if (error == 0)
         return;
+    // The library knows no dotted names. No other record has such a field.
+    if (payload_filter_) {
+        filter_.reset();
+        is_filter_for_payloads_ = true;
+        return;
+    }
     std::array<char, 1024> message{};
     tep_filter_strerror(filter_.get(), error, message.data(), message.size());
     // The last line is the reason; those before show the place.
@@ -229,7 +252,7 @@ void file::take(tracecmd_input* handle, tep_record& from) {
     }
     const bytes data = data_of(from);
     pages_.read(from.cpu, data.data());
-    const known_event& event = event_of(data.size() < 8 ? -1 : tep_data_type(tep_, &from));
+    known_event& event = event_of(data.size() < 8 ? -1 : tep_data_type(tep_, &from));
     if (!event.type) {
         missing_.unknown++;
         return;
@@ -237,11 +260,11 @@ void file::take(tracecmd_input* handle, tep_record& from) {
     const int pid = tep_data_pid(tep_, &from);
     if (event.type->name == "task_newtask")
         learn_thread(*event.type, data, pid);
-    if (!event.is_selected || (filter_ && !passes_filter(*event.type, from)))
+    if (!event.is_selected)
         return;
     const task& task = task_of(pid);
     const file::task& process = task.tgid ? task_of(task.tgid) : task;
-    function_({
+    const record record{
         .time = from.ts,
         .cpu = from.cpu,
         .pid = pid,
@@ -251,7 +274,19 @@ void file::take(tracecmd_input* handle, tep_record& from) {
         .event = event.type.get(),
         .data = data,
         .process_name = process.name == unknown_task ? task.name : process.name,
-    });
+    };
+    if (selects(event, record, from))
+        function_(record);
+}
+
+/// What only the record itself can tell.
+bool file::selects(const known_event& event, const record& record, tep_record& from) {
+    if (event.is_by_name &&
+        !described_.matches(event.type->registered_name(), described_name(record)))
+        return false;
+    if (payload_filter_ && event.type->is_eventheader)
+        return passes(*payload_filter_, record);
+    return !is_filter_for_payloads_ && (!filter_ || passes_filter(*event.type, from));
 }
 
 file::known_event& file::event_of(int id) {
@@ -260,7 +295,9 @@ file::known_event& file::event_of(int id) {
         if (const tep_event* const found = tep_find_event(tep_, id); found && is_complete(*found)) {
             at->second.type = std::make_unique<event_type>(*found);
             at->second.type->is_eventheader &= !selection_.is_raw;
-            at->second.is_selected = matches(selection_.pattern, *at->second.type);
+            at->second.is_by_name = !matches(selection_.pattern, *at->second.type);
+            at->second.is_selected = may_select(*at->second.type) &&
+                                     selection_.choice.includes(at->second.type->registered_name());
         }
     return at->second;
 }
@@ -301,6 +338,8 @@ void file::learn_thread(const event_type& type, bytes data, int parent) {
 }
 
 void file::warn_about_gaps(bool is_strict) const {
+    if (payload_filter_)
+        warn_of_unknown_fields(*payload_filter_);
     if (missing_.times)
         text::warn(missing_.lost
                        ? fmt::format("{} records were lost when {} was made, in {} places",

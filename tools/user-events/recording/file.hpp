@@ -2,6 +2,8 @@
 // Recordings: files of trace-cmd's format, trace.dat.
 #pragma once
 
+#include "eventheader/choice.hpp"
+#include "eventheader/payload_filter.hpp"
 #include "recording/mapped_pages.hpp"
 #include "recording/record.hpp"
 #include "recording/sandbox.hpp"
@@ -12,6 +14,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,9 +29,10 @@ namespace tool::recording {
 
 /// Which records of a file are read.
 struct selection {
-    std::string pattern; // of events, as in matches(); empty for all
+    std::string pattern; // of events, as in matches() or `Provider:Event`; empty for all
     std::string filter;  // as in the kernel; empty for none
     bool is_raw = false; // show only what the formats describe, not what payloads describe
+    eventheader::choice choice = {};
 };
 
 /// Whether a pattern of the shell (`order_*`, `sched:*`) is that of this event. A pattern without a
@@ -84,7 +88,8 @@ public:
     };
     const gaps& missing() const noexcept { return missing_; }
 
-    /// To call after everything was written. Warns about missing records, on standard error. If
+    /// To call after everything was written. Warns about missing records, on standard error, and
+    /// about fields that the filter names and no record had. If
     /// there are any, throws text::silent_failure with the status complete_but_failed if
     /// `is_strict` says so.
     void warn_about_gaps(bool is_strict = false) const;
@@ -93,7 +98,8 @@ private:
     struct known_event {
         std::unique_ptr<event_type> type; // nullptr if the file lacks the format
         bool is_selected = false;
-        bool is_filtered = false;
+        /// Whether the pattern is that of an event in the payload.
+        bool is_by_name = false;
     };
     struct task {
         std::string_view name;
@@ -104,9 +110,11 @@ private:
     void take(tracecmd_input* handle, tep_record& from);
     known_event& event_of(int id);
     task& task_of(int pid);
-    void require_names() const;
+    void require_names();
     void add_filter(const std::string& filter);
     bool passes_filter(const event_type& type, tep_record& from) const;
+    bool may_select(const event_type& type) const;
+    bool selects(const known_event& event, const record& record, tep_record& from);
     void learn_thread(const event_type& type, bytes data, int parent);
 
     struct closer {
@@ -120,6 +128,11 @@ private:
     std::vector<std::unique_ptr<tracecmd_input, closer>> instances_;
     tep_handle* tep_ = nullptr;
     std::unique_ptr<tep_event_filter, closer> filter_;
+    /// For records whose payloads describe themselves, if the file has their events.
+    std::optional<eventheader::filter> payload_filter_;
+    bool is_filter_for_payloads_ = false;
+    eventheader::event_pattern described_;
+    bool has_described_ = false;
     std::unordered_map<int, known_event> events_;
     thread_list threads_;
     std::unordered_map<int, task> tasks_;

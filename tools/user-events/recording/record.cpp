@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/record.hpp"
 
+#include "eventheader/numbers.hpp"
 #include "eventheader/show.hpp"
+#include "text/errors.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
 
@@ -66,13 +68,6 @@ void append_value(std::string& to, const field& field, const value& value) {
         append_text(to, field, value);
 }
 
-/// For a record whose payload describes itself: from its first field on.
-eventheader::shown_event to_shown_event(const record& record) {
-    const std::size_t offset =
-        std::min<std::size_t>(record.event->fields.front().offset, record.data.size());
-    return {record.event->registered_name(), record.data.subspan(offset), record.event->chosen};
-}
-
 void append_fields(std::string& to, const record& record) {
     for (const field& field : record.event->fields) {
         to += ' ';
@@ -83,6 +78,12 @@ void append_fields(std::string& to, const record& record) {
 }
 
 } // namespace
+
+eventheader::shown_event to_shown_event(const record& record) {
+    const std::size_t offset =
+        std::min<std::size_t>(record.event->fields.front().offset, record.data.size());
+    return {record.event->registered_name(), record.data.subspan(offset), record.event->chosen};
+}
 
 void append_seconds(std::string& to, std::uint64_t time) {
     text::append_json(to, time / second);
@@ -95,6 +96,46 @@ void append_name(std::string& to, const record& record) {
         append_name(to, to_shown_event(record));
     else
         to += record.event->name;
+}
+
+std::string described_name(const record& record) {
+    std::string result;
+    if (record.event->is_eventheader)
+        eventheader::append_unescaped(result, name_of(to_shown_event(record).event));
+    return result;
+}
+
+void for_each_number(const record& record,
+                     const std::function<void(const std::string& name, double number)>& function) {
+    eventheader::numbers numbers(std::cref(function));
+    walk(to_shown_event(record).event, numbers);
+}
+
+bool passes(eventheader::filter& filter, const record& record) {
+    if (record.event->is_eventheader)
+        return filter.passes(to_shown_event(record), {record.task, record.pid, record.cpu});
+    filter.begin();
+    std::string text;
+    for (const field& field : record.event->fields) {
+        const value value = read(field, record.data);
+        if (value.kind == kind::integer) {
+            filter.take(field.name, static_cast<long double>(value.integer));
+        } else if (value.kind == kind::natural) {
+            filter.take(field.name, static_cast<long double>(value.natural));
+        } else if (value.kind == kind::real) {
+            filter.take(field.name, static_cast<long double>(value.real));
+        } else {
+            text.clear();
+            append_text(text, field, value);
+            filter.take(field.name, text);
+        }
+    }
+    return filter.end();
+}
+
+void warn_of_unknown_fields(const eventheader::filter& filter) {
+    for (const auto& name : filter.unknown_names())
+        text::warn(fmt::format("none of the records had a field {}, which the filter names", name));
 }
 
 std::vector<eventheader::cell> to_cells(const record& record) {

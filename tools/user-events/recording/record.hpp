@@ -3,9 +3,11 @@
 #pragma once
 
 #include "eventheader/cells.hpp"
+#include "eventheader/payload_filter.hpp"
 #include "recording/event_type.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +45,23 @@ void append_seconds(std::string& to, std::uint64_t time);
 
 /// Appends the name of the event: that which the program gave it, if the record's payload has one.
 void append_name(std::string& to, const record& record);
+
+/// The name that the program gave the event in the payload, without its provider; empty if there is
+/// none.
+std::string described_name(const record& record);
+
+/// A record whose payload describes itself, from its first field on.
+eventheader::shown_event to_shown_event(const record& record);
+
+/// Calls the function for each number in a payload that describes itself.
+void for_each_number(const record& record,
+                     const std::function<void(const std::string& name, double number)>& function);
+
+/// Whether a record passes a filter for what payloads describe.
+bool passes(eventheader::filter& filter, const record& record);
+
+/// After all records: warns about names in the filter that none of them had.
+void warn_of_unknown_fields(const eventheader::filter& filter);
 
 /// The header and the fields of a record whose payload describes them, as cells of a table.
 std::vector<eventheader::cell> to_cells(const record& record);

@@ -104,29 +104,72 @@ double distribution::quantile(double part) const {
     return most_;
 }
 
+/// Programs choose the names of events and fields in payloads. Further events are counted as the
+/// tracepoint, and further fields are left out.
+constexpr std::size_t most_described = 10'000, most_fields = 1'000;
+
+statistics::event& statistics::event_of(const record& record) {
+    std::string name;
+    if (record.event->is_eventheader && described_.size() < most_described)
+        append_name(name, record);
+    const auto [number, is_new] =
+        name.empty() ? [&] {
+            const auto [at, added] = numbers_.try_emplace(record.event->id, events_.size());
+            return std::pair(at->second, added);
+        }() : [&] {
+            const auto [at, added] =
+                described_.try_emplace({record.event->id, name}, events_.size());
+            return std::pair(at->second, added);
+        }();
+    if (is_new) {
+        event& added = events_.emplace_back();
+        added.system = record.event->system;
+        added.name = name.empty() ? record.event->name : name;
+        added.is_described = record.event->is_eventheader;
+        added.first = record.time;
+        if (!added.is_described)
+            for (const field& field : record.event->fields)
+                added.fields.push_back({field.name, {}});
+    }
+    return events_[number];
+}
+
+void statistics::add_numbers(event& to, const record& record) {
+    if (!to.is_described) {
+        for (std::size_t i = 0; i < to.fields.size(); i++)
+            if (const value value = read(record.event->fields[i], record.data); value.is_number())
+                to.fields[i].numbers.add(value.number());
+        return;
+    }
+    for_each_number(record, [&](const std::string& name, double number) {
+        auto at = std::find_if(to.fields.begin(), to.fields.end(),
+                               [&](const field_numbers& field) { return field.name == name; });
+        if (at == to.fields.end()) {
+            if (to.fields.size() == most_fields)
+                return;
+            at = to.fields.insert(at, {name, {}});
+        }
+        at->numbers.add(number);
+    });
+}
+
 void statistics::add(const record& record) {
     if (count_++ == 0)
         first_ = last_ = record.time;
     last_ = std::max(last_, record.time);
-    const auto [at, is_new] = numbers_.try_emplace(record.event->id, events_.size());
-    if (is_new) {
-        events_.emplace_back();
-        events_.back().system = record.event->system;
-        events_.back().name = record.event->name;
-        events_.back().first = record.time;
-        for (const field& field : record.event->fields)
-            events_.back().fields.push_back({field.name, {}});
-    }
-    event& event = events_[at->second];
+    event& event = event_of(record);
     if (event.count++ > 0 && record.time >= event.last)
         event.gaps.add(static_cast<double>(record.time - event.last) / 1e9);
     event.last = record.time;
-    for (std::size_t i = 0; i < event.fields.size(); i++)
-        if (const value value = read(record.event->fields[i], record.data); value.is_number())
-            event.fields[i].numbers.add(value.number());
+    add_numbers(event, record);
     process& process = event.processes[record.process()];
     if (process.count++ == 0)
         process.name = record.process_name;
+}
+
+/// A described event has its provider in its name.
+std::string shown_name(const statistics::event& event) {
+    return event.is_described ? event.name : event.system + ":" + event.name;
 }
 
 void print(const statistics& statistics) {
@@ -138,7 +181,7 @@ void print(const statistics& statistics) {
         fmt::format("{} records in {}\n\n", statistics.count(), as_time(statistics.seconds())));
     text::table counts({"EVENT", "PROCESS", "RECORDS", "PER SECOND"});
     for (const auto& event : statistics.events()) {
-        const std::string name = event.system + ":" + event.name;
+        const std::string name = shown_name(event);
         counts.add({{name, style::bold},
                     {"all"},
                     number(std::to_string(event.count)),
@@ -153,7 +196,7 @@ void print(const statistics& statistics) {
     text::print("\n");
     text::table distributions({"EVENT", "FIELD", "MIN", "P50", "P90", "P99", "MAX", "MEAN"});
     for (const auto& event : statistics.events()) {
-        const std::string name = event.system + ":" + event.name;
+        const std::string name = shown_name(event);
         add_row(distributions, name, "(time between)", event.gaps, as_time);
         for (const auto& field : event.fields)
             add_row(distributions, name, field.name, field.numbers, plain);

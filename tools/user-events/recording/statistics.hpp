@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tool::recording {
@@ -45,11 +47,13 @@ public:
     };
     struct event {
         std::string system;
+        /// What payloads call the event if they describe themselves, `Provider:Event`.
         std::string name;
         std::uint64_t count = 0;
         std::uint64_t first = 0;
         std::uint64_t last = 0;
         distribution gaps; // seconds between a record and the next
+        bool is_described = false;
         std::vector<field_numbers> fields;
         std::map<int, process> processes;
     };
@@ -66,8 +70,13 @@ public:
     }
 
 private:
+    event& event_of(const record& record);
+    static void add_numbers(event& to, const record& record);
+
     std::vector<event> events_;
     std::unordered_map<int, std::size_t> numbers_;
+    /// By the name in the payload.
+    std::map<std::pair<int, std::string>, std::size_t> described_;
     std::uint64_t count_ = 0;
     std::uint64_t first_ = 0;
     std::uint64_t last_ = 0;

@@ -24,18 +24,31 @@ bool glob(const std::string& wanted, const std::string& name) {
 
 } // namespace
 
-pattern::pattern(std::string text) : text_(std::move(text)), system_("*"), event_(text_) {
-    if (const auto colon = text_.find(':'); colon != text_.npos) {
+pattern::pattern(std::string text)
+    : text_(std::move(text)), system_("*"), event_(text_), described_(text_) {
+    const auto is_odd = [](char character) {
+        return character == '/' || static_cast<unsigned char>(character) <= ' ' ||
+               character == 0x7f;
+    };
+    const auto has_odd = [&](const std::string& part) {
+        return std::any_of(part.begin(), part.end(), is_odd);
+    };
+    const auto colon = text_.find(':');
+    if (colon != text_.npos) {
         system_ = text_.substr(0, colon);
         event_ = text_.substr(colon + 1);
     }
-    if (system_.empty() || event_.empty() || event_.find(':') != event_.npos ||
-        std::any_of(text_.begin(), text_.end(), [](char character) {
-            return character == '/' || static_cast<unsigned char>(character) <= ' ' ||
-                   character == 0x7f;
-        }))
+    is_for_tracepoints_ = event_.find(':') == event_.npos && !has_odd(event_);
+    // A program may give its events any name.
+    if (system_.empty() || event_.empty() || has_odd(system_) ||
+        (colon == text_.npos && !is_for_tracepoints_))
         throw text::usage_error(fmt::format("\"{}\" is no pattern of events", text_),
-                                "write NAME or SYSTEM:NAME, with *, ? and [a-z]");
+                                "write NAME, SYSTEM:NAME or PROVIDER:EVENT, with *, ? and [a-z]");
+}
+
+bool pattern::is_for_providers() const {
+    return !described_.provider().empty() &&
+           (is_for_user_events() || !instance::top().has("events/" + system_));
 }
 
 bool pattern::matches(const event_name& name) const {

@@ -2,6 +2,7 @@
 // The events that exist, their formats, and who uses them.
 #pragma once
 
+#include "eventheader/choice.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <cstddef>
@@ -30,7 +31,8 @@ struct event_name {
 };
 
 /// A glob, or two of them, SYSTEM:NAME, as in a rule: it is compared with the registered name. A
-/// multi-format event is also found by the name of one format, `order.1`.
+/// multi-format event is also found by the name of one format, `order.1`. Two globs may also be
+/// PROVIDER:EVENT, for what payloads describe; the commands that decode payloads ask for that.
 class pattern {
 public:
     /// Throws text::usage_error if it could match no event.
@@ -38,6 +40,12 @@ public:
 
     const std::string& text() const noexcept { return text_; }
     bool matches(const event_name& name) const;
+    /// For PROVIDER:EVENT.
+    const eventheader::event_pattern& described() const noexcept { return described_; }
+    /// Whether it can be a provider's: it has a colon, and no system of the kernel before it.
+    bool is_for_providers() const;
+    /// Whether the name of an event in tracefs could match. If not, only a provider's event does.
+    bool is_for_tracepoints() const noexcept { return is_for_tracepoints_; }
     /// Whether it could match user events. If not, it means events of the kernel.
     bool is_for_user_events() const;
 
@@ -45,6 +53,8 @@ private:
     std::string text_;
     std::string system_;
     std::string event_;
+    eventheader::event_pattern described_;
+    bool is_for_tracepoints_;
 };
 
 /// Whether one of the patterns matches; if there is none, all do.

@@ -1,46 +1,143 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tracing/following.hpp"
 
+#include "eventheader/tracepoint_name.hpp"
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
+#include "text/nearest.hpp"
 #include "tracing/rules.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
+#include <utility>
 
 namespace tool::tracing {
 
-following::following(const instance& in, const std::vector<pattern>& patterns,
-                     const std::string& filter)
-    : in_(in), patterns_(patterns), filter_(filter), has_rules_(has_rules()) {
-    if (patterns_.empty())
-        patterns_.emplace_back("*");
+namespace {
+
+/// A name that is mistyped would be waited for in silence.
+void warn_of_no_provider(const pattern& wanted) {
+    const std::string& provider = wanted.described().provider();
+    const auto exists = [&](const event_name& name) {
+        return wanted.described().may_match(recording::registered_name(name.system, name.event));
+    };
+    const auto all = user_events({});
+    if (std::any_of(all.begin(), all.end(), exists))
+        return;
+    text::warn(fmt::format("there is no system and no provider {} so far", provider),
+               text::did_you_mean(provider, directories(instance::top().path("events")),
+                                  "its events will be recorded as soon as it has any"));
+}
+
+std::string registered(const event_name& name) {
+    return std::string(recording::registered_name(name.system, name.event));
+}
+
+/// Globs of names that match the pattern and are wanted. They may match others, too.
+std::vector<std::string> globs_of(const std::string& pattern, const eventheader::choice& choice) {
+    if (choice.is_all() || !pattern.ends_with('*'))
+        return {pattern};
+    const std::string begin = pattern.substr(0, pattern.size() - 1);
+    // What is behind the last `_` may be a level already.
+    if (begin.find_first_of("*?[\\:") != begin.npos || begin.find("_L") != begin.npos)
+        return {pattern};
+    auto result = eventheader::tracepoint_globs(pattern, choice);
+    if (begin.ends_with('_'))
+        for (auto& glob : eventheader::tracepoint_globs(begin.substr(0, begin.size() - 1), choice))
+            result.push_back(std::move(glob));
+    return result;
+}
+
+} // namespace
+
+bool wanted_events::includes(const event_name& name) const {
+    const std::string tracepoint = registered(name);
+    const auto is_meant = [&](const pattern& each) {
+        return each.matches(name) || (has_providers && each.described().may_match(tracepoint));
+    };
+    // Events of the kernel have neither level nor keyword.
+    return (!recording::is_user_system(name.system) || choice.includes(tracepoint)) &&
+           (patterns.empty() || std::any_of(patterns.begin(), patterns.end(), is_meant));
+}
+
+bool wanted_events::matches(const event_name& name, const std::string& event) const {
+    const std::string tracepoint = registered(name);
+    return patterns.empty() ||
+           std::any_of(patterns.begin(), patterns.end(), [&](const pattern& each) {
+               return each.matches(name) ||
+                      (has_providers && each.described().matches(tracepoint, event));
+           });
+}
+
+bool wanted_events::is_filtered_by_caller(std::string_view registered_name) const {
+    return is_filter_shared && !filter.empty() &&
+           eventheader::to_tracepoint_name(registered_name).is_complete;
+}
+
+following::following(const instance& in, wanted_events wanted)
+    : in_(in), wanted_(std::move(wanted)), has_rules_(has_rules()) {
+    if (wanted_.patterns.empty())
+        wanted_.patterns.emplace_back("*");
     try {
-        for (const auto& wanted : patterns_) {
-            if (has_rules_ && wanted.is_for_user_events()) {
-                const auto rule = rule_text(wanted.text(), in.name(), filter);
-                // One that exists is of a killed process, whose instance this one has adopted.
-                if (!has_rule(rule))
-                    add_rule(rule);
-                rules_.push_back(rule);
-                if (const auto reason = failure_of_rule(rule); !reason.empty())
-                    text::warn(fmt::format("the filter \"{}\" does not fit: {}", filter, reason));
-            }
-            const auto names = events(wanted);
-            if (names.empty() && !(wanted.is_for_user_events() && has_user_events()))
-                throw_no_event(wanted, fmt::format("the kernel's events are in {}/events; some "
-                                                   "come with a module",
-                                                   mount_point()));
-            for (const auto& name : names)
-                if (!has_rules_ || !recording::is_registered_system(name.system))
-                    enable(name);
-        }
+        for (const auto& each : wanted_.patterns)
+            follow(each);
         remove_other_rules();
+        disable_others();
     } catch (...) {
         disable_rules();
         throw;
     }
+}
+
+void following::follow(const pattern& wanted) {
+    const bool is_shared = wanted_.is_filter_shared && !wanted_.filter.empty();
+    const bool is_for_providers = wanted_.has_providers && wanted.is_for_providers();
+    const bool is_for_tracepoints = wanted.is_for_user_events() && wanted.is_for_tracepoints();
+    are_rules_wide_ |= !wanted_.choice.is_all() || is_shared;
+    // The first rule that matches counts.
+    if (is_shared && is_for_tracepoints)
+        for (const auto& glob : eventheader::tracepoint_globs("*", wanted_.choice))
+            add(glob, "");
+    if (is_for_providers)
+        for (const auto& glob :
+             eventheader::tracepoint_globs(wanted.described().provider(), wanted_.choice))
+            add(glob, is_shared ? "" : wanted_.filter);
+    if (is_for_tracepoints)
+        for (const auto& glob : globs_of(wanted.text(), wanted_.choice))
+            add(glob, wanted_.filter);
+    enable_existing(wanted, is_for_providers);
+}
+
+void following::add(const std::string& glob, const std::string& filter) {
+    if (!has_rules_)
+        return;
+    const auto rule = rule_text(glob, in_.name(), filter);
+    if (std::find(rules_.begin(), rules_.end(), rule) != rules_.end())
+        return;
+    // One that exists is of a killed process, whose instance this one has adopted.
+    if (!has_rule(rule))
+        add_rule(rule);
+    rules_.push_back(rule);
+    // An event for which an earlier rule counts is no failure of this one.
+    const auto reason = failure_of_rule(rule);
+    if (!reason.empty() && !reason.ends_with("already enabled or filtered"))
+        text::warn(fmt::format("the filter \"{}\" does not fit: {}", filter, reason));
+}
+
+/// What rules are not for: events of the kernel and marks, and all events without rules.
+void following::enable_existing(const pattern& wanted, bool is_for_providers) {
+    const auto names = events(wanted);
+    if (names.empty() && !is_for_providers && !(wanted.is_for_user_events() && has_user_events()))
+        throw_no_event(wanted, fmt::format("the kernel's events are in {}/events; some "
+                                           "come with a module",
+                                           mount_point()));
+    if (names.empty() && !wanted.is_for_user_events())
+        warn_of_no_provider(wanted);
+    for (const auto& name : names)
+        if ((!has_rules_ || !recording::is_registered_system(name.system)) &&
+            wanted_.includes(name))
+            enable(name);
 }
 
 following::~following() {
@@ -76,10 +173,10 @@ void following::enable(const event_name& name) {
     if (!enabled_.insert(name).second)
         return;
     // A filter may be for some of the events only.
-    if (!filter_.empty()) {
-        if (const int error = in_.try_write(name.directory() + "/filter", filter_)) {
-            text::warn(
-                fmt::format("the filter \"{}\" does not fit the event {}", filter_, name.event));
+    if (!wanted_.filter.empty() && !wanted_.is_filtered_by_caller(registered(name))) {
+        if (const int error = in_.try_write(name.directory() + "/filter", wanted_.filter)) {
+            text::warn(fmt::format("the filter \"{}\" does not fit the event {}", wanted_.filter,
+                                   name.event));
             if (error == EINVAL)
                 return;
         }
@@ -90,11 +187,27 @@ void following::enable(const event_name& name) {
         throw text::file_failure(error, "enable", in_.path(name.directory()));
 }
 
+/// Names that do not exist any more are forgotten: a program may create them again.
+void following::disable_others() {
+    if (!has_rules_ || !are_rules_wide_)
+        return;
+    std::set<event_name> others;
+    for (const auto& name : user_events({}))
+        if (!wanted_.includes(name))
+            others.insert(name);
+    for (const auto& name : others)
+        if (!disabled_.count(name))
+            (void)in_.try_write(name.directory() + "/enable", "0");
+    disabled_ = std::move(others);
+}
+
 void following::update() {
+    disable_others();
     if (has_rules_)
         return;
-    for (const auto& name : user_events(patterns_))
-        enable(name);
+    for (const auto& name : user_events({}))
+        if (wanted_.includes(name))
+            enable(name);
 }
 
 } // namespace tool::tracing

@@ -2,23 +2,47 @@
 // Enables events in an instance: those that exist and those that are created later.
 #pragma once
 
+#include "eventheader/choice.hpp"
 #include "tracing/events.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tool::tracing {
 
-/// While the object exists, the events that match are recorded in the instance, which has to
+struct wanted_events {
+    /// Without patterns, all user events and marks are meant.
+    std::vector<pattern> patterns;
+    std::string filter = {};
+    eventheader::choice choice = {};
+    /// Whether patterns may name a provider and its events. All events of the provider's
+    /// tracepoints are then recorded, because the kernel does not know the events' names.
+    bool has_providers = false;
+    /// Whether the kernel leaves the filter for tracepoints with names such as `Provider_L4K1f` to
+    /// the caller, who knows the fields in payloads.
+    bool is_filter_shared = false;
+
+    /// Whether the tracepoint is wanted. Neither the filter nor events' names are looked at.
+    bool includes(const event_name& name) const;
+    /// The same for an event of this name of a provider, without the choice.
+    bool matches(const event_name& name, const std::string& event) const;
+    /// Whether the caller has to apply the filter to records of the tracepoint.
+    bool is_filtered_by_caller(std::string_view registered_name) const;
+};
+
+/// While the object exists, the events that are wanted are recorded in the instance, which has to
 /// outlive it. With the kernel module's rules an event is recorded from its first record on. The
 /// kernel's own user_events has no rules: there, update() looks for new events.
+///
+/// Some rules match more than what is wanted. What they enable besides is disabled: at once if it
+/// exists, otherwise by update().
 class following {
 public:
-    /// Without patterns, all user events and marks are meant. An event of the kernel has to exist.
-    /// Throws text::failure.
-    following(const instance& in, const std::vector<pattern>& patterns, const std::string& filter);
+    /// An event of the kernel has to exist. Throws text::failure.
+    following(const instance& in, wanted_events wanted);
     following(const following&) = delete;
     following& operator=(const following&) = delete;
     ~following();
@@ -30,16 +54,22 @@ public:
     void update();
 
 private:
+    void follow(const pattern& wanted);
+    void enable_existing(const pattern& wanted, bool is_for_providers);
+    void add(const std::string& glob, const std::string& filter);
     void enable(const event_name& name);
+    void disable_others();
     void disable_rules() noexcept;
     void remove_other_rules();
 
     const instance& in_;
-    std::vector<pattern> patterns_;
-    std::string filter_;
+    wanted_events wanted_;
     std::vector<std::string> rules_;
     std::set<event_name> enabled_;
+    /// Those that rules may have enabled, but that are not wanted.
+    std::set<event_name> disabled_;
     bool has_rules_;
+    bool are_rules_wide_ = false;
 };
 
 } // namespace tool::tracing

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A filter such as `status >= 500 && http.path ~ "/tea*"`, for what payloads describe.
+#pragma once
+
+#include "eventheader/show.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <regex.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool::eventheader {
+
+/// What a filter compares of a record besides its payload: the thread's name and number, and the
+/// CPU. They are COMM, common_pid and CPU there.
+struct origin {
+    std::string_view task;
+    int pid;
+    int cpu;
+};
+
+/// A comparison is true if it is true for one of the fields of this name, or one of the elements of
+/// an array. A name is that of a field, or a dotted name from any struct on: `status` is
+/// `PartC.status`, too. If no field has the name, it is that of the header.
+class filter {
+public:
+    /// Returns nothing if the text is no filter.
+    static std::optional<filter> parse(std::string_view text);
+
+    bool passes(const shown_event& shown, const origin& origin);
+
+    /// The same for other fields: those that are taken between begin() and end().
+    void begin();
+    void take(std::string_view name, long double value);
+    void take(std::string_view name, std::string_view value);
+    bool end() const;
+
+    /// The names that no record so far has had.
+    std::vector<std::string> unknown_names() const;
+
+private:
+    friend class filter_parser;
+    friend class compared_fields;
+
+    enum class relation : std::uint8_t {
+        equal,
+        not_equal,
+        less,
+        less_or_equal,
+        greater,
+        greater_or_equal,
+        has_bits,
+        like,
+        not_like,
+        matches,
+        does_not_match,
+    };
+    struct release_expression {
+        void operator()(regex_t* expression) const noexcept;
+    };
+    struct comparison {
+        std::string name;
+        std::string_view last; // of the name; the text exists as long as the comparison
+        filter::relation relation{};
+        std::string text;
+        /// What the text says as a number. A long double has all the digits of 64 bits.
+        std::optional<long double> number = {};
+        std::unique_ptr<regex_t, release_expression> expression = {};
+        // Of the record that is looked at.
+        bool is_found = false;
+        bool is_true = false;
+        /// Of any record.
+        bool is_known = false;
+
+        bool is_true_for(long double value) const;
+        bool is_true_for(std::string_view value) const;
+        void take(long double value);
+        void take(std::string_view value);
+    };
+    /// In postfix order: the number of a comparison, or an operator.
+    enum : int { op_and = -1, op_or = -2, op_not = -3, op_open = -4 };
+
+    filter() = default;
+    void compare_header(const shown_event& shown, const origin& origin);
+
+    std::vector<std::unique_ptr<comparison>> comparisons_;
+    std::vector<int> program_;
+};
+
+} // namespace tool::eventheader
