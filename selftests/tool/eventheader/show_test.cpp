@@ -180,7 +180,22 @@ TEST_CASE("an empty element of an array is shown") {
 TEST_CASE("fields of the same name are all shown") {
     const std::string bytes = payload().field("a", byte).field("a", byte).value("\1\2").bytes();
     CHECK(line(bytes) == "P:E [verbose]: a=1 a=2");
-    CHECK(json(bytes).ends_with(R"("fields":{"a":1,"a":2}})"));
+    CHECK(json(bytes).ends_with(R"("fields":{"a":1,"a_2":2}})"));
+}
+
+TEST_CASE("no JSON object has a name twice") {
+    payload made;
+    made.name("E;a=1;a=2");
+    made.field("a", byte, 0, {0, -1, 7}).field("a_2", byte).field("a", byte, 0, {0, -1, 8});
+    made.field("s", structure, 2).field("a", byte).field("a", byte);
+    made.field("l", structure, 2, {constant_array, 2}).field("\xfe", byte).field("\xff", byte);
+    made.field("(not decoded)", byte).field("s", byte).field("", byte).field("", byte);
+    const std::string shown = json(made.value("\1\2\3\4\5\6\7\6\7\x08\x09\1\2").bytes());
+    CHECK(shown.find(R"("attributes":{"a":"1","a_2":"2"})") != shown.npos);
+    CHECK(shown.find(R"("fields":{"a":1,"a_2":2,"a_3":3,"s":{"a":4,"a_2":5},)"
+                     R"("l":[{"�":6,"�_2":7},{"�":6,"�_2":7}],)"
+                     R"x("(not decoded)":8,"s_2":9,"":1,"_2":2})x") != shown.npos);
+    CHECK(shown.find(R"("tags":{"a":"0x7","a_2":"0x8"})") != shown.npos);
 }
 
 TEST_CASE("only chosen fields are shown, with all that is in them") {

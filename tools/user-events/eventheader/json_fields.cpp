@@ -4,6 +4,10 @@
 #include "eventheader/words.hpp"
 #include "text/json.hpp"
 
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+
 namespace tool::eventheader {
 
 namespace {
@@ -20,6 +24,27 @@ void begin_member(std::string& to, std::string_view name) {
     separate(to);
     text::append_json(to, name);
     to += ':';
+}
+
+bool member_names::is_taken(place name) const {
+    return std::any_of(names_.begin() + static_cast<std::ptrdiff_t>(objects_.back()), names_.end(),
+                       [&](place other) { return text_of(other) == text_of(name); });
+}
+
+void member_names::begin(std::string_view name) {
+    separate(to_);
+    place made{to_.size(), 0};
+    text::append_json(to_, name);
+    made.size = to_.size() - made.begin;
+    // What is before the closing quote.
+    const std::size_t end = to_.size() - 1;
+    for (unsigned number = 2; is_taken(made); number++) {
+        to_.resize(end);
+        fmt::format_to(std::back_inserter(to_), "_{}\"", number);
+        made.size = to_.size() - made.begin;
+    }
+    names_.push_back(made);
+    to_ += ':';
 }
 
 void json_fields::take(const field& field, const value& value) {
@@ -40,7 +65,7 @@ void json_fields::begin(const field& field) {
     if (is_array_ & 1)
         separate(to_);
     else
-        begin_member(to_, field.name);
+        names_.begin(field.name);
 }
 
 void json_fields::open(const field& field, char bracket, bool is_array) {

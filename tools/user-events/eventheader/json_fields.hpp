@@ -4,27 +4,68 @@
 
 #include "eventheader/walk.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tool::eventheader {
 
 /// Appends the name of a member of an object, after a comma if it is not the first member.
 void begin_member(std::string& to, std::string_view name);
 
+/// Appends members of an object so that no name is there twice: the second `a` becomes `a_2`.
+class member_names {
+public:
+    explicit member_names(std::string& to) : to_(to) {}
+
+    /// Appends the name of the next member of the object that was opened last.
+    void begin(std::string_view name);
+    /// Around the members of an object in the object.
+    void open() { objects_.push_back(names_.size()); }
+    void close() {
+        names_.resize(objects_.back());
+        objects_.pop_back();
+    }
+
+private:
+    /// Names are compared as they are in the text: what is no UTF-8 may look the same there.
+    struct place {
+        std::size_t begin;
+        std::size_t size;
+    };
+    std::string_view text_of(place name) const {
+        return std::string_view(to_).substr(name.begin, name.size);
+    }
+    bool is_taken(place name) const;
+
+    std::string& to_;
+    std::vector<place> names_;
+    /// Where the names of each open object begin; the first object's at 0.
+    std::vector<std::size_t> objects_{0};
+};
+
 /// Appends members of an object for the fields, or elements of an array if the text ends with `[`
 /// at first.
 class json_fields final : public visitor {
 public:
-    explicit json_fields(std::string& to) : to_(to), is_array_(to.ends_with('[')) {}
+    explicit json_fields(std::string& to) : to_(to), names_(to), is_array_(to.ends_with('[')) {}
 
     bool has_tags() const noexcept { return has_tags_; }
 
     void take(const field& field, const value& value) override;
     void begin_array(const field& field) override { open(field, '[', true); }
     void end_array(const field&) override { close(']'); }
-    void begin_struct(const field& field) override { open(field, '{', false); }
-    void end_struct(const field&) override { close('}'); }
+    void begin_struct(const field& field) override {
+        open(field, '{', false);
+        names_.open();
+    }
+    void end_struct(const field&) override {
+        names_.close();
+        close('}');
+    }
+    /// Begins another member behind the fields.
+    void begin_other(std::string_view name) { names_.begin(name); }
 
 private:
     void begin(const field& field);
@@ -32,6 +73,7 @@ private:
     void close(char bracket);
 
     std::string& to_;
+    member_names names_;
     std::string words_;
     bool has_tags_ = false;
     /// A bit for each struct and array that is open; the last one is the lowest. Structs are nested

@@ -16,7 +16,7 @@ namespace {
 /// Lists the tags of fields, by dotted names. Elements of an array have the same tags.
 class json_tags final : public visitor {
 public:
-    explicit json_tags(std::string& to) : to_(to) {}
+    explicit json_tags(std::string& to) : to_(to), names_(to) {}
 
     void take(const field& field, const value&) override {
         if (!path_.is_in_array() && path_.is_first())
@@ -41,11 +41,12 @@ private:
     void add(const field& field, const std::string& name) {
         if (!field.has_tag)
             return;
-        begin_member(to_, name);
+        names_.begin(name);
         text::append_json(to_, fmt::format("0x{:X}", field.tag));
     }
 
     std::string& to_;
+    member_names names_;
     path path_{false};
 };
 
@@ -93,13 +94,14 @@ void append_attributes(std::string& to, const event& event) {
         return;
     begin_member(to, "attributes");
     to += '{';
+    member_names names(to);
     while (!rest.empty()) {
         const std::string_view attribute = take_attribute(rest);
         const std::size_t split = std::min(attribute.find('='), attribute.size());
         std::string name, value;
         append_unescaped(name, attribute.substr(0, split));
         append_unescaped(value, attribute.substr(std::min(split + 1, attribute.size())));
-        begin_member(to, name);
+        names.begin(name);
         text::append_json(to, value);
     }
     to += '}';
@@ -132,26 +134,21 @@ void append_failure(std::string& to, const failure& failure) {
     to += '"';
 }
 
-failure append_fields(std::string& to, const shown_event& shown, bool& has_tags) {
-    to += '{';
-    json_fields fields(to);
+failure append_fields(json_fields& fields, const shown_event& shown) {
     chosen_fields chosen(fields, shown.chosen);
-    const failure result = walk(shown.event, chosen);
-    to += '}';
-    has_tags = fields.has_tags();
-    return result;
+    return walk(shown.event, chosen);
 }
 
 } // namespace
 
 void append_json_fields(std::string& to, const shown_event& shown) {
-    bool has_tags = false;
-    const failure failure = append_fields(to, shown, has_tags);
-    if (failure.why == reason::none)
-        return;
-    to.pop_back();
-    begin_member(to, "(not decoded)");
-    text::append_json(to, words_of(failure));
+    to += '{';
+    json_fields fields(to);
+    const failure failure = append_fields(fields, shown);
+    if (failure.why != reason::none) {
+        fields.begin_other("(not decoded)");
+        text::append_json(to, words_of(failure));
+    }
     to += '}';
 }
 
@@ -163,9 +160,11 @@ void append_json_members(std::string& to, const shown_event& shown) {
     begin_member(to, "header");
     append_header(to, shown);
     begin_member(to, "fields");
-    bool has_tags = false;
-    const failure failure = append_fields(to, shown, has_tags);
-    if (has_tags) {
+    to += '{';
+    json_fields fields(to);
+    const failure failure = append_fields(fields, shown);
+    to += '}';
+    if (fields.has_tags()) {
         begin_member(to, "tags");
         to += '{';
         json_tags tags(to);

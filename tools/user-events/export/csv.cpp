@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A directory with a file of comma-separated values for each event, as RFC 4180 describes them.
+#include "export/described.hpp"
 #include "export/exporter.hpp"
 #include "export/output_directory.hpp"
 #include "export/output_file.hpp"
@@ -100,7 +101,7 @@ public:
     void finish() override {
         for (auto& [id, file] : files_)
             write(file);
-        for (auto& [columns, file] : described_files_)
+        for (auto& [number, file] : described_files_)
             write(file);
     }
 
@@ -157,10 +158,12 @@ private:
 
     /// A payload that describes itself may have other fields than the one before.
     void add_cells(const recording::record& record) {
-        const auto cells = recording::to_cells(record);
-        file& to = file_of(record, cells);
+        const auto row = described_.row_of(record);
+        file& to = described_files_[row.table];
+        if (row.is_new)
+            begin_described(to, record.event->system + "." + row.name, row);
         begin_line(to.text, record);
-        for (const eventheader::cell& cell : cells) {
+        for (const eventheader::cell& cell : row.cells) {
             to.text += ',';
             if (cell.is_text)
                 append_quoted(to.text, cell.text);
@@ -184,23 +187,13 @@ private:
         return added;
     }
 
-    file& file_of(const recording::record& record, const std::vector<eventheader::cell>& cells) {
-        std::string name = record.event->system + ".", columns;
-        append_name(name, record);
-        for (const eventheader::cell& cell : cells) {
-            columns += ',';
-            append_quoted(columns, cell.name);
+    void begin_described(file& to, const std::string& name, const described_tables::row& row) {
+        begin_file(to, name, row.table + 1);
+        for (const eventheader::cell& cell : row.cells) {
+            to.text += ',';
+            append_quoted(to.text, cell.name);
         }
-        const auto [at, is_new] = described_files_.try_emplace(name + '\0' + columns);
-        if (!is_new)
-            return at->second;
-        if (described_files_.size() > most_described)
-            throw text::failure(
-                fmt::format("there are more than {} events with different fields", most_described),
-                "choose some with a pattern or --filter");
-        begin_file(at->second, name, described_files_.size());
-        at->second.text += columns + "\r\n";
-        return at->second;
+        to.text += "\r\n";
     }
 
     void begin_file(file& to, const std::string& event, std::size_t number) {
@@ -212,8 +205,8 @@ private:
     bool has_directory_ = false;
     std::set<std::string> names_;
     std::map<int, file> files_;
-    /// By the name of the event and the columns.
-    std::map<std::string, file> described_files_;
+    described_tables described_{most_described, false};
+    std::map<std::size_t, file> described_files_;
 };
 
 } // namespace

@@ -2,6 +2,8 @@
 // The Common Trace Format. libbabeltrace2 writes it: a graph has a source component, which is here,
 // and the component sink.ctf.fs. The sink asks the source for messages; the source has those of
 // the records that were added since.
+#include "export/ctf_library.hpp"
+#include "export/ctf_payload.hpp"
 #include "export/exporter.hpp"
 #include "export/output_directory.hpp"
 #include "export/output_file.hpp"
@@ -9,8 +11,6 @@
 #include "text/escape.hpp"
 
 #include <algorithm>
-#include <babeltrace2/babeltrace.h>
-#include <cctype>
 #include <deque>
 #include <fmt/format.h>
 #include <map>
@@ -28,60 +28,8 @@ using recording::kind;
 constexpr std::size_t most_waiting = 1024;
 /// Records in a packet. The sink has a packet in memory.
 constexpr std::size_t packet_size = 16384;
-
-/// The reason that libbabeltrace2 gives, as far as it does.
-[[noreturn]] void fail(std::string_view doing) {
-    std::string reason;
-    if (const bt_error* const error = bt_current_thread_take_error()) {
-        // The first cause says most.
-        if (bt_error_get_cause_count(error) > 0)
-            reason = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
-        bt_error_release(error);
-    }
-    throw text::failure(
-        fmt::format("libbabeltrace2 cannot {}{}{}", doing, reason.empty() ? "" : ": ", reason));
-}
-
-template <typename Status>
-void check(Status status, std::string_view doing) {
-    if (static_cast<int>(status) != 0)
-        fail(doing);
-}
-
-template <typename Object>
-Object* made(Object* object) {
-    if (!object)
-        throw std::bad_alloc();
-    return object;
-}
-
-/// A reference to an object of the library.
-template <typename Object, auto put>
-struct releaser {
-    void operator()(Object* object) const noexcept { put(object); }
-};
-template <typename Object, auto put>
-using owned = std::unique_ptr<Object, releaser<Object, put>>;
-
-using field_class = owned<bt_field_class, bt_field_class_put_ref>;
-
-/// Names of the format are identifiers.
-std::string identifier(std::string_view name, std::set<std::string>& taken) {
-    std::string result(name.empty() || std::isdigit(static_cast<unsigned char>(name[0])), '_');
-    for (const char c : name)
-        result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    const std::string base = result;
-    for (int i = 2; !taken.insert(result).second; i++)
-        result = fmt::format("{}_{}", base, i);
-    return result;
-}
-
-field_class integer_class(bt_trace_class* trace, bool is_signed, std::uint32_t size) {
-    field_class result(made(is_signed ? bt_field_class_integer_signed_create(trace)
-                                      : bt_field_class_integer_unsigned_create(trace)));
-    bt_field_class_integer_set_field_value_range(result.get(), 8 * std::uint64_t{size});
-    return result;
-}
+/// Layouts of fields in payloads. The fields of further ones are a text.
+constexpr std::size_t most_layouts = 1000;
 
 field_class class_of(bt_trace_class* trace, const recording::field& field) {
     switch (field.kind) {
@@ -89,9 +37,7 @@ field_class class_of(bt_trace_class* trace, const recording::field& field) {
     case kind::natural:
         return integer_class(trace, field.is_signed, field.size);
     case kind::real:
-        return field_class(made(field.size == 4
-                                    ? bt_field_class_real_single_precision_create(trace)
-                                    : bt_field_class_real_double_precision_create(trace)));
+        return real_class(trace, field.size);
     case kind::integers:
     case kind::bytes: {
         const bool is_bytes = field.kind == kind::bytes;
@@ -104,14 +50,8 @@ field_class class_of(bt_trace_class* trace, const recording::field& field) {
             made(bt_field_class_array_dynamic_create(trace, element.get(), nullptr)));
     }
     default:
-        return field_class(made(bt_field_class_string_create(trace)));
+        return string_class(trace);
     }
-}
-
-void set_text(bt_field* to, std::string_view text) {
-    std::string clean;
-    append_utf8(clean, text);
-    check(bt_field_string_set_value(to, clean.c_str()), "set a string");
 }
 
 void set_array(bt_field* to, const recording::field& field, const recording::value& value) {
@@ -186,6 +126,9 @@ public:
 
 private:
     bt_event_class* class_of_event(const recording::event_type& event);
+    bt_event_class* class_of_payload(const recording::record& record, const payload_tree& tree);
+    bt_event_class* make_class(const std::string& name, const field_class& fields,
+                               const field_class& header);
     void make_context_class();
     stream& stream_of(const waiting& from);
     void add_record(const waiting& from);
@@ -199,6 +142,8 @@ private:
     owned<bt_trace, bt_trace_put_ref> trace_;
     owned<bt_stream_class, bt_stream_class_put_ref> stream_class_;
     std::unordered_map<int, bt_event_class*> event_classes_;
+    /// Of payloads that describe themselves, by system, name and layout.
+    std::unordered_map<std::string, bt_event_class*> payload_classes_;
     std::map<std::pair<std::string, int>, stream> streams_;
     std::deque<const bt_message*> messages_;
     bool has_ended_ = false;
@@ -226,15 +171,11 @@ void source::initialize(bt_self_component_source* self) {
 void source::make_context_class() {
     bt_trace_class* const trace = trace_class_.get();
     const field_class context(made(bt_field_class_structure_create(trace)));
-    const auto append = [&](const char* name, const field_class& member) {
-        check(bt_field_class_structure_append_member(context.get(), name, member.get()),
-              "add a field");
-    };
-    append("cpu", integer_class(trace, true, 4));
-    append("task", field_class(made(bt_field_class_string_create(trace))));
-    append("pid", integer_class(trace, true, 4));
-    append("tgid", integer_class(trace, true, 4));
-    append("instance", field_class(made(bt_field_class_string_create(trace))));
+    append_member(context, "cpu", integer_class(trace, true, 4));
+    append_member(context, "task", string_class(trace));
+    append_member(context, "pid", integer_class(trace, true, 4));
+    append_member(context, "tgid", integer_class(trace, true, 4));
+    append_member(context, "instance", string_class(trace));
     check(bt_stream_class_set_event_common_context_field_class(stream_class_.get(), context.get()),
           "set the fields of all events");
 }
@@ -246,19 +187,37 @@ bt_event_class* source::class_of_event(const recording::event_type& event) {
     const field_class payload(made(bt_field_class_structure_create(trace_class_.get())));
     std::set<std::string> names;
     for (const recording::field& field : event.fields) {
-        const field_class member = class_of(trace_class_.get(), field);
-        check(bt_field_class_structure_append_member(
-                  payload.get(), identifier(field.name, names).c_str(), member.get()),
-              "add a field");
+        append_member(payload, identifier(field.name, names), class_of(trace_class_.get(), field));
     }
+    return at->second = make_class(event.system + ":" + event.name, payload, {});
+}
+
+bt_event_class* source::make_class(const std::string& name, const field_class& fields,
+                                   const field_class& header) {
     // The stream class keeps it.
     const owned<bt_event_class, bt_event_class_put_ref> result(
         made(bt_event_class_create(stream_class_.get())));
-    check(bt_event_class_set_name(result.get(),
-                                  text::escaped(event.system + ":" + event.name).c_str()),
-          "name an event");
-    check(bt_event_class_set_payload_field_class(result.get(), payload.get()), "set the fields");
-    return at->second = result.get();
+    check(bt_event_class_set_name(result.get(), text::escaped(name).c_str()), "name an event");
+    if (header)
+        check(bt_event_class_set_specific_context_field_class(result.get(), header.get()),
+              "set the header");
+    check(bt_event_class_set_payload_field_class(result.get(), fields.get()), "set the fields");
+    return result.get();
+}
+
+/// Each layout of fields is a class of its own.
+bt_event_class* source::class_of_payload(const recording::record& record,
+                                         const payload_tree& tree) {
+    std::string name;
+    append_name(name, record);
+    const std::string key = fmt::format("{}\n{}\n{}", record.event->system, name, tree.layout());
+    const auto [at, is_new] = payload_classes_.try_emplace(key);
+    if (is_new) {
+        at->second =
+            make_class(record.event->system + ":" + name, tree.make_class(trace_class_.get()),
+                       payload_header_class(trace_class_.get()));
+    }
+    return at->second;
 }
 
 stream& source::stream_of(const waiting& from) {
@@ -292,7 +251,14 @@ void source::end_streams() {
 }
 
 void source::add_record(const waiting& from) {
-    bt_event_class* const event_class = class_of_event(*from.record.event);
+    recording::record record = from.record;
+    record.data = from.data;
+    const bool is_described = record.event->is_eventheader;
+    const payload_tree tree = is_described
+                                  ? payload_tree(record, payload_classes_.size() >= most_layouts)
+                                  : payload_tree();
+    bt_event_class* const event_class =
+        is_described ? class_of_payload(record, tree) : class_of_event(*record.event);
     stream& stream = stream_of(from);
     // The times of a damaged file may go back, which the format cannot express.
     stream.last = std::max(stream.last, from.record.time);
@@ -314,6 +280,10 @@ void source::add_record(const waiting& from) {
     bt_field_integer_signed_set_value(member(3), from.record.tgid);
     set_text(member(4), from.instance);
     bt_field* const payload = bt_event_borrow_payload_field(event);
+    if (is_described) {
+        set_payload_header(bt_event_borrow_specific_context_field(event), record);
+        return tree.set(payload);
+    }
     std::uint64_t i = 0;
     for (const recording::field& field : from.record.event->fields)
         set_field(bt_field_structure_borrow_member_field_by_index(payload, i++), field,

@@ -2,6 +2,7 @@
 // A page with a timeline, which needs nothing but a browser. The records are in it in blocks of
 // compressed columns, which are written when they are full; export/page/ has the program that shows
 // them.
+#include "export/described.hpp"
 #include "export/exporter.hpp"
 #include "export/output_file.hpp"
 #include "export/packed_block.hpp"
@@ -34,21 +35,42 @@ constexpr std::size_t block_size = 65536;
 constexpr std::size_t most_lanes = 64;
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-/// A field's values in the block.
+/// Sets of fields of payloads that describe themselves, each of which is an event of the page.
+constexpr std::size_t most_tables = 1000;
+
+bool is_number(kind kind) {
+    return kind == kind::integer || kind == kind::natural || kind == kind::real;
+}
+
+/// A field, and its values in the block.
 struct field_column {
-    std::vector<std::uint64_t> values;
-    std::vector<std::size_t> absent;
+    std::string name;
+    recording::kind kind;
+    std::vector<std::uint64_t> values = {};
+    std::vector<std::size_t> absent = {};
 };
 
 struct event_columns {
-    const recording::event_type* type;
+    std::string system;
+    std::string name;
+    /// Whether payloads describe the fields, so that what is absent was empty, not cut off.
+    bool is_described;
     std::size_t count = 0;          // in the whole recording
     std::size_t count_in_block = 0; // also the place of the next record
-    std::vector<field_column> fields;
+    std::vector<field_column> fields = {};
 };
 
-bool is_number(const recording::field& field) {
-    return field.kind == kind::integer || field.kind == kind::natural || field.kind == kind::real;
+kind kind_of(const eventheader::cell& cell) {
+    switch (cell.kind) {
+    case eventheader::number_kind::natural:
+        return kind::natural;
+    case eventheader::number_kind::integer:
+        return kind::integer;
+    case eventheader::number_kind::real:
+        return kind::real;
+    default:
+        return kind::text;
+    }
 }
 
 /// Columns of the block, by their names on the page.
@@ -122,6 +144,8 @@ public:
             counters_.add(row, track_of(record, fields));
         else if (fields.is_slice())
             add_slice(record, fields, row);
+        else if (const auto mark = span_mark_of(record); mark.role != span_mark::role::none)
+            add_span(record, mark, row);
         if (count_ % block_size == 0)
             write_block();
     }
@@ -159,10 +183,19 @@ private:
 
     /// Adds the fields of a record. Returns the number of its event.
     std::size_t event_of(const recording::record& record) {
+        const std::size_t number =
+            record.event->is_eventheader ? add_cells(record) : add_fields(record);
+        events_[number].count++;
+        events_[number].count_in_block++;
+        return number;
+    }
+
+    std::size_t add_fields(const recording::record& record) {
         const auto [at, is_new] = event_numbers_.try_emplace(record.event->id, events_.size());
         if (is_new) {
-            events_.push_back({record.event, 0, 0, {}});
-            events_.back().fields.resize(record.event->fields.size());
+            events_.push_back({record.event->system, record.event->name, false});
+            for (const recording::field& field : record.event->fields)
+                events_.back().fields.push_back({field.name, field.kind});
         }
         event_columns& event = events_[at->second];
         auto column = event.fields.begin();
@@ -172,8 +205,25 @@ private:
                 column->absent.push_back(event.count_in_block);
             column++->values.push_back(number_of(field, value));
         }
-        event.count++;
-        event.count_in_block++;
+        return at->second;
+    }
+
+    std::size_t add_cells(const recording::record& record) {
+        const auto row = described_.row_of(record);
+        const auto [at, is_new] = table_numbers_.try_emplace(row.table, events_.size());
+        if (is_new) {
+            events_.push_back({record.event->system, row.name, true});
+            for (const eventheader::cell& cell : row.cells)
+                events_.back().fields.push_back({cell.name, kind_of(cell)});
+        }
+        event_columns& event = events_[at->second];
+        auto column = event.fields.begin();
+        for (const eventheader::cell& cell : row.cells) {
+            if (cell.text.empty() && !cell.is_text)
+                column->absent.push_back(event.count_in_block);
+            column->values.push_back(is_number(column->kind) ? cell.number : intern(cell.text));
+            column++;
+        }
         return at->second;
     }
 
@@ -264,6 +314,27 @@ private:
             close_pair(match.pair, *begin, row);
     }
 
+    using of_provider = std::pair<std::string, int>; // and process
+
+    void add_span(const recording::record& record, const span_mark& mark, std::uint32_t row) {
+        if (mark.role == span_mark::role::begin) {
+            const std::size_t lane = span_lanes_[{mark.provider, record.process()}].take();
+            spans_.open(mark, {row, record.process(), lane});
+        } else if (const auto begin = spans_.close(mark)) {
+            close_span(mark.provider, begin->first, begin->second, row);
+        }
+    }
+
+    void close_span(const std::string& provider, const std::string& name, const open_pair& begin,
+                    std::uint32_t end) {
+        const of_provider key{provider, begin.process};
+        span_lanes_[key].free(begin.lane);
+        const auto [at, is_new] = span_tracks_.try_emplace(key, 0);
+        if (is_new)
+            at->second = put_track(provider, begin.process, 0, false);
+        put_slice(begin.row, end, at->second, begin.lane, name);
+    }
+
     output_file file_;
     std::string source_;
     std::vector<pair> pairs_;
@@ -271,6 +342,9 @@ private:
     track_table tracks_;
     std::vector<std::map<int, lanes>> lanes_; // for each pair, by process
     std::map<std::pair<std::size_t, int>, std::size_t> lane_tracks_;
+    open_spans<open_pair> spans_;
+    std::map<of_provider, lanes> span_lanes_;
+    std::map<of_provider, std::size_t> span_tracks_;
     std::map<std::size_t, std::size_t> track_numbers_;
     std::size_t track_count_ = 0;
     std::string tracks_json_;
@@ -281,6 +355,8 @@ private:
     std::uint64_t last_ = 0;
     std::vector<event_columns> events_;
     std::unordered_map<int, std::size_t> event_numbers_;
+    described_tables described_{most_tables, true};
+    std::unordered_map<std::size_t, std::size_t> table_numbers_;
     std::vector<thread> threads_;
     std::map<std::pair<int, int>, std::size_t> thread_numbers_;
     std::map<int, std::string> processes_;
@@ -322,11 +398,11 @@ void html_exporter::write_block() {
         for (std::size_t i = 0; i < event.fields.size(); i++) {
             field_column& field = event.fields[i];
             block.head += i == 0 ? "{\"column\":" : ",{\"column\":";
-            block.add(field.values, is_number(event.type->fields[i]) ? event.type->fields[i].kind
-                                                                     : kind::natural);
+            block.add(field.values, is_number(field.kind) ? field.kind : kind::natural);
             fmt::format_to(std::back_inserter(block.head), ",\"absent\":[{}]}}",
                            fmt::join(field.absent, ","));
-            field = {};
+            field.values.clear();
+            field.absent.clear();
         }
         block.head += ']';
         event.count_in_block = 0;
@@ -363,14 +439,15 @@ void html_exporter::write_head() {
     fmt::format_to(std::back_inserter(head), "}},\"tracks\":[{}],\"events\":[", tracks_json_);
     for (const event_columns& event : events_) {
         head += &event == events_.data() ? "{\"system\":" : ",{\"system\":";
-        text::append_json(head, event.type->system);
+        text::append_json(head, event.system);
         head += ",\"name\":";
-        text::append_json(head, event.type->name);
-        fmt::format_to(std::back_inserter(head), ",\"count\":{},\"fields\":[", event.count);
-        for (const recording::field& field : event.type->fields) {
-            head += &field == event.type->fields.data() ? "{\"name\":" : ",{\"name\":";
+        text::append_json(head, event.name);
+        fmt::format_to(std::back_inserter(head), ",\"described\":{},\"count\":{},\"fields\":[",
+                       event.is_described, event.count);
+        for (const field_column& field : event.fields) {
+            head += &field == event.fields.data() ? "{\"name\":" : ",{\"name\":";
             text::append_json(head, field.name);
-            fmt::format_to(std::back_inserter(head), ",\"isNumber\":{}}}", is_number(field));
+            fmt::format_to(std::back_inserter(head), ",\"isNumber\":{}}}", is_number(field.kind));
         }
         head += "]}";
     }
@@ -384,6 +461,8 @@ void html_exporter::finish() {
     matcher_.rest([this](std::size_t pair, const open_pair& begin) {
         put_slice(begin.row, none, lane_track(pair, begin), begin.lane, name_of(pairs_[pair]));
     });
+    spans_.rest([this](const std::string& provider, const std::string& name,
+                       const open_pair& begin) { close_span(provider, name, begin, none); });
     write_block();
     write_head();
     file_.text() += "<script>\n";

@@ -48,6 +48,8 @@ public:
             add_counter(record, fields);
         else if (fields.is_slice())
             add_slice(record, fields);
+        else if (const auto mark = span_mark_of(record); mark.role != span_mark::role::none)
+            add_span(record, mark);
         else
             add_instant(record, shown_name(record), record.pid, record.process(), nullptr);
         file_.advance();
@@ -177,6 +179,28 @@ private:
         to += "}}";
     }
 
+    /// Slices of an activity may end in another thread. Readers nest those of one category and id,
+    /// and find the beginning by its name.
+    void add_span(const recording::record& record, const span_mark& mark) {
+        std::string name = mark.name;
+        if (mark.role == span_mark::role::begin) {
+            spans_.open(mark, {});
+        } else if (const auto begin = spans_.close(mark)) {
+            name = begin->first;
+        } else {
+            add_instant(record, name, record.pid, record.process(), nullptr);
+            return;
+        }
+        const char phase = mark.role == span_mark::role::begin ? 'b' : 'e';
+        std::string& to = begin_event(phase, name, record.process(), record.pid);
+        to += ",\"cat\":";
+        text::append_json(to, mark.provider);
+        to += ",\"id\":";
+        text::append_json(to, mark.id);
+        add_time(to, record.time);
+        add_arguments(to, record, nullptr);
+    }
+
     void add_pair(const recording::record& record, const matcher::match& match) {
         if (match.role == matcher::role::end) {
             if (const auto begin = matcher_.close(match)) {
@@ -219,6 +243,8 @@ private:
     std::vector<pair> pairs_;
     matcher matcher_;
     track_table tracks_;
+    struct nothing {};
+    open_spans<nothing> spans_;
     std::vector<std::map<int, lanes>> lanes_; // for each pair, by process
     std::map<std::tuple<std::size_t, int, std::size_t>, std::int64_t> lane_tracks_;
     std::set<std::pair<int, int>> threads_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "export/tracks.hpp"
 
+#include "eventheader/words.hpp"
 #include "text/errors.hpp"
 
 #include <algorithm>
@@ -59,6 +60,25 @@ track track_table::of(const recording::record& record, const convention& fields)
     tracks_.emplace(key, made);
     made.is_new = true;
     return made;
+}
+
+span_mark span_mark_of(const recording::record& record) {
+    if (!record.event->is_eventheader)
+        return {};
+    constexpr std::uint8_t start = 1, stop = 2;
+    const eventheader::shown_event shown = to_shown_event(record);
+    span_mark result;
+    if (shown.event.why_not.why != eventheader::reason::none ||
+        (shown.event.opcode != start && shown.event.opcode != stop))
+        return result;
+    result.role = shown.event.opcode == start ? span_mark::role::begin : span_mark::role::end;
+    result.provider = shown.name.provider;
+    append_name(result.name, shown);
+    if (shown.event.activity.empty())
+        result.id = fmt::format("thread {}", record.pid);
+    else
+        eventheader::append_uuid(result.id, shown.event.activity);
+    return result;
 }
 
 std::string name_of(const pair& pair) {

@@ -4,6 +4,8 @@
 
 #include "export/exporter.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -143,6 +145,57 @@ template <typename Begin>
 std::string pair_matcher<Begin>::name_of(const match& match) const {
     return exporting::name_of(pairs_[match.pair]);
 }
+
+/// What a record whose payload describes itself begins or ends: its opcode says so. Records of one
+/// activity belong together; without activities, those of one thread.
+struct span_mark {
+    enum class role { none, begin, end };
+
+    span_mark::role role = role::none;
+    std::string provider;
+    /// The activity, or `thread 125`.
+    std::string id;
+    std::string name; // `Provider:Event`
+};
+span_mark span_mark_of(const recording::record& record);
+
+/// Finds the beginnings that belong to ends. `Begin` is what the caller wants to know of a
+/// beginning.
+template <typename Begin>
+class open_spans {
+public:
+    void open(const span_mark& mark, Begin begin) {
+        open_[{mark.provider, mark.id}].push_back({mark.name, std::move(begin)});
+    }
+
+    /// An end. Returns the name of the beginning and what is known of it: the last one of this
+    /// name, or the last one if start and stop have different names.
+    std::optional<std::pair<std::string, Begin>> close(const span_mark& mark) {
+        const auto found = open_.find({mark.provider, mark.id});
+        if (found == open_.end())
+            return {};
+        auto& all = found->second;
+        const auto same = std::find_if(all.rbegin(), all.rend(),
+                                       [&](const auto& each) { return each.first == mark.name; });
+        const auto at = same == all.rend() ? std::prev(all.end()) : std::prev(same.base());
+        auto result = std::move(*at);
+        all.erase(at);
+        if (all.empty())
+            open_.erase(found);
+        return result;
+    }
+
+    /// Calls the function with provider, name and what is known, for the beginnings without an end.
+    template <typename Function>
+    void rest(Function function) {
+        for (auto& [key, all] : open_)
+            for (auto& [name, begin] : all)
+                function(key.first, name, begin);
+    }
+
+private:
+    std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::string, Begin>>> open_;
+};
 
 /// Lanes for slices that may overlap. Each takes the first free one.
 class lanes {

@@ -496,7 +496,10 @@ function find(px, py) {
 const drawn = new Set(["track_event_type", "slice_name", "track_name"]);
 
 function fieldLines(row, prefix = "", without = new Set()) {
-	return head.events[eventOf[row]].fields.filter(field => !without.has(field.name)).map(field => {
+	const event = head.events[eventOf[row]];
+	// An event that describes its fields need not have each of them.
+	const isShown = field => !without.has(field.name) && !(event.described && value(row, field) === null);
+	return event.fields.filter(isShown).map(field => {
 		const found = value(row, field);
 		return [prefix + field.name, found === null ? "(cut off)" : String(found)];
 	});

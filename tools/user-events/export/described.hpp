@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Records whose payloads describe themselves, as rows of tables: one for each name and set of
+// columns.
+#pragma once
+
+#include "recording/record.hpp"
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tool::exporting {
+
+/// A program may make a new set of fields with each record. Those of the records that come when
+/// there are many sets are one table, whose columns are `event` and `fields`, which is JSON.
+class described_tables {
+public:
+    struct row {
+        std::size_t table; // a number, from 0 on
+        bool is_new;
+        std::string name; // of the table: `Provider:Event`
+        std::vector<eventheader::cell> cells;
+    };
+
+    /// With `by_kind`, tables are also told apart by which columns are numbers.
+    explicit described_tables(std::size_t most, bool by_kind) : most_(most), by_kind_(by_kind) {}
+
+    row row_of(const recording::record& record);
+
+private:
+    row other(const recording::record& record, std::string name);
+
+    std::size_t most_;
+    bool by_kind_;
+    std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+} // namespace tool::exporting
