@@ -177,6 +177,7 @@ test-library: ## test the C++ library: without a kernel, and with in-tree user_e
 tool: ## build the command line tool, build/tools/user-events
 	@$(packages) tool
 	@$(MAKE) -C tools/user-events BUILD=../../build/tools
+	@$(MAKE) -C tools/perf-dlfilter BUILD=../../build/tools
 
 .PHONY: test-tool
 test-tool: ## run the tests of the tool with in-tree user_events (first run builds a kernel)
@@ -211,6 +212,8 @@ fuzz-recordings: ## fuzz what the tool does with recordings, for FUZZ_SECONDS=60
 # What is installed, below DESTDIR.
 headers := $(includedir)/user_events
 program := $(PREFIX)/bin/user-events
+# The tool finds it from its own place.
+dlfilter := $(libdir)/user-events/user-events-dlfilter.so
 man_pages := user-events.1 user_events.7 user_events-admin.8
 man_page = $(datadir)/man/man$(subst .,,$(suffix $1))/$1
 completion := $(datadir)/bash-completion/completions/user-events
@@ -249,6 +252,7 @@ install-library: ## install only the library's headers
 .PHONY: install-tool
 install-tool: tool docs-man ## install only the tool, the man pages and the completion
 	install -D build/tools/user-events "$(DESTDIR)$(program)"
+	install -D -m 644 build/tools/user-events-dlfilter.so "$(DESTDIR)$(dlfilter)"
 	$(foreach page,$(man_pages),install -D -m 644 build/docs/man/$(page) \
 		"$(DESTDIR)$(call man_page,$(page))" &&) true
 	set -e; for command in $$(build/tools/user-events --complete ''); do \
@@ -273,6 +277,7 @@ install-system: ## install only the rule of udev, the group, units for systemd, 
 .PHONY: uninstall
 uninstall: ## remove what install has installed; the group and the files in /etc stay
 	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)" "$(DESTDIR)$(dir $(examples))"
+	rm -rf "$(DESTDIR)$(dir $(dlfilter))"
 	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(completion_zsh)" \
 		"$(DESTDIR)$(completion_fish)" "$(DESTDIR)$(pkgconfig)" \
 		"$(DESTDIR)$(udev_rules)" "$(DESTDIR)$(sysusers)" $(units:%="$(DESTDIR)$(UNITDIR)/%") \

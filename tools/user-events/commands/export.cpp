@@ -4,7 +4,7 @@
 #include "export/exporter.hpp"
 #include "export/output_directory.hpp"
 #include "export/tracks.hpp"
-#include "recording/file.hpp"
+#include "recording/perf_data.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "tracing/signals.hpp"
@@ -108,13 +108,20 @@ void export_file(const options& given) {
         work.needs.directories = {"."};
         work.prepare = [&] { outputs.directory->enter(); };
     }
+    std::optional<recording::perf_script> perf;
+    if (recording::is_perf_data(input))
+        perf.emplace(input, given.selection.is_raw);
     work.read = [&] {
-        recording::file file(input, given.selection);
-        file.read([&](const recording::record& record) { exporter->add(record); });
+        const auto source = recording::open_source(input, perf ? &*perf : nullptr, given.selection);
+        source->read([&](const recording::record& record) { exporter->add(record); });
         exporter->finish();
-        file.warn_about_gaps(given.is_strict);
+        source->warn_about_gaps(given.is_strict);
     };
-    work.finish = [&] { outputs.finish(); };
+    work.finish = [&] {
+        if (perf)
+            perf->finish();
+        outputs.finish();
+    };
     recording::isolate(held, input, std::move(work));
 }
 

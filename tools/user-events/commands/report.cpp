@@ -2,12 +2,13 @@
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
 
-#include "recording/file.hpp"
+#include "recording/perf_data.hpp"
 #include "recording/statistics.hpp"
 #include "text/output.hpp"
 #include "tracing/signals.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -24,7 +25,7 @@ struct options {
     bool is_strict = false;
 };
 
-void print_records(recording::file& file, bool as_json) {
+void print_records(recording::source& file, bool as_json) {
     static constexpr std::size_t enough = 1 << 16;
     std::string lines;
     file.read([&](const recording::record& record) {
@@ -40,7 +41,7 @@ void print_records(recording::file& file, bool as_json) {
     text::print(lines);
 }
 
-void print_statistics(recording::file& file, bool as_json) {
+void print_statistics(recording::source& file, bool as_json) {
     recording::statistics statistics;
     file.read([&](const recording::record& record) { statistics.add(record); });
     if (as_json)
@@ -54,14 +55,19 @@ void print_report(const options& given) {
     const recording::input input(given.path);
     tracing::held_signals held;
     recording::isolated_work work{.filter = given.selection.filter, .needs = {}};
+    std::optional<recording::perf_script> perf;
+    if (recording::is_perf_data(input)) {
+        perf.emplace(input, given.selection.is_raw);
+        work.finish = [&] { perf->finish(); };
+    }
     work.read = [&] {
-        recording::file file(input, given.selection);
+        const auto source = recording::open_source(input, perf ? &*perf : nullptr, given.selection);
         if (given.with_statistics)
-            print_statistics(file, given.as_json);
+            print_statistics(*source, given.as_json);
         else
-            print_records(file, given.as_json);
+            print_records(*source, given.as_json);
         text::flush();
-        file.warn_about_gaps(given.is_strict);
+        source->warn_about_gaps(given.is_strict);
     };
     recording::isolate(held, input, std::move(work));
 }

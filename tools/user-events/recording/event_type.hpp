@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 struct tep_event;
@@ -75,6 +76,9 @@ std::string_view registered_name(std::string_view system, std::string_view event
 /// An event as its format describes it.
 struct event_type {
     explicit event_type(const tep_event& event);
+    /// An event without fields yet.
+    event_type(int id, std::string system, std::string name)
+        : id(id), system(std::move(system)), name(std::move(name)) {}
 
     std::string_view registered_name() const noexcept {
         return recording::registered_name(system, name);

@@ -64,18 +64,31 @@ private:
     std::string compression_;
 };
 
-/// A recording. Reads it with libtracecmd, which trusts its files: see isolate().
-class file {
+/// The records of a recording.
+class source {
 public:
-    /// Throws failure if the file is no recording, and usage_error if the filter makes no sense.
-    file(const input& from, const selection& selection);
-    file(const file&) = delete;
-    file& operator=(const file&) = delete;
-    ~file() = default;
+    source() = default;
+    source(const source&) = delete;
+    source& operator=(const source&) = delete;
+    virtual ~source() = default;
 
     /// Calls the function for the selected records of all instances, in the order of their times.
     /// What the function throws is passed on.
-    void read(std::function<void(const record&)> function);
+    virtual void read(std::function<void(const record&)> function) = 0;
+    /// To call after everything was written. Warns about missing records, on standard error, and
+    /// about fields that the filter names and no record had. If records are missing, throws
+    /// text::silent_failure with the status complete_but_failed if `is_strict` says so.
+    virtual void warn_about_gaps(bool is_strict = false) const = 0;
+};
+
+/// A recording of trace-cmd's format. Reads it with libtracecmd, which trusts its files: see
+/// isolate().
+class file final : public source {
+public:
+    /// Throws failure if the file is no recording, and usage_error if the filter makes no sense.
+    file(const input& from, const selection& selection);
+
+    void read(std::function<void(const record&)> function) override;
 
     /// After read(): what the function did not get.
     struct gaps {
@@ -88,11 +101,7 @@ public:
     };
     const gaps& missing() const noexcept { return missing_; }
 
-    /// To call after everything was written. Warns about missing records, on standard error, and
-    /// about fields that the filter names and no record had. If
-    /// there are any, throws text::silent_failure with the status complete_but_failed if
-    /// `is_strict` says so.
-    void warn_about_gaps(bool is_strict = false) const;
+    void warn_about_gaps(bool is_strict = false) const override;
 
 private:
     struct known_event {

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recording/perf_data.hpp"
+
+#include "text/errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <span>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tool::recording {
+
+namespace {
+
+constexpr char filter_name[] = "user-events-dlfilter.so";
+/// A text of more bytes is cut.
+constexpr std::size_t longest_text = 0xfff0;
+
+/// The filter is where the tool is, or in the folder for libraries beside it.
+std::string filter_path() {
+    const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    for (const auto& path :
+         {folder / filter_name, folder.parent_path() / "lib" / "user-events" / filter_name})
+        if (access(path.c_str(), R_OK) == 0)
+            return path;
+    throw text::failure(fmt::format("there is no {} beside the tool", filter_name),
+                        "`make install-tool` installs it");
+}
+
+std::string random_mark() {
+    std::array<unsigned char, 16> bytes{};
+    if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+        throw text::failure("the kernel has no random numbers");
+    return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+int digit_of(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0;
+}
+
+std::string from_hexadecimal(std::string_view digits) {
+    std::string result;
+    for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
+        result += static_cast<char>(digit_of(digits[i]) << 4 | digit_of(digits[i + 1]));
+    return result;
+}
+
+template <typename Number>
+Number to_number(std::string_view text) {
+    Number result{};
+    std::from_chars(text.data(), text.data() + text.size(), result);
+    return result;
+}
+
+/// Takes what is before the next tab.
+std::string_view take_word(std::string_view& from) {
+    const auto end = std::min(from.find('\t'), from.size());
+    const auto result = from.substr(0, end);
+    from.remove_prefix(std::min(end + 1, from.size()));
+    return result;
+}
+
+} // namespace
+
+bool is_perf_data(const input& from) {
+    constexpr std::string_view magic = "PERFILE2";
+    std::array<char, magic.size()> head{};
+    return pread(from.descriptor(), head.data(), head.size(), 0) ==
+               static_cast<ssize_t>(head.size()) &&
+           std::string_view(head.data(), head.size()) == magic;
+}
+
+perf_script::perf_script(const input& from, bool is_raw)
+    : path_(from.path()), mark_(random_mark()) {
+    // perf would take "-" for standard input.
+    const std::string file = path_.starts_with('/') ? path_ : "./" + path_;
+    const std::string filter = filter_path(), records = "records=" + mark_;
+    std::vector<const char*> words{"perf",    "script",       "-i",         file.c_str(),
+                                   "-F",      "tracepoint:trace",        "--dlfilter", filter.c_str(),
+                                   "--dlarg", records.c_str()};
+    if (is_raw)
+        words.insert(words.end(), {"--dlarg", "raw"});
+    words.push_back(nullptr);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        throw text::failure("cannot create a pipe");
+    output_ = ends[0];
+    id_ = fork();
+    if (id_ == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+        std::signal(SIGPIPE, SIG_DFL);
+        const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        dup2(null, STDIN_FILENO);
+        dup2(ends[1], STDOUT_FILENO);
+        execvp(words[0], const_cast<char* const*>(words.data()));
+        text::warn(fmt::format("cannot run perf, which reads {}: {}", path_, std::strerror(errno)),
+                   errno == ENOENT ? "install the package linux-perf" : "");
+        _exit(127);
+    }
+    close(ends[1]);
+    if (id_ < 0)
+        throw text::failure(fmt::format("cannot start a process: {}", std::strerror(errno)));
+}
+
+perf_script::~perf_script() {
+    close(output_);
+    if (id_ > 0) {
+        kill(id_, SIGTERM);
+        waitpid(id_, nullptr, 0);
+    }
+}
+
+void perf_script::finish() {
+    int status = 0;
+    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+    }
+    id_ = -1;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        throw text::failure(fmt::format("perf cannot read {}", path_),
+                            "`perf script -i FILE` says more");
+}
+
+perf_data::perf_data(const perf_script& script, const selection& selection)
+    : script_(script), selection_(selection), described_(selection.pattern) {
+    if (selection.filter.empty())
+        return;
+    filter_ = eventheader::filter::parse(selection.filter);
+    if (!filter_)
+        throw text::usage_error(fmt::format("the filter \"{}\" makes no sense", selection.filter),
+                                "a filter compares fields: 'status >= 500 && path ~ \"/tea*\"'");
+}
+
+void perf_data::read(std::function<void(const record&)> function) {
+    function_ = std::move(function);
+    const int copy = fcntl(script_.descriptor(), F_DUPFD_CLOEXEC, 0);
+    const std::unique_ptr<FILE, int (*)(FILE*)> lines(fdopen(copy, "r"), std::fclose);
+    if (!lines)
+        throw text::failure("cannot read what perf prints");
+    char* line = nullptr;
+    std::size_t room = 0;
+    const std::unique_ptr<char*, void (*)(char**)> release(&line, [](char** at) { free(*at); });
+    for (ssize_t size = 0; (size = getline(&line, &room, lines.get())) > 0;)
+        take({line, static_cast<std::size_t>(size)});
+    finish_record();
+}
+
+/// A record is a line with the mark; perf's text follows if the payload is not in the line.
+void perf_data::take(const std::string& text) {
+    std::string_view rest = text;
+    if (rest.ends_with('\n'))
+        rest.remove_suffix(1);
+    if (!rest.starts_with(script_.mark() + "\t")) {
+        text_ += text_.empty() ? "" : "\n";
+        text_ += rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
+        return;
+    }
+    finish_record();
+    has_record_ = true;
+    take_word(rest);
+    record_.time = to_number<std::uint64_t>(take_word(rest));
+    record_.cpu = to_number<int>(take_word(rest));
+    record_.tgid = to_number<int>(take_word(rest));
+    record_.pid = to_number<int>(take_word(rest));
+    task_ = from_hexadecimal(take_word(rest));
+    const std::string event = from_hexadecimal(take_word(rest));
+    const bool is_described = rest != "-";
+    data_ = is_described ? from_hexadecimal(rest) : "";
+    text_.clear();
+    record_.event = &type_of(event, is_described);
+}
+
+void perf_data::finish_record() {
+    if (!std::exchange(has_record_, false))
+        return;
+    if (!record_.event->is_eventheader) {
+        // As the kernel has a dynamic text: its length and its offset.
+        text_.resize(std::min(text_.size(), longest_text));
+        const auto location = static_cast<std::uint32_t>((text_.size() + 1) << 16 | 4);
+        data_.assign(reinterpret_cast<const char*>(&location), sizeof(location));
+        data_ += text_ + '\0';
+    }
+    record_.data = std::as_bytes(std::span(data_));
+    record_.task = record_.process_name = task_;
+    if (selects(record_))
+        function_(record_);
+}
+
+const event_type& perf_data::type_of(const std::string& name, bool is_described) {
+    auto& type = types_[{name, is_described}];
+    if (type)
+        return *type;
+    const auto colon = std::min(name.find(':'), name.size());
+    const std::string event = name.substr(std::min(colon + 1, name.size()));
+    type = std::make_unique<event_type>(static_cast<int>(types_.size()), name.substr(0, colon),
+                                        event.substr(0, event.find(':')));
+    type->is_eventheader = is_described;
+    // What payloads describe begins at the first field.
+    type->fields.push_back({.name = is_described ? "eventheader_flags" : "trace",
+                            .type = is_described ? "u8" : "__data_loc char[]",
+                            .kind = is_described ? kind::natural : kind::text,
+                            .place = is_described ? place::field : place::from_record,
+                            .is_signed = false,
+                            .is_big_endian = false,
+                            .offset = 0,
+                            .size = is_described ? 1U : 4U,
+                            .element_size = 1});
+    return *type;
+}
+
+bool perf_data::selects(const record& record) {
+    const event_type& type = *record.event;
+    if (!selection_.choice.includes(type.registered_name()))
+        return false;
+    if (!matches(selection_.pattern, type) &&
+        !(type.is_eventheader &&
+          described_.matches(type.registered_name(), described_name(record))))
+        return false;
+    // The fields of other events are not known.
+    return !filter_ || (type.is_eventheader && passes(*filter_, record));
+}
+
+void perf_data::warn_about_gaps(bool) const {
+    if (filter_)
+        warn_of_unknown_fields(*filter_);
+}
+
+std::unique_ptr<source> open_source(const input& from, const perf_script* script,
+                                    const selection& selection) {
+    if (script)
+        return std::make_unique<perf_data>(*script, selection);
+    return std::make_unique<file>(from, selection);
+}
+
+} // namespace tool::recording

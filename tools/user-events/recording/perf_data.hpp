@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Files of perf. perf reads them: `perf script` runs with the filter of tools/perf-dlfilter, which
+// prints what is needed of each event.
+#pragma once
+
+#include "recording/file.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+namespace tool::recording {
+
+bool is_perf_data(const input& from);
+
+/// perf while it reads a file. It is not in the sandbox of isolate().
+class perf_script {
+public:
+    /// Starts perf. Throws text::failure if it or the filter cannot be found.
+    perf_script(const input& from, bool is_raw);
+    perf_script(const perf_script&) = delete;
+    perf_script& operator=(const perf_script&) = delete;
+    /// Ends perf.
+    ~perf_script();
+
+    /// What perf prints.
+    int descriptor() const noexcept { return output_; }
+    /// What each line with a record begins with. Programs cannot know it, so that no text of theirs
+    /// looks like a record.
+    const std::string& mark() const noexcept { return mark_; }
+    /// After all was read. Throws text::failure if perf has failed.
+    void finish();
+
+private:
+    std::string path_;
+    std::string mark_;
+    int output_ = -1;
+    pid_t id_ = -1;
+};
+
+/// The records of a perf.data file. Events whose payloads describe themselves are decoded. Others
+/// have one field, `trace`, with what perf prints of them.
+class perf_data final : public source {
+public:
+    /// `script` has to exist as long as the object. Throws text::usage_error if the filter makes no
+    /// sense.
+    perf_data(const perf_script& script, const selection& selection);
+
+    void read(std::function<void(const record&)> function) override;
+    void warn_about_gaps(bool is_strict = false) const override;
+
+private:
+    void take(const std::string& text);
+    void finish_record();
+    const event_type& type_of(const std::string& name, bool is_described);
+    bool selects(const record& record);
+
+    const perf_script& script_;
+    selection selection_;
+    eventheader::event_pattern described_;
+    std::optional<eventheader::filter> filter_;
+    std::function<void(const record&)> function_;
+    std::map<std::pair<std::string, bool>, std::unique_ptr<event_type>> types_;
+    // The record whose lines are read.
+    bool has_record_ = false;
+    record record_{};
+    std::string task_;
+    std::string text_;
+    std::string data_;
+};
+
+/// Opens a recording of either kind. `script` is of a perf.data file, or null.
+std::unique_ptr<source> open_source(const input& from, const perf_script* script,
+                                    const selection& selection);
+
+} // namespace tool::recording
