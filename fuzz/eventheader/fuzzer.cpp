@@ -66,8 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     filter->passes(shown, {"task", 1, 0});
     // The payload as a filter. A regular expression may take any time.
     const std::string text(reinterpret_cast<const char*>(payload.data()), payload.size());
-    if (auto made = text.find('~') == text.npos ? tool::eventheader::filter::parse(text)
-                                                : std::nullopt)
+    if (auto made =
+            text.find('~') == text.npos ? tool::eventheader::filter::parse(text) : std::nullopt)
         made->passes(shown, {"task", 1, 0});
     return 0;
 }
