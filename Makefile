@@ -140,7 +140,7 @@ bench: ## measure the module and the in-tree user_events, also on LINUX=7.2 (fir
 	+@bench/run $(if $(LINUX),--linux $(LINUX)) $(if $(filter update,$(BASELINE)),--update)
 
 .PHONY: bench-tool
-bench-tool: tool modules-6.12 ## compare the command line tool with trace-cmd
+bench-tool: tool fleet modules-6.12 ## compare the command line tool with trace-cmd
 	@$(packages) vm bench tests recordings time
 	@selftests/tool/otlp/install
 	@$(MAKE) -C bench BUILD=../build/bench ../build/bench/writers
@@ -179,12 +179,17 @@ tool: ## build the command line tool, build/tools/user-events
 	@$(MAKE) -C tools/user-events BUILD=../../build/tools
 	@$(MAKE) -C tools/perf-dlfilter BUILD=../../build/tools
 
+.PHONY: fleet
+fleet: ## build the program of its commands ship and serve, build/tools/user-events-fleet
+	@$(packages) tool tool-fleet
+	@$(MAKE) -C tools/user-events-fleet BUILD=../../build/tools
+
 .PHONY: test-tool
 test-tool: ## run the tests of the tool with in-tree user_events (first run builds a kernel)
 	$(call suite,tool,kernel)
 
 .PHONY: test-recordings
-test-recordings: tool ## test the tool without a guest: recordings, and its installation
+test-recordings: tool fleet ## test the tool without a guest: recordings, and its installation
 	@$(packages) build recordings docs tests
 	@$(MAKE) -C selftests/tool/eventheader BUILD=../../../build/eventheader
 	@$(MAKE) -C selftests/tool/unit BUILD=../../../build/tool-unit TOOL=../../../build/tools
@@ -214,6 +219,8 @@ headers := $(includedir)/user_events
 program := $(PREFIX)/bin/user-events
 # The tool finds it from its own place.
 dlfilter := $(libdir)/user-events/user-events-dlfilter.so
+# `user-events ship` runs it.
+program_fleet := $(PREFIX)/libexec/user-events-fleet
 man_pages := user-events.1 user_events.7 user_events-admin.8
 man_page = $(datadir)/man/man$(subst .,,$(suffix $1))/$1
 completion := $(datadir)/bash-completion/completions/user-events
@@ -225,11 +232,30 @@ cmake := $(datadir)/cmake/user_events
 module := /lib/modules/$(KVER)/updates/user_events.ko
 udev_rules := $(UDEVDIR)/rules.d/60-user_events.rules
 sysusers := $(libdir)/sysusers.d/user_events.conf
-units := user-events-rules.service user-events-serve.service user-events-ship.service
+units := user-events-rules.service
+commands_fleet := serve ship
+units_fleet := $(commands_fleet:%=user-events-%.service)
 examples := $(datadir)/doc/user_events/examples
 
+# install_units UNITS
+define install_units
+	install -d "$(DESTDIR)$(UNITDIR)"
+	$(foreach unit,$1,sed 's|/usr/bin/user-events|$(program)|' system/$(unit) \
+		>"$(DESTDIR)$(UNITDIR)/$(unit)" && chmod 644 "$(DESTDIR)$(UNITDIR)/$(unit)" &&) true
+endef
+
+# install_pages PROGRAM COMMANDS: a man page for each of the program's commands.
+define install_pages
+	install -d "$(DESTDIR)$(datadir)/man/man1"
+	set -e; for command in $2; do \
+		page="$(DESTDIR)$(datadir)/man/man1/user-events-$$command.1"; \
+		tools/user-events/man-page build/tools/$1 "$$command" >"$$page"; \
+		chmod 644 "$$page"; \
+	done
+endef
+
 .PHONY: install
-install: install-module install-library install-tool install-system ## install all, to PREFIX=/usr/local, below DESTDIR=
+install: install-module install-library install-tool install-fleet install-system ## install all, to PREFIX=/usr/local, below DESTDIR=
 
 .PHONY: install-module
 install-module: modules ## install only the module, for the kernel KVER=
@@ -255,32 +281,35 @@ install-tool: tool docs-man ## install only the tool, the man pages and the comp
 	install -D -m 644 build/tools/user-events-dlfilter.so "$(DESTDIR)$(dlfilter)"
 	$(foreach page,$(man_pages),install -D -m 644 build/docs/man/$(page) \
 		"$(DESTDIR)$(call man_page,$(page))" &&) true
-	set -e; for command in $$(build/tools/user-events --complete ''); do \
-		tools/user-events/man-page build/tools/user-events "$$command" \
-			>"$(DESTDIR)$(datadir)/man/man1/user-events-$$command.1"; \
-	done
-	chmod 644 "$(DESTDIR)$(datadir)/man/man1"/user-events-*.1
+	$(call install_pages,user-events,$(filter-out \
+		$(commands_fleet),$(shell build/tools/user-events --complete '')))
 	install -D -m 644 tools/user-events/completion.bash "$(DESTDIR)$(completion)"
 	install -D -m 644 tools/user-events/completion.zsh "$(DESTDIR)$(completion_zsh)"
 	install -D -m 644 tools/user-events/completion.fish "$(DESTDIR)$(completion_fish)"
 
+.PHONY: install-fleet
+install-fleet: fleet ## install only what user-events ship and serve need, with units for systemd
+	install -D build/tools/user-events-fleet "$(DESTDIR)$(program_fleet)"
+	$(call install_pages,user-events-fleet,$(commands_fleet))
+	$(call install_units,$(units_fleet))
+	install -D -m 644 -t "$(DESTDIR)$(examples)" system/fleet.toml
+
 .PHONY: install-system
-install-system: ## install only the rule of udev, the group, units for systemd, and examples
+install-system: ## install only the rule of udev, the group, the unit that loads rules, and examples
 	install -D -m 644 system/60-user_events.rules "$(DESTDIR)$(udev_rules)"
 	install -D -m 644 system/sysusers.conf "$(DESTDIR)$(sysusers)"
-	install -d "$(DESTDIR)$(UNITDIR)" "$(DESTDIR)/etc/user_events.d"
-	$(foreach unit,$(units),sed 's|/usr/bin/user-events|$(program)|' system/$(unit) \
-		>"$(DESTDIR)$(UNITDIR)/$(unit)" && chmod 644 "$(DESTDIR)$(UNITDIR)/$(unit)" &&) true
-	install -D -m 644 -t "$(DESTDIR)$(examples)" system/modprobe.conf \
-		system/modules-load.conf system/fleet.toml
+	install -d "$(DESTDIR)/etc/user_events.d"
+	$(call install_units,$(units))
+	install -D -m 644 -t "$(DESTDIR)$(examples)" system/modprobe.conf system/modules-load.conf
 
 .PHONY: uninstall
 uninstall: ## remove what install has installed; the group and the files in /etc stay
 	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)" "$(DESTDIR)$(dir $(examples))"
 	rm -rf "$(DESTDIR)$(dir $(dlfilter))"
-	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(completion_zsh)" \
+	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(program_fleet)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(completion_zsh)" \
 		"$(DESTDIR)$(completion_fish)" "$(DESTDIR)$(pkgconfig)" \
-		"$(DESTDIR)$(udev_rules)" "$(DESTDIR)$(sysusers)" $(units:%="$(DESTDIR)$(UNITDIR)/%") \
+		"$(DESTDIR)$(udev_rules)" "$(DESTDIR)$(sysusers)" \
+		$(patsubst %,"$(DESTDIR)$(UNITDIR)/%",$(units) $(units_fleet)) \
 		"$(DESTDIR)$(module)" \
 		"$(DESTDIR)$(datadir)/man/man1"/user-events-*.1 \
 		$(foreach page,$(man_pages),"$(DESTDIR)$(call man_page,$(page))")

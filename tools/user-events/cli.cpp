@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli.hpp"
 
-#include "commands/commands.hpp"
 #include "completion.hpp"
-#include "config.hpp"
+#include "fleet.hpp"
 #include "text/errors.hpp"
 #include "text/nearest.hpp"
 #include "text/output.hpp"
@@ -13,7 +12,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <set>
 #include <string_view>
 
 namespace tool {
@@ -28,9 +26,9 @@ std::map<std::string, words*>& programs() {
     return result;
 }
 
-/// The commands that have --config.
-std::set<std::string>& configs() {
-    static std::set<std::string> result;
+/// The commands that have --config, and what reads its file.
+std::map<std::string, config_reader>& configs() {
+    static std::map<std::string, config_reader> result;
     return result;
 }
 
@@ -79,8 +77,11 @@ std::string config_of(const CLI::App& command, const words& given) {
 void append_config(const CLI::App& command, const std::string& path, words& given) {
     words added;
     const words before = given;
+    words tables;
+    for (const auto& [name, reader] : configs())
+        tables.push_back(name);
     for (const auto& [name, values] :
-         read_config(path, command.get_name(), {configs().begin(), configs().end()})) {
+         configs().at(command.get_name())(path, command.get_name(), tables)) {
         if (name == "pattern") {
             added.insert(added.end(), values.begin(), values.end());
             continue;
@@ -103,6 +104,8 @@ void append_config(const CLI::App& command, const std::string& path, words& give
 
 void add(CLI::App& app, const command& row) {
     CLI::App* const added = app.add_subcommand(row.name, row.summary);
+    if (!row.declare)
+        return;
     arguments declared(*added);
     added->callback(row.declare(declared));
 }
@@ -253,8 +256,8 @@ void arguments::size(const char* names, std::uint64_t& bytes, const char* help) 
     read_with(app_, names, "SIZE", bytes, help, text::to_bytes);
 }
 
-void arguments::config(std::string& path) {
-    configs().insert(app_.get_name());
+void arguments::config(std::string& path, config_reader reader) {
+    configs()[app_.get_name()] = reader;
     option("--config", "FILE", path, "a file with these options, in TOML");
     flag("--check", checked(), "only check the options and the file");
 }
@@ -268,14 +271,20 @@ void arguments::subcommand(const command& command) {
     add(app_, command);
 }
 
-int run_command_line(int argc, char** argv) {
+int run_command_line(std::span<const command> commands, int argc, char** argv) {
     CLI::App app("See, record, keep and look at the events of user programs.", "user-events");
     app.require_subcommand(1);
     app.set_version_flag("--version", "user-events " VERSION);
     for (const command& row : commands)
         add(app, row);
     words given(argv + 1, argv + argc);
-    if (!given.empty() && given.front() == "--complete") {
+    const bool completes = !given.empty() && given.front() == "--complete";
+    // The word that is completed may yet become another command.
+    if (given.size() > (completes ? 2 : 0))
+        for (const command& row : commands)
+            if (!row.declare && given[completes] == row.name)
+                run_fleet(row.name, argv);
+    if (completes) {
         complete(app, {given.begin() + 1, given.end()});
         return 0;
     }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,24 @@ class arguments;
 /// throws text::failure, text::usage_error or text::silent_failure if not.
 using action = std::function<void()>;
 
-/// A command. `declare` declares its arguments; they have to live as long as the action.
+/// A command. `declare` declares its arguments; they have to live as long as the action. It is null
+/// for a command that another program has, see fleet.hpp.
 struct command {
     const char* name;
     const char* summary;
     action (*declare)(arguments&);
 };
+
+/// An option in the file of --config. A list has several values, a Boolean is "true" or "false".
+struct config_entry {
+    std::string name;
+    std::vector<std::string> values;
+};
+
+/// Reads what the file has for this command, one of those that may have a table there.
+using config_reader = std::vector<config_entry> (*)(const std::string& path,
+                                                    const std::string& command,
+                                                    const std::vector<std::string>& commands);
 
 /// Declares the arguments of a command. A value keeps what it had if the user does not give it.
 class arguments {
@@ -54,7 +67,7 @@ public:
 
     /// Adds --config, the path of a file, and --check. The file has the other options, and with the
     /// name `pattern` the arguments without a name; what the command line has counts more.
-    void config(std::string& path);
+    void config(std::string& path, config_reader reader);
 
     /// A command of this command, such as `rules add`. One of them has to be given.
     void subcommand(const command& command);
@@ -70,8 +83,8 @@ bool is_only_checked();
 /// --config has now.
 struct restart {};
 
-/// Runs the command that the arguments name. Returns the exit status: 0, or 2 after a message if
-/// the arguments make no sense.
-int run_command_line(int argc, char** argv);
+/// Runs the command that the arguments name, one of these. Returns the exit status: 0, or 2 after a
+/// message if the arguments make no sense.
+int run_command_line(std::span<const command> commands, int argc, char** argv);
 
 } // namespace tool

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli.hpp"
+#include "fleet.hpp"
 
 namespace tool {
 
@@ -18,8 +19,6 @@ action record(arguments& with);
 action register_event(arguments& with);
 action report(arguments& with);
 action rules(arguments& with);
-action serve(arguments& with);
-action ship(arguments& with);
 action snapshot(arguments& with);
 action top(arguments& with);
 action watch(arguments& with);
@@ -37,8 +36,8 @@ inline constexpr command commands[] = {
     {"top", "show which events and programs make most records", top},
     {"hist", "count records by the values of fields, in the kernel", hist},
     {"export", "convert a recording", export_records},
-    {"ship", "send records to an OpenTelemetry collector", ship},
-    {"serve", "count records, for Prometheus", serve},
+    {"ship", ship_summary, nullptr},
+    {"serve", serve_summary, nullptr},
     {"register", "create events that stay without a program", register_event},
     {"delete", "delete events", delete_events},
     {"enable", "have ftrace record events", enable},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/commands.hpp"
+#include "commands.hpp"
+#include "config.hpp"
 #include "metrics/counting.hpp"
 #include "metrics/exposition.hpp"
 #include "metrics/http_server.hpp"
@@ -90,7 +91,7 @@ action serve(arguments& with) {
                 "count at most this many events (default: 500)");
     with.option("--programs", "NUMBER", given->limits.programs,
                 "count at most this many programs for each event (default: 50)");
-    with.config(given->config);
+    with.config(given->config, read_config);
     return [given] { serve_metrics(*given); };
 }
 

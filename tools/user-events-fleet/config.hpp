@@ -2,17 +2,9 @@
 // Options from a file in TOML: a table for each command, with the names of its long options.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
+#include "cli.hpp"
 
 namespace tool {
-
-struct config_entry {
-    std::string name;
-    /// Several for an array. A Boolean is "true" or "false".
-    std::vector<std::string> values;
-};
 
 /// The entries of the command's table; none if the file has no such table. Throws text::usage_error
 /// if the file cannot be read or is no such file.

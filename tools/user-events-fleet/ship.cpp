@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "commands/commands.hpp"
+#include "commands.hpp"
+#include "config.hpp"
 #include "otlp/collector.hpp"
 #include "otlp/encoder.hpp"
 #include "otlp/queue.hpp"
@@ -445,7 +446,7 @@ action ship(arguments& with) {
               "how much may wait for the collector (default: 256M)");
     with.flag("--sync", given->sync, "have each file of the spool on the disk before going on");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
-    with.config(given->config);
+    with.config(given->config, read_config);
     return [given] {
         complete(*given);
         if (is_only_checked())

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fleet.hpp"
+
+#include "text/errors.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tool {
+
+void run_fleet(const char* command, char** argv) {
+    // Not by PATH or argv[0], which belong to the caller.
+    std::error_code error;
+    const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    if (error)
+        throw text::file_failure(error.value(), "cannot read", "/proc/self/exe");
+    // Where it is built, and where it is installed.
+    for (const auto& path :
+         {folder / "user-events-fleet", folder.parent_path() / "libexec/user-events-fleet"}) {
+        execv(path.c_str(), argv);
+        if (errno != ENOENT)
+            throw text::file_failure(errno, "cannot run", path.string());
+    }
+    throw text::failure(fmt::format("`user-events {}` is not installed", command),
+                        "install the package user-events-fleet; from the sources: "
+                        "make install-fleet");
+}
+
+} // namespace tool

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "program.hpp"
+
+#include "text/errors.hpp"
+#include "text/output.hpp"
+#include "tracing/signals.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+enum status { success = 0, failed = 1, usage = 2 };
+
+int complain(status result, std::string_view message, std::string_view remedy = {}) {
+    text::warn(message, remedy);
+    return result;
+}
+
+} // namespace
+
+int run_program(std::span<const command> commands, int argc, char** argv) {
+    // An instance is in use if the process that its name has has this name, see tracefs.cpp.
+    prctl(PR_SET_NAME, "user-events");
+    // Writing to a pipe without a reader fails instead.
+    std::signal(SIGPIPE, SIG_IGN);
+    try {
+        const int result = run_command_line(commands, argc, argv);
+        text::flush();
+        return result;
+    } catch (const text::usage_error& error) {
+        return complain(usage, error.what(), error.remedy());
+    } catch (const text::failure& error) {
+        return complain(failed, error.what(), error.remedy());
+    } catch (const text::silent_failure& failure) {
+        return failure.status;
+    } catch (const text::ended_by_signal& signal) {
+        tracing::end_by_signal(signal.number);
+    } catch (const restart&) {
+        execv("/proc/self/exe", argv);
+        return complain(failed, "cannot start again");
+    } catch (const text::reader_left&) {
+        // What is left in the buffer has no reader either.
+        std::_Exit(success);
+    } catch (const std::bad_alloc&) {
+        return complain(failed, "not enough memory");
+    } catch (const std::exception& error) {
+        return complain(failed, error.what());
+    }
+}
+
+} // namespace tool

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds a program and its library, which has all files of this folder and the folders in it but
+# main.cpp: tests and other programs link that. The Makefile that includes this sets
+#
+#	program		the name
+#	libraries	of pkg-config
+#	others		libraries of this kind that it needs
+#
+# and may append to `objects`, which go into the library.
+
+BUILD ?= ../../build/tools
+CXXFLAGS ?= -O2 -g
+
+tool := $(dir $(lastword $(MAKEFILE_LIST)))
+version := $(shell sed -n 's/^MODULE_VERSION("\(.*\)");$$/\1/p' $(tool)../../kernel/main.c)
+
+folder := $(BUILD)/$(program).o
+library := $(BUILD)/lib$(program).a
+common := -std=c++20 $(shell pkg-config --cflags $(libraries))
+# What protoc makes has warnings.
+flags := $(common) -DVERSION='"$(version)"' -Wall -Wextra -Wpedantic -Wconversion -Werror -MMD -MP -pthread \
+	-I. -I$(tool) -I$(tool)../../include -isystem $(folder)
+objects := $(patsubst %.cpp,$(folder)/%.o,$(filter-out main.cpp,$(wildcard *.cpp */*.cpp)))
+# libtracecmd calls tep_parse_event(), which recording/parse_event.cpp has. Of the libraries, most
+# commands need few.
+link := -pthread -Wl,--as-needed -Wl,--undefined=tep_parse_event
+
+all: $(BUILD)/$(program)
+
+$(BUILD)/$(program): $(folder)/main.o $(library) $(others)
+	@$(CXX) $(CXXFLAGS) $(LDFLAGS) $(link) -o $@ $^ $(shell pkg-config --libs $(libraries))
+
+$(folder)/%.o: %.cpp Makefile $(tool)program.mk
+	@mkdir -p $(@D)
+	@echo "  CXX  tools/$(program)/$<"
+	@$(CXX) $(flags) $(CPPFLAGS) $(CXXFLAGS) -c -o $@ $<
+
+.SECONDEXPANSION:
+$(library): $$(objects)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+.PHONY: all library
+library: $(library)
+-include $(folder)/main.d $(objects:.o=.d)
