@@ -219,8 +219,10 @@ headers := $(includedir)/user_events
 program := $(PREFIX)/bin/user-events
 # The tool finds it from its own place.
 dlfilter := $(libdir)/user-events/user-events-dlfilter.so
-# `user-events ship` runs it.
-program_fleet := $(PREFIX)/libexec/user-events-fleet
+# `user-events ship` runs the first one, its service the second.
+libexecdir := $(PREFIX)/libexec
+program_fleet := $(libexecdir)/user-events-fleet
+access_fleet := $(libexecdir)/user-events-fleet-access
 man_pages := user-events.1 user_events.7 user_events-admin.8
 man_page = $(datadir)/man/man$(subst .,,$(suffix $1))/$1
 completion := $(datadir)/bash-completion/completions/user-events
@@ -232,6 +234,7 @@ cmake := $(datadir)/cmake/user_events
 module := /lib/modules/$(KVER)/updates/user_events.ko
 udev_rules := $(UDEVDIR)/rules.d/60-user_events.rules
 sysusers := $(libdir)/sysusers.d/user_events.conf
+sysusers_fleet := $(libdir)/sysusers.d/user_events-fleet.conf
 units := user-events-rules.service
 commands_fleet := serve ship
 units_fleet := $(commands_fleet:%=user-events-%.service)
@@ -240,7 +243,7 @@ examples := $(datadir)/doc/user_events/examples
 # install_units UNITS
 define install_units
 	install -d "$(DESTDIR)$(UNITDIR)"
-	$(foreach unit,$1,sed 's|/usr/bin/user-events|$(program)|' system/$(unit) \
+	$(foreach unit,$1,sed 's|/usr/bin/user-events|$(program)|; s|/usr/libexec|$(libexecdir)|' system/$(unit) \
 		>"$(DESTDIR)$(UNITDIR)/$(unit)" && chmod 644 "$(DESTDIR)$(UNITDIR)/$(unit)" &&) true
 endef
 
@@ -288,8 +291,10 @@ install-tool: tool docs-man ## install only the tool, the man pages and the comp
 	install -D -m 644 tools/user-events/completion.fish "$(DESTDIR)$(completion_fish)"
 
 .PHONY: install-fleet
-install-fleet: fleet ## install only what user-events ship and serve need, with units for systemd
+install-fleet: fleet ## install only what user-events ship and serve need, with units and their user
 	install -D build/tools/user-events-fleet "$(DESTDIR)$(program_fleet)"
+	install -D system/fleet-access "$(DESTDIR)$(access_fleet)"
+	install -D -m 644 system/sysusers-fleet.conf "$(DESTDIR)$(sysusers_fleet)"
 	$(call install_pages,user-events-fleet,$(commands_fleet))
 	$(call install_units,$(units_fleet))
 	install -D -m 644 -t "$(DESTDIR)$(examples)" system/fleet.toml
@@ -306,9 +311,10 @@ install-system: ## install only the rule of udev, the group, the unit that loads
 uninstall: ## remove what install has installed; the group and the files in /etc stay
 	rm -rf "$(DESTDIR)$(headers)" "$(DESTDIR)$(cmake)" "$(DESTDIR)$(dir $(examples))"
 	rm -rf "$(DESTDIR)$(dir $(dlfilter))"
-	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(program_fleet)" "$(DESTDIR)$(completion)" "$(DESTDIR)$(completion_zsh)" \
+	rm -f "$(DESTDIR)$(program)" "$(DESTDIR)$(program_fleet)" "$(DESTDIR)$(access_fleet)" \
+		"$(DESTDIR)$(completion)" "$(DESTDIR)$(completion_zsh)" \
 		"$(DESTDIR)$(completion_fish)" "$(DESTDIR)$(pkgconfig)" \
-		"$(DESTDIR)$(udev_rules)" "$(DESTDIR)$(sysusers)" \
+		"$(DESTDIR)$(udev_rules)" "$(DESTDIR)$(sysusers)" "$(DESTDIR)$(sysusers_fleet)" \
 		$(patsubst %,"$(DESTDIR)$(UNITDIR)/%",$(units) $(units_fleet)) \
 		"$(DESTDIR)$(module)" \
 		"$(DESTDIR)$(datadir)/man/man1"/user-events-*.1 \

@@ -242,7 +242,7 @@ private:
     otlp::resources resources_;
     otlp::encoder encoder_;
     tracing::live_reader reader_;
-    tracing::event_types types_;
+    tracing::event_types types_{in_};
     tracing::tasks tasks_;
     std::chrono::steady_clock::time_point flushed_{};
 };

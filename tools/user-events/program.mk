@@ -10,6 +10,8 @@
 # and may append to `objects`, which go into the library.
 
 BUILD ?= ../../build/tools
+# Whoever calls this: the files with dependencies name the same files then.
+override BUILD := $(abspath $(BUILD))
 CXXFLAGS ?= -O2 -g
 
 tool := $(dir $(lastword $(MAKEFILE_LIST)))
@@ -43,4 +45,5 @@ $(library): $$(objects)
 
 .PHONY: all library
 library: $(library)
+	@:
 -include $(folder)/main.d $(objects:.o=.d)

@@ -16,6 +16,8 @@ public:
     /// `change` may change a type before it is used.
     explicit event_types(std::function<void(recording::event_type&)> change = {})
         : change_(std::move(change)) {}
+    /// For a user who may read only the files of this instance.
+    explicit event_types(const instance& in) : formats_(in) {}
 
     /// Returns null, after a warning the first time, if the event was removed. The result exists as
     /// long as this object.

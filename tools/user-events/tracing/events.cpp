@@ -114,20 +114,20 @@ void formats::release::operator()(tep_handle* handle) const noexcept {
     tep_free(handle);
 }
 
-formats::formats() : tep_(tep_alloc()) {
+formats::formats(const instance& in) : tep_(tep_alloc()), in_(instance::existing(in.name())) {
     if (!tep_)
         throw std::bad_alloc();
     // A format that it cannot parse is shown in another way, without its complaints.
     tep_set_loglevel(TEP_LOG_NONE);
     // The sizes in the pages of the buffers.
-    std::string header = top_.read("events/header_page");
+    std::string header = in_.read("events/header_page");
     tep_parse_header_page(tep_.get(), header.data(), header.size(), sizeof(long));
     tep_set_long_size(tep_.get(), sizeof(long));
     tep_set_page_size(tep_.get(), static_cast<int>(sysconf(_SC_PAGESIZE)));
 }
 
 bool formats::load(const event_name& name) {
-    const auto text = top_.try_read(name.directory() + "/format");
+    const auto text = in_.try_read(name.directory() + "/format");
     if (!text)
         return false;
     const auto at = text->find("\nID: ");
@@ -159,10 +159,13 @@ tep_event* formats::find(int id) {
             load(name);
     if (tep_event* const known = tep_find_event(tep_.get(), id))
         return known;
-    // An event of the kernel; or one that was created again, with another number.
-    for (const auto& system : directories(top_.path("events")))
-        for (const auto& event : directories(top_.path("events/" + system)))
-            if (const auto text = top_.try_read(event_name{system, event}.directory() + "/id");
+    // An event of the kernel; or one that was created again, with another number. The kernel has
+    // thousands, and records of one that was removed ask for it again and again.
+    if (!absent_.insert(id).second)
+        return nullptr;
+    for (const auto& system : directories(in_.path("events")))
+        for (const auto& event : directories(in_.path("events/" + system)))
+            if (const auto text = in_.try_read(event_name{system, event}.directory() + "/id");
                 text && std::atoi(text->c_str()) == id) {
                 load({system, event});
                 return tep_find_event(tep_.get(), id);

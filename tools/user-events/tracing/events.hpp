@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -77,7 +78,8 @@ std::string remedy_without_user_events();
 /// The formats of events, read when they are needed.
 class formats {
 public:
-    formats();
+    /// Of an instance whose files this user may read. An instance has the formats of all events.
+    explicit formats(const instance& in = instance::top());
 
     /// Returns null if the event was removed, or libtraceevent cannot parse its format.
     tep_event* find(const event_name& name);
@@ -99,8 +101,10 @@ private:
     bool load(const event_name& name);
 
     std::unique_ptr<tep_handle, release> tep_;
-    instance top_ = instance::top();
+    instance in_;
     std::map<event_name, int> ids_;
+    /// Numbers that no event of the kernel has.
+    std::set<int> absent_;
 };
 
 /// Throws text::failure with the kernel's reason if the filter does not fit the event.
