@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Options from a file in TOML: a table for each command, with the names of its long options.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // user-events-fleet: brings user events to the engines of fleets. It is what `user-events ship` and
 // `user-events serve` run.
 #include "commands.hpp"

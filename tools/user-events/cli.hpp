@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The command line. Only cli.cpp includes CLI11, which takes long to compile.
 #pragma once
 

@@ -1,5 +1,5 @@
 #compdef user-events
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Completion of user-events for zsh. The program itself says what fits.
 

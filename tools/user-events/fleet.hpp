@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Commands that are in a program and a package of their own, because the libraries that they need
 // are of no use to the others.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // user-events: sees, records, keeps and looks at the events of user programs.
 #include "commands/commands.hpp"
 #include "program.hpp"

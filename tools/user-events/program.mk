@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Builds a program and its library, which has all files of this folder and the folders in it but
 # main.cpp: tests and other programs link that. The Makefile that includes this sets

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Answers GET and HEAD requests over HTTP, for one path.
 #pragma once
 

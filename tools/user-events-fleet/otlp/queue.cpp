@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "otlp/queue.hpp"
 
 #include "otlp/wall_clock.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What OpenTelemetry calls a resource: the process that made a record, and its machine.
 #pragma once
 

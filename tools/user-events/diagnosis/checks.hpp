@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The checks of `doctor`; the table in commands/doctor.cpp says in which order they run. They throw
 // text::failure if they cannot find out.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnosis/checks.hpp"
 #include "diagnosis/system.hpp"
 #include "text/errors.hpp"

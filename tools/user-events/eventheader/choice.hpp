@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Which events are wanted, by what the names of their tracepoints say: provider, level, keyword.
 #pragma once
 

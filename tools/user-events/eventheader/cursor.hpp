@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A place in bytes, from which numbers and text are taken. This is the only code of the decoder
 // that reads a payload or knows byte orders. It never reads outside of the bytes that it was given.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The tables of encodings, which say how many bytes a value has, and of formats, which say what the
 // bytes mean.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The payload of an EventHeader event: its header and its extensions. What a payload refers to has
 // to exist as long as the event is used. Nothing is copied or allocated.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The dotted name of the field that is visited, such as `orders[2].item`.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A filter such as `status >= 500 && http.path ~ "/tea*"`, for what payloads describe.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Why a payload, or the rest of it, cannot be decoded.
 #pragma once
 

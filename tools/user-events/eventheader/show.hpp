@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // How an EventHeader event is shown: as a part of a line of text, or of a JSON object.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The name of a tracepoint: `Provider_L4K1f` with options behind it, such as `Gmygroup`.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Values in the words of people: `EPERM(1)`, `127.0.0.1`, `2033-05-18T03:33:20Z`.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A directory with a file of comma-separated values for each event, as RFC 4180 describes them.
 #include "export/described.hpp"
 #include "export/exporter.hpp"

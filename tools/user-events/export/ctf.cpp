@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The Common Trace Format. libbabeltrace2 writes it: a graph has a source component, which is here,
 // and the component sink.ctf.fs. The sink asks the source for messages; the source has those of
 // the records that were added since.

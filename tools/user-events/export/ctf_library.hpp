@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What the files of ctf.cpp share: libbabeltrace2 with exceptions and references.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Payloads that describe themselves, in the Common Trace Format: structures, and arrays of values
 // and structures.
 #pragma once

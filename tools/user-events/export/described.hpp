@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Records whose payloads describe themselves, as rows of tables: one for each name and set of
 // columns.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A page with a timeline, which needs nothing but a browser. The records are in it in blocks of
 // compressed columns, which are written when they are full; export/page/ has the program that shows
 // them.

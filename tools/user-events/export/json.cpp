@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A line of JSON for each record, as `report --json` prints them.
 #include "export/exporter.hpp"
 #include "export/output_file.hpp"

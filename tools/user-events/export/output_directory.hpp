@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A directory of files that a child process writes, which may have no right to the directory.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Columns of numbers, compressed, as the page of html.cpp has them.
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of the page that export/html.cpp writes. D3 is the file of a package. */
 
 .macro embed name, file

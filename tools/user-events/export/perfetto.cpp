@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The JSON trace format, which ui.perfetto.dev, chrome://tracing and speedscope read.
 #include "export/exporter.hpp"
 #include "export/output_file.hpp"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What records mean in a picture: slices of time on tracks, moments, and values of counters.
 #pragma once
 

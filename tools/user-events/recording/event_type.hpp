@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Events and their fields, as formats describe them, and the values in a record.
 #pragma once
 

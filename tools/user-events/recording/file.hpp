@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Recordings: files of trace-cmd's format, trace.dat.
 #pragma once
 

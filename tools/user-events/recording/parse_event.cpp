@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // libtraceevent takes only words of letters, digits and `_` as names. user_events may have any
 // others, and those of multi-format events have a dot. This is tep_parse_event() of that library
 // for the whole program, libtracecmd included: it gives the library words in place of such names,

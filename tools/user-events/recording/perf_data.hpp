@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Files of perf. perf reads them: `perf script` runs with the filter of tools/perf-dlfilter, which
 // prints what is needed of each event.
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Takes from a process what it does not need to parse a file that an attacker may have made.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The part of the sandbox that seccomp enforces: a table of the system calls that are refused, and
 // the program that the kernel runs for each call.
 //

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The part of the sandbox that Landlock enforces: which files can be opened.
 #include "recording/sandbox.hpp"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Counts, rates and distributions, in memory that does not depend on the number of records.
 #pragma once
 

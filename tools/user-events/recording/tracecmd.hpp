@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
 // trace-cmd.h includes the header of libtracefs 1.6, which is not valid C++: an inline function

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Text from programs and files, made fit to be printed. It may have any bytes.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // JSON, written as a stream: for many records. Documents are made with nlohmann::ordered_json and
 // printed with print_json().
 #pragma once

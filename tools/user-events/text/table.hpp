@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Rows and columns: aligned and with a heading on a terminal; separated by tabs and without a
 // heading in a pipe.
 #pragma once

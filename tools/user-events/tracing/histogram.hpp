@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // What histogram triggers have counted, as an event's file `hist` shows it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
 // The header of libtracefs 1.6 is not valid C++: it lacks extern "C", and an inline function passes

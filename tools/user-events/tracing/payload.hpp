@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The fields of a command such as `order u32 number; __rel_loc char[] item`, and payloads for them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // The processes and names of threads, when a recording ends. Some threads have ended.
 #pragma once
 
