@@ -269,10 +269,14 @@ private:
 
 // Not a test: hidden, and executed by programs of the tests below.
 TEST_CASE("Helper program for the tests of perf's targets", "[.]") {
-    Channel channel{Descriptor(std::stoi(getenv(channel_variable)))};
+    const char* const number = getenv(channel_variable);
+    const char* const event = getenv(event_variable);
+    if (!number || !event)
+        return;
+    Channel channel{Descriptor(std::stoi(number))};
     channel.send(0);
     const Mapping memory(1);
-    Served(channel, getenv(event_variable), memory.at()).run();
+    Served(channel, event, memory.at()).run();
 }
 
 TEST_CASE("perf of one process sets the bit of that process, and writes to no other's memory") {

@@ -166,7 +166,7 @@ public:
         std::swap(state_, other.state_);
         return *this;
     }
-    [[gnu::visibility("hidden")]] ~dynamic_event() { delete state_; }
+    [[gnu::visibility("hidden")]] ~dynamic_event() { delete std::exchange(state_, nullptr); }
 
     /// Creates and registers an event. Fails with EINVAL if the kernel would not accept the name or
     /// a field, or if there are more than 100 fields; E2BIG if the command has more than 511 bytes

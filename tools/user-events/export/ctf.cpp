@@ -195,14 +195,14 @@ bt_event_class* source::class_of_event(const recording::event_type& event) {
 bt_event_class* source::make_class(const std::string& name, const field_class& fields,
                                    const field_class& header) {
     // The stream class keeps it.
-    const owned<bt_event_class, bt_event_class_put_ref> result(
-        made(bt_event_class_create(stream_class_.get())));
-    check(bt_event_class_set_name(result.get(), text::escaped(name).c_str()), "name an event");
+    bt_event_class* const event = made(bt_event_class_create(stream_class_.get()));
+    const owned<bt_event_class, bt_event_class_put_ref> reference(event);
+    check(bt_event_class_set_name(event, text::escaped(name).c_str()), "name an event");
     if (header)
-        check(bt_event_class_set_specific_context_field_class(result.get(), header.get()),
+        check(bt_event_class_set_specific_context_field_class(event, header.get()),
               "set the header");
-    check(bt_event_class_set_payload_field_class(result.get(), fields.get()), "set the fields");
-    return result.get();
+    check(bt_event_class_set_payload_field_class(event, fields.get()), "set the fields");
+    return event;
 }
 
 /// Each layout of fields is a class of its own.

@@ -86,7 +86,7 @@ perf_script::perf_script(const input& from, bool is_raw)
     const std::string file = path_.starts_with('/') ? path_ : "./" + path_;
     const std::string filter = filter_path(), records = "records=" + mark_;
     std::vector<const char*> words{"perf",    "script",       "-i",         file.c_str(),
-                                   "-F",      "trace:trace",        "--dlfilter", filter.c_str(),
+                                   "-F",      "trace:trace",  "--dlfilter", filter.c_str(),
                                    "--dlarg", records.c_str()};
     if (is_raw)
         words.insert(words.end(), {"--dlarg", "raw"});
