@@ -265,6 +265,16 @@ private:
     Program keeper_;
 };
 
+/// Closes two perf events of a program in either order.
+void check_until_both_are_closed(Program& target, PerfEvent& first, PerfEvent& second) {
+    const bool first_one = GENERATE(false, true);
+    CAPTURE(first_one);
+    (first_one ? first : second).close();
+    CHECK(target.bit() == 1);
+    (first_one ? second : first).close();
+    CHECK(target.bit() == 0);
+}
+
 } // namespace
 
 // Not a test: hidden, and executed by programs of the tests below.
@@ -437,12 +447,7 @@ TEST_CASE("A program that is recorded for two targets has the bit 1 until both a
     REQUIRE(target.ask(Request::pass_on) == 0);
     PerfEvent second(inheriting(kept.event), target.ask(Request::start_thread));
     REQUIRE(target.ask(Request::add) == 0);
-    const bool first_one = GENERATE(false, true);
-    CAPTURE(first_one);
-    (first_one ? first : second).close();
-    CHECK(target.bit() == 1);
-    (first_one ? second : first).close();
-    CHECK(target.bit() == 0);
+    check_until_both_are_closed(target, first, second);
 }
 
 TEST_CASE(
@@ -451,12 +456,7 @@ TEST_CASE(
     Program target(kept.event);
     PerfEvent first(perf_attributes(kept.event), target.pid());
     PerfEvent second(perf_attributes(kept.event), target.ask(Request::start_thread));
-    const bool first_one = GENERATE(false, true);
-    CAPTURE(first_one);
-    (first_one ? first : second).close();
-    CHECK(target.bit() == 1);
-    (first_one ? second : first).close();
-    CHECK(target.bit() == 0);
+    check_until_both_are_closed(target, first, second);
 }
 
 TEST_CASE("A child has the bit 1 only if it inherits the perf event of its parent") {
