@@ -97,6 +97,8 @@ file::file(const input& from, const selection& selection)
     const int descriptor = fcntl(from.descriptor(), F_DUPFD_CLOEXEC, 0);
     if (descriptor < 0)
         throw text::file_failure(errno, "read", path_);
+    // Both descriptors have one position: an earlier file may have read from the same input.
+    lseek(descriptor, 0, SEEK_SET);
     tracecmd_input* const input = tracecmd_open_fd(descriptor, TRACECMD_FL_LOAD_NO_PLUGINS);
     if (!input && !compression.empty() &&
         !tracecmd_compress_is_supported(compression.c_str(), nullptr))
