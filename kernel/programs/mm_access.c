@@ -74,13 +74,9 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 	return err == -EAGAIN ? -EFAULT : err;
 }
 
-bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
-		     const struct ue_user_bit *bit)
+bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
+		      const struct ue_user_bit *bit)
 {
-	if (ue_event_wants_all(event))
-		return true;
-	if (!event->nr_targets)
-		return false;
 	if (!ue_user_bit_is_shared(ue_mm->mm, bit))
 		return ue_mm_wants(ue_mm, event);
 	event->set_elsewhere = true;
@@ -92,11 +88,12 @@ int ue_mm_write(struct ue_mm *ue_mm, int holders,
 {
 	const bool value = ue_mm_bit_value(ue_mm, enabler->event, &enabler->bit);
 
-	/* A child that reads only need not copy the page. */
-	if (ue_mm->mm == current->mm && ue_user_bit_is(&enabler->bit, value))
-		return 0;
-	if (ue_mm->mm == current->mm)
+	if (ue_mm->mm == current->mm) {
+		/* A child that reads only need not copy the page. */
+		if (ue_user_bit_is(&enabler->bit, value))
+			return 0;
 		return ue_user_bit_write_own(&enabler->bit, value, page);
+	}
 	return ue_user_bit_write(ue_mm->mm, ue_mm_holders(ue_mm, holders),
 				 &enabler->bit, value, page);
 }

@@ -6,6 +6,7 @@
 #ifndef UE_MM_ACCESS_H
 #define UE_MM_ACCESS_H
 
+#include "events/event.h"
 #include "programs/user_bit.h"
 
 struct ue_enabler;
@@ -45,6 +46,10 @@ struct ue_access {
 int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access));
 
+/* For ue_mm_bit_value(), while only perf events of single tasks record the event. */
+bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
+		      const struct ue_user_bit *bit);
+
 /**
  * ue_mm_bit_value() - tell what an enable bit has to be
  * @ue_mm: the address space
@@ -57,8 +62,13 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
  * Return: true if a recorder records all programs, or if ue_mm_wants() says so; in
  * shared memory, if there is any recorder.
  */
-bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
-		     const struct ue_user_bit *bit);
+static inline bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
+				   const struct ue_user_bit *bit)
+{
+	if (ue_event_wants_all(event))
+		return true;
+	return event->nr_targets && ue_mm_bit_wanted(ue_mm, event, bit);
+}
 
 /**
  * ue_mm_write() - write an enable bit, from the state of its event, without page faults
