@@ -46,7 +46,17 @@ struct ue_access {
 int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access));
 
-/* For ue_mm_bit_value(), while only perf events of single tasks record the event. */
+/**
+ * ue_mm_bit_wanted() - tell what an enable bit has to be because of targets
+ * @ue_mm: the address space
+ * @event: the event, which has a target
+ * @bit: the bit
+ *
+ * Only for ue_mm_bit_value().
+ *
+ * Context: as ue_mm_bit_value().
+ * Return: true if ue_mm_wants() says so, or if the memory is shared.
+ */
 bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
 		      const struct ue_user_bit *bit);
 
