@@ -88,6 +88,7 @@ int ue_mm_write(struct ue_mm *ue_mm, int holders,
 {
 	const bool value = ue_mm_bit_value(ue_mm, enabler->event, &enabler->bit);
 
+	lockdep_assert_held(&ue_enabler_mutex);
 	if (ue_mm->mm == current->mm) {
 		/* A child that reads only need not copy the page. */
 		if (ue_user_bit_is(&enabler->bit, value))
