@@ -116,24 +116,30 @@ void ue_wants_free(struct ue_mm *ue_mm)
 	}
 }
 
-bool ue_target_wanted_by(const struct ue_target *target,
-			 const struct ue_mm *ue_mm)
+/* @target: NULL for any target of the event. */
+static bool ue_want_exists(const struct ue_event *event,
+			   const struct ue_mm *ue_mm,
+			   const struct ue_target *target)
 {
 	const struct ue_want *want;
 
 	lockdep_assert_held(&ue_enabler_mutex);
-	hash_for_each_possible(ue_wants, want, by_key,
-			       ue_want_key(target->event, ue_mm)) {
-		if (want->target == target && want->ue_mm == ue_mm)
+	hash_for_each_possible(ue_wants, want, by_key, ue_want_key(event, ue_mm)) {
+		if (want->ue_mm == ue_mm && want->target->event == event &&
+		    (!target || want->target == target))
 			return true;
 	}
 	return false;
 }
 
+bool ue_target_wanted_by(const struct ue_target *target,
+			 const struct ue_mm *ue_mm)
+{
+	return ue_want_exists(target->event, ue_mm, target);
+}
+
 bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event)
 {
-	const struct ue_want *want;
-
 	lockdep_assert_held(&ue_enabler_mutex);
 	if (!event->nr_targets)
 		return false;
@@ -141,11 +147,7 @@ bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event)
 		event->set_elsewhere = true;
 		return true;
 	}
-	hash_for_each_possible(ue_wants, want, by_key, ue_want_key(event, ue_mm)) {
-		if (want->target->event == event && want->ue_mm == ue_mm)
-			return true;
-	}
-	return false;
+	return ue_want_exists(event, ue_mm, NULL);
 }
 
 static void ue_add_found(struct ue_target *target, struct list_head *found)
