@@ -299,7 +299,7 @@ static inline bool ue_event_enabled(const struct ue_event *event)
  */
 static inline bool ue_event_wants_all(const struct ue_event *event)
 {
-	return READ_ONCE(event->recorders.nr[UE_RECORDER_FTRACE]) ||
+	return !ue_recorders_have_perf_only(&event->recorders) ||
 	       READ_ONCE(event->nr_perf_all);
 }
 
