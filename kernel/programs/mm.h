@@ -64,7 +64,8 @@ struct ue_position {
  * @update_pending: a worker is to update the enable bits, or is doing so;
  *	changed with ue_enabler_mutex held
  * @update_again: an event has changed since the worker began
- * @wants_unknown: memory for a want was short
+ * @wants_unknown: wants every event that has a target, because memory for a want was
+ *	short, or another process may have used the memory when it was attached
  * @worker_holds_mm: the worker holds the memory (mmget())
  *
  * Protected by ue_enabler_mutex unless stated otherwise. The members of a
