@@ -15,7 +15,8 @@ struct ue_mm;
 
 /**
  * ue_mm_attach() - attach an address space until it ends
- * @mm: the address space, whose memory the caller holds (mmget())
+ * @mm: the address space, whose memory the caller holds (mmget()). If perf events
+ *	record single tasks, @mm is the current task's: see ue_wants_look_for().
  * @set: its set; on success the caller's reference becomes the address space's
  *
  * Context: may sleep.
