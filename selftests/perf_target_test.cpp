@@ -633,7 +633,7 @@ TEST_CASE("A shared word of a program that is no target is cleared when perf clo
     CHECK(other.bit() == 0);
 }
 
-TEST_CASE("Who may not record a process does not touch its bits, whatever perf_event_paranoid is") {
+TEST_CASE("A user cannot change the bits of a process that the user may not record") {
     Setting paranoid("/proc/sys/kernel/perf_event_paranoid");
     paranoid.set("-1");
     Kept kept;

@@ -26,7 +26,8 @@ constexpr char filter_name[] = "user-events-dlfilter.so";
 /// A text of more bytes is cut.
 constexpr std::size_t longest_text = 0xfff0;
 
-/// The filter is where the tool is, or in the folder for libraries beside it.
+/// The path of the filter: in the tool's own folder, or in the folder for libraries next to that
+/// one.
 std::string filter_path() {
     const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     for (const auto& path :

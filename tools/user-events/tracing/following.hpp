@@ -21,8 +21,8 @@ struct wanted_events {
     /// Whether patterns may name a provider and its events. All events of the provider's
     /// tracepoints are then recorded, because the kernel does not know the events' names.
     bool has_providers = false;
-    /// Whether the kernel leaves the filter for tracepoints with names such as `Provider_L4K1f` to
-    /// the caller, who knows the fields in payloads.
+    /// Whether the caller applies the filter to tracepoints with names such as `Provider_L4K1f`:
+    /// the kernel does not know the fields in their payloads.
     bool is_filter_shared = false;
 
     /// Whether the tracepoint is wanted. Neither the filter nor events' names are looked at.
