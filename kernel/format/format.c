@@ -360,7 +360,9 @@ static int ue_parse_into(struct ue_format *format, struct ue_reader *reader)
 
 bool ue_command_has_flags(const char *command)
 {
-	return memchr(command, ':', ue_name_length(command));
+	while (*command && *command != ':' && !ue_is_space(*command))
+		command++;
+	return *command == ':';
 }
 
 char *ue_command_name(const char *command)
