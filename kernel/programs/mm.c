@@ -86,11 +86,6 @@ struct ue_mm *ue_mm_find(struct mm_struct *mm)
 	return rhashtable_lookup_fast(&ue_by_mm, &mm, ue_by_mm_params);
 }
 
-struct ue_mm *ue_mm_find_current(void)
-{
-	return ue_mm_find(current->mm);
-}
-
 int ue_mm_insert(struct ue_mm *ue_mm)
 {
 	int err = rhashtable_lookup_insert_fast(&ue_by_mm, &ue_mm->of_table,

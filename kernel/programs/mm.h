@@ -11,6 +11,7 @@
 #include <linux/mm_types.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -176,7 +177,10 @@ struct ue_mm *ue_mm_find(struct mm_struct *mm);
  * Context: any.
  * Return: the ue_mm, or NULL if it is not attached.
  */
-struct ue_mm *ue_mm_find_current(void);
+static inline struct ue_mm *ue_mm_find_current(void)
+{
+	return ue_mm_find(current->mm);
+}
 
 /**
  * ue_mm_insert() - add an address space to the table

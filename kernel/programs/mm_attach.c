@@ -84,7 +84,7 @@ int ue_mm_own_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp)
 	int err = 0;
 
 	lockdep_assert_held(&ue_enabler_mutex);
-	while (!err && atomic_read(&ue_mm->set->references) > 1)
+	while (!err && ue_mm_shares_set(ue_mm))
 		err = ue_mm_copy_set(ue_mm, max, gfp);
 	return err;
 }
@@ -93,7 +93,7 @@ bool ue_mm_lock_own_set(struct ue_mm *ue_mm)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
 	spin_lock(&ue_mm->lock);
-	if (atomic_read(&ue_mm->set->references) == 1) {
+	if (!ue_mm_shares_set(ue_mm)) {
 		/* For sparse: the caller unlocks. */
 		__release(&ue_mm->lock);
 		return true;

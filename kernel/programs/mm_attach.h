@@ -7,11 +7,11 @@
 #ifndef UE_MM_ATTACH_H
 #define UE_MM_ATTACH_H
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
-struct mm_struct;
-struct ue_enabler_set;
-struct ue_mm;
+#include "programs/enabler.h"
+#include "programs/mm.h"
 
 /**
  * ue_mm_attach() - attach an address space until it ends
@@ -46,6 +46,20 @@ void ue_mm_join_set(struct ue_mm *ue_mm);
  * Context: ue_enabler_lock() held, which may be released and retaken.
  */
 void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set);
+
+/**
+ * ue_mm_shares_set() - find out if other address spaces, or copying, have the set
+ * @ue_mm: the address space, which stays attached
+ *
+ * A fork may share the set at any time.
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: true if the set must not be changed.
+ */
+static inline bool ue_mm_shares_set(const struct ue_mm *ue_mm)
+{
+	return atomic_read(&ue_mm->set->references) > 1;
+}
 
 /**
  * ue_mm_own_set() - give an address space a set that it does not share

@@ -102,14 +102,16 @@ static int ue_find_registration(struct ue_mm *ue_mm, struct ue_request *request)
  *
  * Return: 0 with @ue_mm->lock held; what @prepare returns; -EMFILE; -ENOMEM.
  */
-static int ue_prepare_unshared(struct ue_mm *ue_mm, struct ue_request *request,
-			       int (*prepare)(struct ue_mm *ue_mm,
-					      struct ue_request *request))
+static __always_inline int
+ue_prepare_unshared(struct ue_mm *ue_mm, struct ue_request *request,
+		    int (*prepare)(struct ue_mm *ue_mm,
+				   struct ue_request *request))
 {
-	int err;
+	int err = 0;
 
 	for (;;) {
-		err = ue_mm_own_set(ue_mm, request->max, request->gfp);
+		if (ue_mm_shares_set(ue_mm))
+			err = ue_mm_own_set(ue_mm, request->max, request->gfp);
 		if (!err)
 			err = prepare(ue_mm, request);
 		if (err || ue_mm_lock_own_set(ue_mm))
@@ -143,14 +145,14 @@ static int ue_find_and_clear(struct ue_mm *ue_mm, struct ue_request *request)
 	return err ? err : ue_write_current(request, false);
 }
 
-static int ue_erase(struct ue_mm *ue_mm, struct ue_request *request,
-		    int (*prepare)(struct ue_mm *ue_mm,
-				   struct ue_request *request))
+static __always_inline int
+ue_erase(struct ue_mm *ue_mm, struct ue_request *request,
+	 int (*prepare)(struct ue_mm *ue_mm, struct ue_request *request))
 {
 	int err = 0;
 
 	/* Do not copy a shared set if there is nothing to erase. */
-	if (atomic_read(&ue_mm->set->references) > 1)
+	if (ue_mm_shares_set(ue_mm))
 		err = ue_find_registration(ue_mm, request);
 	if (!err)
 		err = ue_prepare_unshared(ue_mm, request, prepare);
