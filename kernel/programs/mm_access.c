@@ -24,20 +24,20 @@
 #define UE_FAULTS_MAX	16
 
 /*
- * In the program itself, writing a bit does not sleep. In its worker, no limit
+ * In the program itself (@own), writing a bit does not sleep. In its worker, no limit
  * of the program applies.
  */
-static void ue_access_lock(const struct ue_mm *ue_mm)
+static void ue_access_lock(bool own)
 {
-	if (ue_mm->mm == current->mm)
+	if (own)
 		ue_enabler_lock();
 	else
 		mutex_lock(&ue_enabler_mutex);
 }
 
-static void ue_access_unlock(const struct ue_mm *ue_mm)
+static void ue_access_unlock(bool own)
 {
-	if (ue_mm->mm == current->mm)
+	if (own)
 		ue_enabler_unlock();
 	else
 		mutex_unlock(&ue_enabler_mutex);
@@ -47,6 +47,7 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access))
 {
 	struct mm_struct *mm = ue_mm->mm;
+	const bool own = mm == current->mm;
 	int locked = 0, err = 0;
 
 	for (int faults = 0; !err; faults++) {
@@ -56,9 +57,9 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		locked = 1;
 		err = -EAGAIN;
 		if (access->page || !access->with_page) {
-			ue_access_lock(ue_mm);
+			ue_access_lock(own);
 			err = write(ue_mm, access);
-			ue_access_unlock(ue_mm);
+			ue_access_unlock(own);
 		}
 		if (access->page)
 			unpin_user_page(access->page);
@@ -81,22 +82,6 @@ bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
 		return ue_mm_wants(ue_mm, event);
 	event->set_elsewhere = true;
 	return true;
-}
-
-int ue_mm_write(struct ue_mm *ue_mm, int holders,
-		const struct ue_enabler *enabler, struct page *page)
-{
-	const bool value = ue_mm_bit_value(ue_mm, enabler->event, &enabler->bit);
-
-	lockdep_assert_held(&ue_enabler_mutex);
-	if (ue_mm->mm == current->mm) {
-		/* A child that reads only need not copy the page. */
-		if (ue_user_bit_is(&enabler->bit, value))
-			return 0;
-		return ue_user_bit_write_own(&enabler->bit, value, page);
-	}
-	return ue_user_bit_write(ue_mm->mm, ue_mm_holders(ue_mm, holders),
-				 &enabler->bit, value, page);
 }
 
 /* Was the bit registered before the pass? */

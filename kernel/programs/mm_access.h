@@ -6,12 +6,13 @@
 #ifndef UE_MM_ACCESS_H
 #define UE_MM_ACCESS_H
 
-#include "events/event.h"
-#include "programs/user_bit.h"
+#include <linux/lockdep.h>
+#include <linux/sched.h>
 
-struct ue_enabler;
-struct ue_mm;
-struct ue_position;
+#include "events/event.h"
+#include "programs/enabler.h"
+#include "programs/mm.h"
+#include "programs/user_bit.h"
 
 /**
  * struct ue_access - a bit that is to be accessed
@@ -92,8 +93,19 @@ static inline bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
  * or as a task of the program.
  * Return: 0; -EAGAIN if a page fault is needed; -ESRCH if the program has exited.
  */
-int ue_mm_write(struct ue_mm *ue_mm, int holders,
-		const struct ue_enabler *enabler, struct page *page);
+static inline int ue_mm_write(struct ue_mm *ue_mm, int holders,
+			      const struct ue_enabler *enabler,
+			      struct page *page)
+{
+	const struct ue_user_bit *bit = &enabler->bit;
+	const bool value = ue_mm_bit_value(ue_mm, enabler->event, bit);
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (ue_mm->mm == current->mm)
+		return ue_user_bit_correct_own(bit, value, page);
+	return ue_user_bit_write(ue_mm->mm, ue_mm_holders(ue_mm, holders), bit,
+				 value, page);
+}
 
 /**
  * ue_mm_update() - update enable bits of an address space, as part of a pass

@@ -50,7 +50,7 @@ static unsigned long ue_interval_start;
 /* Protected by ue_enabler_mutex. */
 static u32 ue_last_update;
 
-static void ue_release_mm(struct ue_update *update)
+static __always_inline void ue_release_mm(struct ue_update *update)
 {
 	if (!update->mm)
 		return;
@@ -61,7 +61,8 @@ static void ue_release_mm(struct ue_update *update)
 }
 
 /* Return: false if the program has exited. */
-static bool ue_hold_mm(struct ue_update *update, struct mm_struct *mm)
+static __always_inline bool ue_hold_mm(struct ue_update *update,
+				       struct mm_struct *mm)
 {
 	if (update->mm == mm)
 		return true;
@@ -79,10 +80,13 @@ static void ue_leave_to_worker(struct ue_update *update, struct ue_mm *ue_mm)
 	ue_worker_start(ue_mm);
 }
 
-/* Writes without waiting, or starts a worker. */
-static void ue_write_or_start_worker(struct ue_update *update,
-				     struct ue_mm *ue_mm,
-				     const struct ue_enabler *enabler)
+/*
+ * Writes without waiting, or starts a worker. Inlined, as this is what an update of
+ * many programs does.
+ */
+static __always_inline void
+ue_write_or_start_worker(struct ue_update *update, struct ue_mm *ue_mm,
+			 const struct ue_enabler *enabler)
 {
 	int err = -EAGAIN;
 

@@ -209,23 +209,20 @@ int ue_user_bit_write(struct mm_struct *mm, int holders,
 	struct ue_place place = {
 		.mm = mm, .holders = holders, .page = page
 	};
-	int err;
+	int err = -EAGAIN;
 
-	mmap_assert_locked(mm);
-	/* No page fault for a program that has exited. */
-	if (ue_has_exited(&place))
-		return -ESRCH;
-	if (page && ue_is_unmapped(page_folio(page)))
-		return -EAGAIN;
-	if (!page &&
-	    (ue_pin_may_fault(mm, bit->address) ||
-	     ue_pin_page(mm, bit->address, FOLL_NOFAULT, &place.page,
-			 NULL) != 1))
-		return -EAGAIN;
-	err = ue_write_pinned(&place, bit, value);
-	if (!page)
+	lockdep_assert_held(&mm->mmap_lock);
+	if (page) {
+		if (!ue_is_unmapped(page_folio(page)))
+			err = ue_write_pinned(&place, bit, value);
+	} else if (!ue_pin_may_fault(mm, bit->address) &&
+		   ue_pin_page(mm, bit->address, FOLL_NOFAULT, &place.page,
+			       NULL) == 1) {
+		err = ue_write_pinned(&place, bit, value);
 		unpin_user_page(place.page);
-	return err;
+	}
+	/* No page fault for a program that has exited. */
+	return err == -EAGAIN && ue_has_exited(&place) ? -ESRCH : err;
 }
 
 int ue_user_bit_write_own(const struct ue_user_bit *bit, bool value,
@@ -237,7 +234,8 @@ int ue_user_bit_write_own(const struct ue_user_bit *bit, bool value,
 		      -EAGAIN;
 }
 
-bool ue_user_bit_is(const struct ue_user_bit *bit, bool value)
+/* Return: false if the bit differs, or if reading it would need a page fault. */
+static bool ue_own_bit_is(const struct ue_user_bit *bit, bool value)
 {
 	unsigned long word;
 	u32 half;
@@ -252,6 +250,13 @@ bool ue_user_bit_is(const struct ue_user_bit *bit, bool value)
 	}
 	pagefault_enable();
 	return !err && (word >> bit->nr & 1) == value;
+}
+
+int ue_user_bit_correct_own(const struct ue_user_bit *bit, bool value,
+			    struct page *page)
+{
+	return ue_own_bit_is(bit, value) ? 0 :
+	       ue_user_bit_write_own(bit, value, page);
 }
 
 bool ue_user_bit_is_shared(struct mm_struct *mm, const struct ue_user_bit *bit)
@@ -292,7 +297,7 @@ int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *bit,
 {
 	long pinned;
 
-	mmap_assert_locked(mm);
+	lockdep_assert_held(&mm->mmap_lock);
 	*locked = 1;
 	pinned = ue_pin_page(mm, bit->address, ue_fault_flags(mm, bit), page,
 			     locked);

@@ -61,15 +61,18 @@ int ue_user_bit_write_own(const struct ue_user_bit *bit, bool value,
 			  struct page *page);
 
 /**
- * ue_user_bit_is() - compare a bit of the current address space
+ * ue_user_bit_correct_own() - write a bit of the current address space if it differs
  * @bit: the bit
- * @value: what it may be
+ * @value: what it has to be
+ * @page: as for ue_user_bit_write_own()
  *
- * Context: any; does not sleep.
- * Return: true if the bit is @value; false if it is not, or if reading it would need
- * a page fault.
+ * A child that reads only need not copy the page.
+ *
+ * Context: as ue_user_bit_write_own().
+ * Return: 0; -EAGAIN if a page fault is needed.
  */
-bool ue_user_bit_is(const struct ue_user_bit *bit, bool value);
+int ue_user_bit_correct_own(const struct ue_user_bit *bit, bool value,
+			    struct page *page);
 
 /**
  * ue_user_bit_is_shared() - may other address spaces have the bit's word too?
