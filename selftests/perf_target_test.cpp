@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
+#include <vector>
 
 using namespace selftest;
 
@@ -437,6 +438,49 @@ TEST_CASE("Two processes that share their memory have the bit 1 if either is the
     perf.close();
     CHECK(target.bit() == 0);
     target.end();
+}
+
+TEST_CASE("A program that shared its memory when it registered gets the bit 1 from perf of itself") {
+    // While there is a target of any event, which programs share memory cannot be told.
+    Kept kept, other;
+    Program target(kept.event, false), recorded(other.event);
+    const PerfEvent perf_of_other(perf_attributes(other.event), recorded.pid());
+    REQUIRE(target.ask(Request::lend) > 0);
+    REQUIRE(target.ask(Request::add) == 0);
+    CHECK(target.bit() == 0);
+    PerfEvent perf(perf_attributes(kept.event), target.pid());
+    CHECK(target.bit() == 1);
+    perf.close();
+    CHECK(target.bit() == 0);
+    target.end();
+}
+
+TEST_CASE("A child inherits perf events of very many events") {
+    constexpr int count = 200;
+    Child target([](Channel& channel) {
+        DataFile file;
+        std::vector<Word> words(count);
+        for (int i = 0; i < count; i++)
+            expect(file.register_event(&words[i], 0, "many_" + std::to_string(i)), "register");
+        channel.send(0);
+        channel.receive<int>();
+        channel.send(in_child([&] {
+            int set = 0;
+            for (const Word& word : words)
+                set += word == 1;
+            return set;
+        }));
+        channel.receive<int>();
+        return 0;
+    });
+    target.channel().receive<int>();
+    std::list<PerfEvent> perf;
+    for (int i = 0; i < count; i++)
+        perf.emplace_back(inheriting(Event("many_" + std::to_string(i))), target.pid());
+    CHECK(target.channel().ask<int>(0) == count);
+    perf.clear();
+    target.channel().send(0);
+    CHECK(target.wait() == 0);
 }
 
 TEST_CASE("A program that is recorded for two targets has the bit 1 until both are closed") {

@@ -32,7 +32,7 @@ static void ue_access_lock(bool own)
 	if (own)
 		ue_enabler_lock();
 	else
-		mutex_lock(&ue_enabler_mutex);
+		ue_enabler_lock_kernel();
 }
 
 static void ue_access_unlock(bool own)
@@ -40,7 +40,7 @@ static void ue_access_unlock(bool own)
 	if (own)
 		ue_enabler_unlock();
 	else
-		mutex_unlock(&ue_enabler_mutex);
+		ue_enabler_unlock_kernel();
 }
 
 int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
@@ -142,9 +142,10 @@ static int ue_follow_events(struct ue_mm *ue_mm, struct ue_access *access)
 static bool ue_mm_next_bit(struct ue_mm *ue_mm, struct ue_user_bit *bit,
 			   struct ue_position *position)
 {
+	const bool own = ue_mm->mm == current->mm;
 	struct ue_enabler *enabler = NULL;
 
-	ue_enabler_lock();
+	ue_access_lock(own);
 	if (!position->last_id)
 		*position = (struct ue_position){
 			.last_id = ue_enabler_last_id, .nr = -1
@@ -154,7 +155,7 @@ static bool ue_mm_next_bit(struct ue_mm *ue_mm, struct ue_user_bit *bit,
 					   position->nr);
 	if (enabler)
 		*bit = enabler->bit;
-	ue_enabler_unlock();
+	ue_access_unlock(own);
 	return enabler;
 }
 

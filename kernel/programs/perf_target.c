@@ -63,11 +63,14 @@ static struct ue_target *ue_target_get(struct ue_opening *opening)
 	return target;
 }
 
-/* The bits are 1 already if the address space wants the event for another target. */
+/*
+ * The bits are 1 already if the address space wants the event for another target. If
+ * its wants are not known, the bits may have been written before there was a target.
+ */
 static void ue_want_begin(struct ue_opening *opening, struct ue_target *target,
 			  struct ue_mm *ue_mm)
 {
-	const bool wanted = ue_mm_wants(ue_mm, opening->event);
+	const bool wanted = ue_mm_has_want(ue_mm, opening->event);
 
 	if (!ue_target_wanted_by(target, ue_mm)) {
 		ue_want_insert(opening->want, target, ue_mm);

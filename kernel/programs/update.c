@@ -211,9 +211,9 @@ static void ue_finish_update(struct ue_event *event)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
 	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, NULL)) {
-		mutex_unlock(&ue_enabler_mutex);
+		ue_enabler_unlock_kernel();
 		cond_resched();
-		mutex_lock(&ue_enabler_mutex);
+		ue_enabler_lock_kernel();
 	}
 }
 
@@ -233,10 +233,10 @@ static void ue_deferred_work(struct work_struct *work)
 {
 	struct ue_deferred *deferred = container_of(work, struct ue_deferred, work);
 
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock_kernel();
 	ue_finish_update(deferred->event);
 	ue_update_wait_end(&deferred->wait);
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock_kernel();
 	ue_event_unref(deferred->event);
 	kfree(deferred);
 	/*
@@ -254,7 +254,7 @@ static void ue_finish_later(struct ue_event *event)
 {
 	struct ue_deferred *deferred = kzalloc(sizeof(*deferred), GFP_KERNEL);
 
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock_kernel();
 	if (deferred) {
 		INIT_WORK(&deferred->work, ue_deferred_work);
 		INIT_LIST_HEAD(&deferred->wait.node);
@@ -270,7 +270,7 @@ static void ue_finish_later(struct ue_event *event)
 	} else {
 		ue_finish_update(event);
 	}
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock_kernel();
 }
 
 static void ue_refill_writes(void)
@@ -288,7 +288,7 @@ void ue_update_begin(struct ue_update *update)
 	ue_refill_writes();
 	update->granted = max(ue_writes_left, UE_DIRECT_WRITES_LEAST);
 	update->left = update->granted;
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock_kernel();
 	update->start = local_clock();
 }
 
@@ -296,7 +296,7 @@ static void ue_update_unlock(struct ue_update *update)
 {
 	ue_release_mm(update);
 	ue_writes_left -= min(ue_writes_left, update->granted - update->left);
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock_kernel();
 }
 
 void ue_update_end(struct ue_update *update)
@@ -311,9 +311,9 @@ void ue_update_yield(struct ue_update *update)
 	if (++update->nr_yields % UE_ENABLERS_AT_ONCE)
 		return;
 	ue_release_mm(update);
-	mutex_unlock(&ue_enabler_mutex);
+	ue_enabler_unlock_kernel();
 	cond_resched();
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_lock_kernel();
 }
 
 static void ue_write_bits_of_mm(struct ue_update *update,

@@ -21,13 +21,21 @@
 #include "programs/mm.h"
 #include "programs/want.h"
 
-static DEFINE_HASHTABLE(ue_targets, 8);
+/* By task, and by event and task. */
+static DEFINE_HASHTABLE(ue_targets_of_task, 8);
+static DEFINE_HASHTABLE(ue_targets, 10);
 
 /* By event and address space. */
-static DEFINE_HASHTABLE(ue_wants, 10);
+static DEFINE_HASHTABLE(ue_wants, 12);
 
 /* How many targets all events have. */
 static unsigned int ue_nr_targets;
+
+static unsigned long ue_target_key(const struct ue_event *event,
+				   const struct task_struct *task)
+{
+	return (unsigned long)event ^ (unsigned long)task;
+}
 
 struct ue_target *ue_target_find(const struct ue_event *event,
 				 const struct task_struct *task)
@@ -35,7 +43,8 @@ struct ue_target *ue_target_find(const struct ue_event *event,
 	struct ue_target *target;
 
 	lockdep_assert_held(&ue_enabler_mutex);
-	hash_for_each_possible(ue_targets, target, by_task, (unsigned long)task) {
+	hash_for_each_possible(ue_targets, target, by_key,
+			       ue_target_key(event, task)) {
 		if (target->task == task && target->event == event)
 			return target;
 	}
@@ -50,7 +59,8 @@ void ue_target_insert(struct ue_target *target, struct ue_event *event,
 	target->task = task;
 	INIT_LIST_HEAD(&target->wants);
 	INIT_LIST_HEAD(&target->found);
-	hash_add(ue_targets, &target->by_task, (unsigned long)task);
+	hash_add(ue_targets_of_task, &target->by_task, (unsigned long)task);
+	hash_add(ue_targets, &target->by_key, ue_target_key(event, task));
 	event->nr_targets++;
 	ue_nr_targets++;
 	ue_debug_count(UE_COUNT_TARGETS, 1);
@@ -60,6 +70,7 @@ void ue_target_remove(struct ue_target *target)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
 	hash_del(&target->by_task);
+	hash_del(&target->by_key);
 	target->event->nr_targets--;
 	ue_nr_targets--;
 	ue_debug_count(UE_COUNT_TARGETS, -1);
@@ -138,6 +149,11 @@ bool ue_target_wanted_by(const struct ue_target *target,
 	return ue_want_exists(target->event, ue_mm, target);
 }
 
+bool ue_mm_has_want(const struct ue_mm *ue_mm, const struct ue_event *event)
+{
+	return ue_want_exists(event, ue_mm, NULL);
+}
+
 bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
@@ -147,13 +163,25 @@ bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event)
 		event->set_elsewhere = true;
 		return true;
 	}
-	return ue_want_exists(event, ue_mm, NULL);
+	return ue_mm_has_want(ue_mm, event);
 }
 
-static void ue_add_found(struct ue_target *target, struct list_head *found)
+/**
+ * struct ue_found - targets that were found
+ * @targets: by @found of struct ue_target
+ * @nr: how many; if there are more than UE_WANTS_MAX, the search ends
+ */
+struct ue_found {
+	struct list_head targets;
+	unsigned int nr;
+};
+
+static void ue_add_found(struct ue_target *target, struct ue_found *found)
 {
-	if (target && list_empty(&target->found))
-		list_add(&target->found, found);
+	if (!target || !list_empty(&target->found))
+		return;
+	list_add(&target->found, &found->targets);
+	found->nr++;
 }
 
 /*
@@ -162,7 +190,7 @@ static void ue_add_found(struct ue_target *target, struct list_head *found)
  * context is freed an RCU grace period after its end.
  */
 static void ue_find_in_context(struct perf_event_context __rcu **slot,
-			       struct list_head *found)
+			       struct ue_found *found)
 {
 	const struct perf_event *perf_event;
 	struct perf_event_context *context;
@@ -186,23 +214,28 @@ static void ue_find_in_context(struct perf_event_context __rcu **slot,
 			ue_add_found(ue_target_find(event, (perf_event->parent ?:
 							    perf_event)->hw.target),
 				     found);
+		if (found->nr > UE_WANTS_MAX)
+			break;
 	}
 	raw_spin_unlock_irqrestore(&context->lock, flags);
 }
 
 /* A new root is not in the context of its task yet. */
-static void ue_find_roots(const struct task_struct *task, struct list_head *found)
+static void ue_find_roots(const struct task_struct *task, struct ue_found *found)
 {
 	struct ue_target *target;
 
-	hash_for_each_possible(ue_targets, target, by_task, (unsigned long)task) {
+	hash_for_each_possible(ue_targets_of_task, target, by_task,
+			       (unsigned long)task) {
 		if (target->task == task)
 			ue_add_found(target, found);
+		if (found->nr > UE_WANTS_MAX)
+			break;
 	}
 }
 
 /* Return: how many threads of the current program use its memory. */
-static int ue_find_targets(struct list_head *found)
+static int ue_find_targets(struct ue_found *found)
 {
 	struct task_struct *thread;
 	int nr = 0;
@@ -231,19 +264,24 @@ static void ue_want_add(struct ue_mm *ue_mm, struct ue_target *target)
 
 void ue_wants_look_for(struct ue_mm *ue_mm, bool alone)
 {
+	int users = atomic_read(&ue_mm->mm->mm_users), threads;
+	struct ue_found found = {
+		.targets = LIST_HEAD_INIT(found.targets)
+	};
 	struct ue_target *target, *next;
-	LIST_HEAD(found);
-	int nr;
 
 	lockdep_assert_held(&ue_enabler_mutex);
 	if (!ue_nr_targets)
 		return;
-	nr = ue_find_targets(&found);
-	if (!alone && atomic_read(&ue_mm->mm->mm_users) > nr)
+	threads = ue_find_targets(&found);
+	/* A thread may have begun or ended meanwhile. */
+	users = max(users, atomic_read(&ue_mm->mm->mm_users));
+	if ((users > threads && !alone) || found.nr > UE_WANTS_MAX)
 		WRITE_ONCE(ue_mm->wants_unknown, true);
-	list_for_each_entry_safe(target, next, &found, found) {
+	list_for_each_entry_safe(target, next, &found.targets, found) {
 		list_del_init(&target->found);
-		if (!ue_target_wanted_by(target, ue_mm))
+		if (found.nr <= UE_WANTS_MAX &&
+		    !ue_target_wanted_by(target, ue_mm))
 			ue_want_add(ue_mm, target);
 	}
 }

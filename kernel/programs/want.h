@@ -26,9 +26,16 @@ struct task_struct;
 struct ue_event;
 struct ue_mm;
 
+/*
+ * How many wants of an address space are looked for. A program may have thousands of
+ * events, all of them recorded, and fork in a loop.
+ */
+#define UE_WANTS_MAX	64
+
 /**
  * struct ue_target - a task for which an event has roots
- * @by_task: node in the hash table
+ * @by_task: node in the hash table of targets by task
+ * @by_key: node in the hash table of targets by event and task
  * @event: the event
  * @task: the task, to which each root has a reference
  * @nr_roots: how many
@@ -37,6 +44,7 @@ struct ue_mm;
  */
 struct ue_target {
 	struct hlist_node by_task;
+	struct hlist_node by_key;
 	struct ue_event *event;
 	struct task_struct *task;
 	unsigned int nr_roots;
@@ -138,6 +146,16 @@ bool ue_target_wanted_by(const struct ue_target *target,
 			 const struct ue_mm *ue_mm);
 
 /**
+ * ue_mm_has_want() - whether an address space has a want of an event
+ * @ue_mm: the address space
+ * @event: the event
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: true if it has one, so that the bits are 1.
+ */
+bool ue_mm_has_want(const struct ue_mm *ue_mm, const struct ue_event *event);
+
+/**
  * ue_mm_wants() - whether an address space wants an event
  * @ue_mm: the address space
  * @event: the event
@@ -153,8 +171,8 @@ bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event);
  * @ue_mm: the current address space, in the table
  * @alone: no task of another program shares the memory
  *
- * If memory is short, or if the memory may be shared, the address space wants every
- * event that has a target.
+ * If memory is short, if the memory may be shared, or if there are more than
+ * UE_WANTS_MAX, the address space wants every event that has a target.
  *
  * Context: ue_enabler_mutex held.
  */
