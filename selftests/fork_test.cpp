@@ -4,7 +4,9 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
+#include "kernel_module.hpp"
 #include "mapping.hpp"
+#include "module.hpp"
 #include "real_time.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -166,6 +168,32 @@ TEST_CASE("A child forked while the event is enabled has the bit set and follows
 
 namespace {
 
+/// A live patch of the functions to which the module is attached (kernel/tests/live_patch.c).
+class LivePatch {
+public:
+    /// Throws std::system_error, or std::runtime_error if a task does not change over.
+    LivePatch() {
+        expect(load_kernel_module("/modules/" + name + ".ko"), "load " + name + ".ko");
+        if (!eventually([] { return read_text(state + "transition") == "0\n"; }))
+            throw std::runtime_error("the live patch does not become complete");
+    }
+    LivePatch(const LivePatch&) = delete;
+    LivePatch& operator=(const LivePatch&) = delete;
+    ~LivePatch() {
+        write_text(state + "enabled", "0");
+        eventually([] { return syscall(SYS_delete_module, name.c_str(), O_NONBLOCK) == 0; });
+    }
+    /// How often each function was called: `forks` and `exits`.
+    static int calls(const std::string& which) {
+        return std::stoi(read_text("/sys/module/" + name + "/parameters/" + which));
+    }
+    static bool is_possible() { return exists("/sys/kernel/livepatch"); }
+
+private:
+    inline static const std::string name = "user_events_live_patch",
+                                    state = "/sys/kernel/livepatch/" + name + "/";
+};
+
 /// Records in an instance the calls of kernel functions to which the module is attached, too.
 class TracedFunctions {
 public:
@@ -188,12 +216,15 @@ public:
             expect(write_text(enables_.back(), "1"), enables_.back());
         }
     }
+    void by_live_patch() { patch_.emplace(); }
     ~TracedFunctions() {
         for (const std::string& enable : enables_)
             write_text(enable, "0");
     }
     /// Whether each of the functions was recorded.
     bool all_seen() const {
+        if (patch_)
+            return patch_->calls("forks") >= 3 && patch_->calls("exits") >= 3;
         const std::string trace = read_text(tracer_.path("trace"));
         return std::ranges::all_of(functions, [&](const std::string& function) {
             return std::ranges::any_of(lines_of(trace), [&](const std::string& line) {
@@ -209,6 +240,7 @@ private:
     const Instance tracer_;
     std::vector<std::unique_ptr<Definition>> probes_;
     std::vector<std::string> enables_;
+    std::optional<LivePatch> patch_;
 };
 
 } // namespace
@@ -227,6 +259,17 @@ TEST_CASE("A child inherits registrations while other tracers are attached to fo
         SECTION("function probes") {
             CHECK_NOTHROW(traced.by_probes('f'));
         }
+
+    if (LivePatch::is_possible()) {
+        SECTION("a live patch") {
+            CHECK_NOTHROW(traced.by_live_patch());
+        }
+        SECTION("a live patch that is older than the module") {
+            const module::Loaded loaded;
+            REQUIRE(module::unload() == succeeds());
+            CHECK_NOTHROW(traced.by_live_patch());
+        }
+    }
 
     const Event event(unique_name("traced_forks"));
     {

@@ -381,6 +381,9 @@ class Guest:
             if not os.access(module, os.R_OK):
                 raise Error(f"no module {module}: build it with 'make modules-{self.kernel}'")
             archive.put(module, "/user_events.ko")
+            patch = Path(module).with_name("user_events_live_patch.ko")
+            if patch.exists():
+                archive.put(patch, f"/modules/{patch.name}")
         # The kernel's modules that tests load.
         for file in modules.glob("*") if modules else ():
             archive.put(file, f"/modules/{file.name}")
