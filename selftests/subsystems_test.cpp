@@ -6,6 +6,7 @@
 #include "control_group.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
+#include "kernel_log.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
 #include "overlaps.hpp"
@@ -23,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
+#include <vector>
 
 using namespace selftest;
 
@@ -287,26 +289,42 @@ TEST_CASE("Bits are right and no record is lost while a CPU goes offline and onl
     CHECK(instance.disable(registered.event) == succeeds());
 }
 
+namespace {
+
+/// A program with a registered word in each of many pages.
+class Victim : public Child {
+public:
+    /// On request, a program in a control group uses memory until the kernel kills it.
+    explicit Victim(const Event& event, const ControlGroup* group = nullptr)
+        : Child([&](Channel& channel) {
+              if (group)
+                  group->enter();
+              Mapping memory(pages);
+              DataFile file;
+              for (std::size_t page = 0; page < pages; page++)
+                  file.must_register(memory.at(page * page_size), 0, event.name());
+              channel.send('r');
+              channel.receive<char>();
+              std::vector<std::byte> used((64U << 20), std::byte{1});
+              return 0;
+          }) {
+        channel().receive<char>();
+    }
+
+    static constexpr std::size_t pages = 512;
+};
+
+} // namespace
+
 TEST_CASE("A killed program's memory is reaped while its bits are being written", "[race]") {
-    constexpr std::size_t pages = 64;
     Registered registered("");
-    const Event& event = registered.event;
     const SharedOverlaps overlaps;
     unsigned reaped = 0;
     {
-        Toggling toggling(event, overlaps);
+        Toggling toggling(registered.event, overlaps);
         Rounds rounds(fewer_if_debug(40, 4), 400, std::chrono::seconds(3));
         while (rounds.next()) {
-            Child program([&](Channel& channel) {
-                Mapping memory(pages);
-                DataFile file;
-                for (std::size_t page = 0; page < pages; page++)
-                    file.must_register(memory.at(page * page_size), 0, event.name());
-                channel.send('r');
-                channel.receive<char>();
-                return 0;
-            });
-            program.channel().receive<char>();
+            Victim program(registered.event);
             const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, program.pid(), 0)));
             kill(program.pid(), SIGKILL);
             // ESRCH: the program has already freed its memory.
@@ -319,6 +337,44 @@ TEST_CASE("A killed program's memory is reaped while its bits are being written"
         CHECK(toggling.failures() == 0);
     }
     CHECK(reaped > 0);
+    CHECK(overlaps->count() > 0);
+    CHECK(registered.word == 0);
+    CHECK(registered.status().empty());
+}
+
+TEST_CASE("The OOM reaper frees the memory of a program while its bits are being written") {
+    Registered registered("");
+    const SharedOverlaps overlaps;
+    const ControlGroup group("memory");
+    group.set("memory.max", "16M");
+    KernelLog log;
+    {
+        Victim program(registered.event, &group);
+        // A killed task stops before it frees its memory, so that the reaper has to.
+        REQUIRE(ptrace(PTRACE_SEIZE, program.pid(), nullptr, PTRACE_O_TRACEEXIT) == 0);
+        Toggling toggling(registered.event, overlaps);
+        program.channel().send('e');
+        int status = 0;
+        REQUIRE(waitpid(program.pid(), &status, __WALL) == program.pid());
+        REQUIRE(status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8));
+        CHECK(has_line(group.read("memory.events"), "oom_kill 1"));
+        const std::string reaped =
+            "oom_reaper: reaped process " + std::to_string(program.pid()) + " ";
+        std::string messages;
+        CHECK(overlaps->ours([&] {
+            return eventually(
+                [&] { return (messages += log.read()).find(reaped) != std::string::npos; });
+        }));
+        // No page stays pinned, also while there are changes of bits that have no memory any more.
+        const unsigned long before = overlaps->begun();
+        CHECK(eventually([&] { return overlaps->begun() >= before + 10; }));
+        CHECK(eventually([&] {
+            return std::stoul(group.read("memory.current")) < Victim::pages * page_size / 2;
+        }));
+        CHECK(ptrace(PTRACE_DETACH, program.pid(), nullptr, nullptr) == 0);
+        CHECK(program.wait() == -SIGKILL);
+        CHECK(toggling.failures() == 0);
+    }
     CHECK(overlaps->count() > 0);
     CHECK(registered.word == 0);
     CHECK(registered.status().empty());

@@ -26,6 +26,8 @@ public:
         return std::forward<Call>(call)();
     }
     unsigned long count() const { return count_; }
+    /// Returns how many calls the other tasks have begun.
+    unsigned long begun() const { return begun_; }
 
 private:
     struct Inside {
