@@ -32,6 +32,12 @@ RESULT = re.compile(rb"^(not )?ok\b")
 SKIPPED = re.compile(r"# *(?:skip|todo)", re.I)
 FAULT = re.compile(r"(?:BUG|WARNING|Oops|Kernel panic|general protection fault)\b.*")
 PLACE = re.compile(r"RIP: 0010:.*|pc : .*")
+# The report of a breakpoint (int3) in the kernel's own code, not in a module's: where it was, the last byte
+# that the processor had run, and what follows it in memory.
+INT3 = re.compile(r"^\[[ \d.]+\] (?:Oops: )?int3: 0000 \[#1\].*\n(?:.*\n){0,6}?"
+                  r".*\bRIP: 0010:([\w.]+\+0x\w+/0x\w+)\n.*\bCode: (?:\w\w )*(\w\w) <(\w\w)>((?: \w\w)*)$", re.M)
+# What the kernel's code has where it is patched: no operation, a jump, a call.
+PATCHED = re.compile("0f 1f 44 00 00|66 90|e9|eb|e8")
 # Its variables are writable only in the mode of the processor that smm=on is for.
 FIRMWARE = ["-machine", "q35,smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on",
             "-drive", "file=/usr/share/OVMF/OVMF_CODE_4M.secboot.fd,if=pflash,format=raw,unit=0,readonly=on"]
@@ -93,6 +99,22 @@ def newer_qemu(command):
     # The chroot is root's; the files that QEMU writes are not.
     return [VM / "release", "trixie", "setpriv", f"--reuid={os.getuid()}", f"--regid={os.getgid()}",
             "--clear-groups", *command]
+
+
+def emulator_fault(console):
+    """Where QEMU's processor has run a breakpoint that is not in memory, or "".
+
+    To patch an instruction while other CPUs may run it, the kernel replaces its first byte by a breakpoint for
+    a while, has all CPUs synchronize, and then handles no breakpoint there any more. With CPUs in parallel,
+    QEMU sometimes keeps the translation of the breakpoint, and the kernel panics. The message shows the
+    memory: it is the emulator's fault if the instruction there is no breakpoint, but one that the kernel
+    patches. The module cannot cause that, as it patches no code itself. A fault that was reported before it
+    counts instead."""
+    found = INT3.search(console)
+    if not found or FAULT.search(console, 0, found.start()):
+        return ""
+    place, first, second, rest = found.groups()
+    return place if PATCHED.match(f"{first} {second}{rest}") else ""
 
 
 class Archive:
@@ -257,6 +279,11 @@ class Report:
     def on_verdict(self, uptime, _):
         self.complete = True
         self.clocks.append((int(uptime) / 100, time.monotonic()))
+
+    def has_failure(self):
+        """Whether something has failed so far."""
+        return bool(self.faults or self.refused or self.stuck or any(
+            job.failed or job.skipped or job.faults or job.status and job.why_failed() for job in self.jobs.values()))
 
     def wrong_clock(self):
         """By how much the guest's clock is wrong, or "". The host may be late by some seconds
@@ -448,9 +475,17 @@ class Guest:
         command = self._command(work)
         self._boot(command, work)
         # Nothing of the project has run before init reports, so a second try hides no failure. QEMU
-        # sometimes fails to boot a kernel, or is killed.
+        # sometimes fails to boot a kernel, or is killed. Later, QEMU has to have failed for certain, and
+        # nothing else.
         if not self.report.booted:
-            self.notes.append(f"a second try, as the first boot failed: {self._why_silent()}")
+            reason = f"the first boot failed: {self._why_silent()}"
+        elif self.parallel and not self.report.complete and not self.report.has_failure():
+            place = emulator_fault(self._console())
+            reason = place and f"QEMU ran a breakpoint at {place}, where none is in memory"
+        else:
+            reason = ""
+        if reason:
+            self.notes.append(f"a second try, as {reason}")
             say(f"{self.name}: {self.notes[-1]}")
             os.replace(self.results / "console.log", self.results / "console-first.log")
             self._boot(command, work)
@@ -523,9 +558,12 @@ class Guest:
 
     # The checks
 
+    def _console(self):
+        return (self.results / "console.log").read_text(errors="replace")
+
     def _why_silent(self):
         """Why there is no last report: the first fault on the console, and where it was."""
-        console = (self.results / "console.log").read_text(errors="replace")
+        console = self._console()
         ended = f"signal {-self._exit}" if self._exit < 0 else f"exit code {self._exit}"
         found = [pattern.search(console) for pattern in (FAULT, PLACE)]
         return "; ".join([self._silence or f"the guest stopped, QEMU with {ended}",
@@ -571,7 +609,7 @@ class Guest:
             return
         for what, reason in self.failures:
             say(f"{self.name}: FAILED: {what}: {reason}")
-        console = (self.results / "console.log").read_text(errors="replace").splitlines()[-40:]
+        console = self._console().splitlines()[-40:]
         say(f"{self.name}: the end of {self.results}/console.log:", *(f"    {line}" for line in console))
         say((work / "qemu.log").read_text(errors="replace"))
 
