@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "perf.hpp"
 #include "processor.hpp"
+#include "recorders.hpp"
 #include "registered.hpp"
 
 #include "deadline.hpp"
@@ -18,7 +19,6 @@
 #include <atomic>
 #include <cstring>
 #include <fcntl.h>
-#include <functional>
 #include <future>
 #include <linux/userfaultfd.h>
 #include <memory>
@@ -111,105 +111,7 @@ bool begins_with(const Bytes& recorded, const Bytes& written) {
            std::equal(written.begin(), written.end(), recorded.begin());
 }
 
-/// Records what the first thread writes for as long as the object lives.
-class Recorder {
-public:
-    Recorder() = default;
-    Recorder(const Recorder&) = delete;
-    Recorder& operator=(const Recorder&) = delete;
-    virtual ~Recorder() = default;
-    /// Returns how many records it has seen since the last call.
-    virtual std::uint64_t take() = 0;
-};
-
-class InstanceRecorder : public Recorder {
-public:
-    explicit InstanceRecorder(const Event& event) : event_(event) {
-        expect(instance_.enable(event_), "enable");
-    }
-    ~InstanceRecorder() override { instance_.disable(event_); }
-    std::uint64_t take() override { return instance_.records().size(); }
-
-private:
-    Event event_;
-    Instance instance_;
-};
-
-/// An instance that is removed with the event still enabled.
-class RemovedRecorder : public Recorder {
-public:
-    explicit RemovedRecorder(const Event& event) { expect(instance_.enable(event), "enable"); }
-    std::uint64_t take() override { return instance_.records().size(); }
-
-private:
-    Instance instance_;
-};
-
-class TriggerRecorder : public Recorder {
-public:
-    explicit TriggerRecorder(const Event& event)
-        : event_("events/user_events/" + event.name() + "/") {
-        expect(write_text(instance_.path(event_ + "trigger"), "hist:size=128:keys=first"),
-               "trigger");
-    }
-    ~TriggerRecorder() override {
-        write_text(instance_.path(event_ + "trigger"), "!hist:size=128:keys=first");
-    }
-    std::uint64_t take() override {
-        for (const std::string& line : lines_of(read_text(instance_.path(event_ + "hist"))))
-            if (line.find("Hits: ") != std::string::npos) {
-                const std::uint64_t before = std::exchange(hits_, std::stoul(line.substr(10)));
-                return hits_ - before;
-            }
-        return 0;
-    }
-
-private:
-    std::string event_;
-    Instance instance_;
-    std::uint64_t hits_ = 0;
-};
-
-class PerfRecorder : public Recorder {
-public:
-    explicit PerfRecorder(const Event& event) : perf_(perf_sampling(event), getpid()) {}
-    std::uint64_t take() override { return perf_.samples().size(); }
-
-private:
-    PerfEvent perf_;
-};
-
-class BpfRecorder : public Recorder {
-public:
-    explicit BpfRecorder(const Event& event)
-        : program_(map_, load_at(BPF_W, 8)), perf_(perf_attributes(event)) {
-        expect(perf_.attach_program(program_.descriptor()), "attach");
-    }
-    std::uint64_t take() override {
-        const std::uint64_t before = std::exchange(runs_, map_.totals().runs);
-        return runs_ - before;
-    }
-
-private:
-    TotalsMap map_;
-    Program program_;
-    PerfEvent perf_;
-    std::uint64_t runs_ = 0;
-};
-
-struct Kind {
-    const char* name;
-    std::function<std::unique_ptr<Recorder>(const Event&)> make;
-};
-
-template <typename T>
-Kind kind(const char* name) {
-    return {name, [](const Event& event) { return std::make_unique<T>(event); }};
-}
-
-const Kind kinds[] = {
-    kind<InstanceRecorder>("an instance"), kind<RemovedRecorder>("an instance that is removed"),
-    kind<TriggerRecorder>("a trigger"), kind<PerfRecorder>("perf"), kind<BpfRecorder>("BPF")};
+const Payload opposites = Payload().add(std::int64_t{7}).add(std::int64_t{-7});
 
 } // namespace
 
@@ -329,15 +231,14 @@ TEST_CASE("All recorders get the same bytes of a payload that another thread kee
 }
 
 TEST_CASE("A recorder that is removed during a write does not get the record; the others do") {
-    const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
+    const RecorderKind& kind = GENERATE(from_range(recorder_kinds));
     CAPTURE(kind.name);
-    Registered registered(" u32 first; u32 last");
-    const Payload payload = Payload().add(1u).add(2u);
-    auto detaching = kind.make(registered.event);
+    Registered registered(fields_of_recorders);
+    auto detaching = kind.attach(registered.event, getpid());
     CHECK(registered.word == 1);
 
     SECTION("it was the only recorder, so the write fails with EBADF") {
-        const Outcome written = write_around(registered, payload, 4, [&](std::byte*) {
+        const Outcome written = write_around(registered, opposites, 8, [&](std::byte*) {
             detaching.reset();
             CHECK(registered.word == 0);
         });
@@ -345,37 +246,36 @@ TEST_CASE("A recorder that is removed during a write does not get the record; th
     }
     SECTION("there are other recorders of all kinds") {
         std::vector<std::unique_ptr<Recorder>> others;
-        for (const Kind& other : kinds)
-            others.push_back(other.make(registered.event));
-        const Outcome written = write_around(registered, payload, 4, [&](std::byte*) {
+        for (const RecorderKind& other : recorder_kinds)
+            others.push_back(other.attach(registered.event, getpid()));
+        const Outcome written = write_around(registered, opposites, 8, [&](std::byte*) {
             detaching.reset();
             CHECK(registered.word == 1);
         });
-        CHECK(written == succeeds(12));
+        CHECK(written == succeeds(20));
         for (const auto& other : others)
-            CHECK(other->take() == 1);
+            CHECK(other->take().count == 1);
     }
     CHECK(registered.word == 0);
     CHECK(registered.status().empty());
-    CHECK(registered.record(payload) == fails(EBADF));
+    CHECK(registered.record(opposites) == fails(EBADF));
 }
 
 TEST_CASE("A recorder that is added during a write gets the record") {
-    const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
+    const RecorderKind& kind = GENERATE(from_range(recorder_kinds));
     CAPTURE(kind.name);
-    Registered registered(" u32 first; u32 last");
-    const Payload payload = Payload().add(1u).add(2u);
+    Registered registered(fields_of_recorders);
     Instance instance;
     REQUIRE(instance.enable(registered.event) == succeeds());
     std::unique_ptr<Recorder> attached;
-    const Outcome written = write_around(registered, payload, 4, [&](std::byte*) {
-        attached = kind.make(registered.event);
+    const Outcome written = write_around(registered, opposites, 8, [&](std::byte*) {
+        attached = kind.attach(registered.event, getpid());
         CHECK(instance.disable(registered.event) == succeeds());
         CHECK(registered.word == 1);
     });
-    CHECK(written == succeeds(12));
-    CHECK(attached->take() == 1);
+    CHECK(written == succeeds(20));
+    CHECK(attached->take().count == 1);
     CHECK(instance.records().empty());
-    CHECK(registered.record(payload) == succeeds(12));
-    CHECK(attached->take() == 1);
+    CHECK(registered.record(opposites) == succeeds(20));
+    CHECK(attached->take().count == 1);
 }

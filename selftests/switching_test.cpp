@@ -4,6 +4,7 @@
 #include "bpf.hpp"
 #include "catch.hpp"
 #include "perf.hpp"
+#include "recorders.hpp"
 #include "registered.hpp"
 
 #include "child.hpp"
@@ -18,7 +19,6 @@
 #include <array>
 #include <csignal>
 #include <cstring>
-#include <functional>
 #include <memory>
 
 using namespace selftest;
@@ -26,18 +26,18 @@ using namespace selftest;
 namespace {
 
 constexpr std::uint32_t threads = 4;
-constexpr const char* fields =
-    " u32 thread; u32 number; s64 plus; s64 minus; __rel_loc char[] text";
+const std::string fields =
+    std::string(fields_of_recorders) + "; u32 thread; u32 number; __rel_loc char[] text";
 
 /// A record whose bytes are all determined by the thread and the number.
 Payload numbered(std::uint32_t thread, std::uint32_t number) {
     const auto value = static_cast<std::int64_t>((thread + 1) * 0x100000001ull * (number + 1));
     const std::string text(number % 50, static_cast<char>('a' + thread));
     return Payload()
-        .add(thread)
-        .add(number)
         .add(value)
         .add(-value)
+        .add(thread)
+        .add(number)
         .add(location(0, text.size() + 1))
         .add_string(text);
 }
@@ -49,8 +49,9 @@ public:
 
     void take(const Bytes& bytes) {
         std::uint32_t thread = 0, number = 0;
-        std::memcpy(&thread, bytes.data(), sizeof(thread));
-        std::memcpy(&number, bytes.data() + sizeof(thread), sizeof(number));
+        std::memcpy(&thread, bytes.data() + 2 * sizeof(std::int64_t), sizeof(thread));
+        std::memcpy(&number, bytes.data() + 2 * sizeof(std::int64_t) + sizeof(thread),
+                    sizeof(number));
         const Bytes expected = numbered(thread % threads, number).bytes();
         seen++;
         if (thread >= threads || bytes.size() < expected.size() ||
@@ -61,6 +62,12 @@ public:
         unordered += number <= last_[thread];
         missing += number != last_[thread] + 1;
         last_[thread] = number;
+    }
+    void take(const Recorder::Taken& taken) {
+        if (taken.payloads.empty())
+            seen += taken.count;
+        for (const Bytes& payload : taken.payloads)
+            take(payload);
     }
     void take(Instance& instance) {
         for (const Record& record : instance.records())
@@ -173,120 +180,6 @@ private:
     std::vector<std::pair<unsigned long long, Bytes>> records_;
 };
 
-/// A recorder that attaches and, after some writes, detaches.
-class Switched {
-public:
-    Switched() = default;
-    Switched(const Switched&) = delete;
-    Switched& operator=(const Switched&) = delete;
-    virtual ~Switched() = default;
-    virtual void attach_and_detach(const Event& event, Writers& writers, unsigned round) = 0;
-
-    Checker checker;
-
-protected:
-    static constexpr unsigned long writes = 40;
-};
-
-class SwitchedFile : public Switched {
-public:
-    explicit SwitchedFile(const Event&) {
-        expect(write_text(instance_.path("buffer_size_kb"), "4096"), "buffer_size_kb");
-    }
-
-    void attach_and_detach(const Event& event, Writers& writers, unsigned) override {
-        expect(instance_.enable(event), "enable");
-        writers.let_write(writes);
-        expect(instance_.disable(event), "disable");
-        checker.take(instance_);
-    }
-
-private:
-    Instance instance_;
-};
-
-class SwitchedInstance : public Switched {
-public:
-    explicit SwitchedInstance(const Event&) {}
-
-    void attach_and_detach(const Event& event, Writers& writers, unsigned round) override {
-        Instance instance;
-        expect(instance.enable(event), "enable");
-        writers.let_write(writes);
-        if (round % 2 == 0)
-            checker.take(instance);
-    }
-};
-
-class SwitchedPerf : public Switched {
-public:
-    explicit SwitchedPerf(const Event&) {}
-
-    void attach_and_detach(const Event& event, Writers& writers, unsigned round) override {
-        PerfEvent perf(perf_sampling(event), writers.task(round % threads));
-        writers.let_write(writes);
-        if (round % 2 == 0)
-            perf.disable();
-        checker.take(perf);
-    }
-};
-
-/// The BPF program sums up two fields of each record, which add up to 0.
-class SwitchedBpf : public Switched {
-public:
-    explicit SwitchedBpf(const Event& event)
-        : format_(event), program_(map_, load_sum(format_.field("plus"), format_.field("minus"))) {}
-
-    void attach_and_detach(const Event& event, Writers& writers, unsigned) override {
-        PerfEvent perf(perf_attributes(event), -1, 0);
-        expect(perf.attach_program(program_.descriptor()), "attach");
-        writers.let_write(writes);
-        perf.close();
-        checker.seen = map_.totals().runs;
-        checker.broken += map_.totals().sum != 0;
-    }
-
-private:
-    Format format_;
-    TotalsMap map_;
-    Program program_;
-};
-
-class SwitchedTrigger : public Switched {
-public:
-    explicit SwitchedTrigger(const Event&) {}
-
-    void attach_and_detach(const Event& event, Writers& writers, unsigned) override {
-        const std::string path = instance_.path(event, "");
-        expect(write_text(path + "trigger", "hist:size=128:keys=thread"), "trigger");
-        writers.let_write(writes);
-        const std::string histogram = read_text(path + "hist");
-        expect(write_text(path + "trigger", "!hist:size=128:keys=thread"), "trigger");
-        for (std::uint32_t thread = 0; thread < threads; thread++)
-            checker.seen += histogram.find("{ thread:          " + std::to_string(thread) + " }") !=
-                            std::string::npos;
-    }
-
-private:
-    Instance instance_;
-};
-
-struct Kind {
-    const char* name;
-    unsigned rounds;
-    std::function<std::unique_ptr<Switched>(const Event&)> make;
-};
-
-template <typename T>
-Kind kind(const char* name, unsigned rounds = 30) {
-    return {name, rounds, [](const Event& event) { return std::make_unique<T>(event); }};
-}
-
-// Creating an instance is slow, so it gets fewer rounds.
-const Kind kinds[] = {kind<SwitchedFile>("an instance's enable file"),
-                      kind<SwitchedInstance>("an instance", 10), kind<SwitchedPerf>("perf"),
-                      kind<SwitchedBpf>("BPF"), kind<SwitchedTrigger>("a trigger")};
-
 void check_whole_and_ordered(const Checker& checker) {
     CHECK(checker.seen > 0);
     CHECK(checker.broken == 0);
@@ -307,22 +200,24 @@ void check_has_all(Permanent& permanent, const Writers& writers, const Registere
 
 TEST_CASE("A recorder that is added and removed gets whole records; a permanent one gets all",
           "[race][slow]") {
-    const Kind& kind = GENERATE(from_range(std::begin(kinds), std::end(kinds)));
+    const RecorderKind& kind = GENERATE(from_range(recorder_kinds));
     CAPTURE(kind.name);
-    const unsigned rounds = fewer_if_debug(kind.rounds, 4);
+    const unsigned rounds = fewer_if_debug(20, 4);
     Registered registered(fields);
-    const auto switched = kind.make(registered.event);
     Permanent permanent(registered.event);
+    Checker checker;
     Writers writers(registered);
     for (unsigned round = 0; round < rounds; round++) {
-        switched->attach_and_detach(registered.event, writers, round);
+        const auto switched = kind.attach(registered.event, writers.task(round % threads));
+        writers.let_write(40);
+        checker.take(switched->take());
         if (round % 8 == 0)
             permanent.collect();
     }
     CHECK(registered.word == 1);
     writers.stop();
-    check_whole_and_ordered(switched->checker);
-    CHECK(switched->checker.seen >= rounds);
+    check_whole_and_ordered(checker);
+    CHECK(checker.seen >= rounds);
     check_has_all(permanent, writers, registered);
     CHECK(writers.written >= 40ul * rounds);
 }
@@ -330,16 +225,21 @@ TEST_CASE("A recorder that is added and removed gets whole records; a permanent 
 TEST_CASE("A single recorder that is added and removed gets each record whose write succeeded") {
     constexpr unsigned rounds = 30;
     Registered registered(fields);
-    SwitchedFile switched(registered.event);
+    Instance instance;
+    REQUIRE(write_text(instance.path("buffer_size_kb"), "4096").ok());
+    Checker checker;
     Writers writers(registered);
     for (unsigned round = 0; round < rounds; round++) {
         writers.let_write(20);
-        switched.attach_and_detach(registered.event, writers, round);
+        CHECK(instance.enable(registered.event) == succeeds());
+        writers.let_write(40);
+        CHECK(instance.disable(registered.event) == succeeds());
+        checker.take(instance);
     }
     writers.stop();
-    check_whole_and_ordered(switched.checker);
-    CHECK(switched.checker.missing == 0);
-    CHECK(switched.checker.seen == writers.written);
+    check_whole_and_ordered(checker);
+    CHECK(checker.missing == 0);
+    CHECK(checker.seen == writers.written);
     CHECK(writers.written >= rounds);
     CHECK(writers.refused >= rounds);
     CHECK(writers.failures == 0);
