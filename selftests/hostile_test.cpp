@@ -200,6 +200,22 @@ TEST_CASE("300 blocking programs of a user get few kernel threads and delay no o
     }
 }
 
+TEST_CASE("The blocking programs of 400 users occupy at most 256 kernel threads, in 64 groups") {
+    // Were there 32 groups, they would occupy at most 128 threads; with 128 groups, about 340.
+    const unsigned count = fewer_if_debug(400);
+    Setting permitted("/proc/sys/vm/unprivileged_userfaultfd");
+    permitted.set("1");
+    const Event event(unique_name("blocked"));
+    std::vector<std::unique_ptr<Blocker>> hostile;
+    for (unsigned i = 0; i < count; i++)
+        hostile.push_back(std::make_unique<Blocker>(event, Userfault::Kind::missing, 1000 + i));
+    BlockedPages pages(hostile);
+    const Enabled enabled{event};
+    CHECK(eventually([&] { return pages.indexes().size() > count / 3; }));
+    for (int round = 0; round < 20; round++)
+        CHECK(pages.indexes().size() <= 256);
+}
+
 namespace {
 
 /// A user namespace of an unprivileged user, with programs of `count` user IDs in it. Each sends

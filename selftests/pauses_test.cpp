@@ -6,6 +6,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "real_time.hpp"
 #include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -13,13 +14,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <sched.h>
+#include <semaphore>
 #include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -115,6 +120,53 @@ TEST_CASE("Writing very many bits occupies event_mutex for little more than 2 ms
     CHECK(taken > 1000);
     CHECK(taken < 3000);
     REQUIRE(event.disable() == succeeds(1));
+}
+
+TEST_CASE("A change writes 4096 bits in 100 ms itself, and then 32, and workers write the rest",
+          "[counted]") {
+    constexpr unsigned bits = 8192, words = bits / 32;
+    const Event many(unique_name("many")), more(unique_name("more"));
+    const Mapping memory(2);
+    DataFile file;
+    for (unsigned bit = 0; bit < bits; bit++)
+        for (const std::size_t page : {0, 1})
+            file.must_register(&memory.at<Word>(page * page_size)[bit / 32], bit % 32,
+                               (page == 0 ? many : more).name());
+    const auto written = [&](std::size_t page) {
+        unsigned count = 0;
+        for (std::size_t word = 0; word < words; word++)
+            count += static_cast<unsigned>(
+                std::popcount(memory.at<Word>(page * page_size)[word].load()));
+        return count;
+    };
+    // The only CPU is left to no worker before the bits are counted: the threads that make the
+    // changes have the same priority.
+    std::binary_semaphore requests[2] = {std::binary_semaphore(0), std::binary_semaphore(0)};
+    const auto change = [&](const Event& event, std::binary_semaphore& request) {
+        return std::jthread([&] {
+            const RealTimePriority real_time;
+            request.acquire();
+            event.enable();
+        });
+    };
+    const std::jthread changers[] = {change(many, requests[0]), change(more, requests[1])};
+    const auto written_by_change = [&](std::size_t page) {
+        requests[page].release();
+        unsigned count = 0;
+        while ((count = written(page)) == 0)
+            sched_yield();
+        return count;
+    };
+    // Earlier changes do not count any more.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    {
+        const RealTimePriority real_time;
+        CHECK(written_by_change(0) == 4096);
+        CHECK(written_by_change(1) == 32);
+    }
+    CHECK(eventually([&] { return written(0) == bits && written(1) == bits; }));
+    CHECK(many.disable() == succeeds(1));
+    CHECK(more.disable() == succeeds(1));
 }
 
 TEST_CASE("Bits in four pages each of 600 forked children are up to date when the change returns",
