@@ -426,7 +426,8 @@ class Guest:
             archive.add(f"/jobs/{number:02}-{names[number]}", f"{command}\n".encode())
         for directory in "tests", "jobs":
             archive.add(directory, mode=stat.S_IFDIR | 0o755)
-        archive.add("/run.conf", f"limit={self.timeout}\nshow={'1' if self.show else ''}\n".encode())
+        archive.add("/run.conf", f"limit={self.timeout}\nshow={'1' if self.show else ''}\n"
+                                 f"parallel={'1' if self.parallel else ''}\n".encode())
         archive.close()
 
     def _processors(self):
