@@ -613,6 +613,11 @@ TEST_CASE("A process with CAP_PERFMON or CAP_SYS_ADMIN can always copy and unreg
     for (unsigned bit = 0; bit < 4; bit++)
         file.must_register(&word, bit, event);
     REQUIRE(limit.set(1) == succeeds());
+    {
+        // Lowering the limit ends no registration.
+        const Enabled enabled{Event(event)};
+        CHECK(word == 0xf);
+    }
     const auto in_user = [&](std::initializer_list<unsigned> capabilities) {
         return in_child([&] {
             become_user(one_user, capabilities);

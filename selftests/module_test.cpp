@@ -191,8 +191,7 @@ TEST_CASE("The module can be unloaded and loaded while threads read and write dy
             read += !read_text(path).empty();
     });
 
-    for (Rounds rounds(fewer_if_debug(5, 2), 30, std::chrono::seconds(fewer_if_debug(4, 3)));
-         rounds.next();) {
+    for (Rounds rounds(fewer_if_debug(3, 2), 30, std::chrono::seconds(3)); rounds.next();) {
         INFO("round " << rounds.started());
         const unsigned before = created;
         REQUIRE(eventually([&] { return created > before && read > 0; }));
@@ -313,7 +312,7 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
 
 TEST_CASE("Processes that have unregistered can fork and exit during or after unloading") {
     constexpr unsigned processes = 8;
-    const unsigned rounds = fewer_if_debug(10, 2);
+    const unsigned rounds = fewer_if_debug(5, 2);
     Loaded loaded;
     const bool during_unload = GENERATE(false, true);
     CAPTURE(during_unload);
