@@ -266,9 +266,9 @@ struct base_of {
 ///
 /// All members that record may be called from any thread, in signal handlers, in static
 /// constructors and destructors (before the event's constructor and after its destructor they do
-/// nothing), and after fork() in the child. They do not allocate memory, do not wait for a lock,
-/// and do not change errno. Constructors and destructors wait for a mutex and must not be called in
-/// signal handlers.
+/// nothing), and after fork() in the child. They do not allocate memory, do not change
+/// errno, and wait only to open a lost file again, for about 100 ms at most. Constructors and
+/// destructors wait for a mutex and must not be called in signal handlers.
 ///
 /// \tparam Name the name of the event in tracefs: without white space, `/`, `:` and `;`, at most
 /// 255 bytes \tparam Parts field<>s in order, and the options persistent, multi_format, bit<> and

@@ -31,14 +31,16 @@ inline namespace USER_EVENTS_C_LAYOUT {
 /*
  * An open file. A program may close the descriptor without the library's knowledge (closefrom() in
  * a daemon), and the number may then be used for another file. Nothing may be written to that one.
- * So the descriptor has a high number, which the kernel gives to other files last, and it is
- * checked again in each epoch of some milliseconds.
+ * So the descriptor has a number close to the process's limit, which the kernel gives to other
+ *files last, and it is checked again in each epoch of some milliseconds. If the limit has been
+ *raised by then, the descriptor is moved up.
  *
  * @descriptor: -1 if there is none
  * @epoch: the epoch in which the descriptor was found to be this file
  * @device, @inode, @mark: what identifies the file. The mark is kept in the open file by F_SETSIG,
  *	which has no other effect on it. It tells apart two descriptors of the same file, for
  *	example those of two shared libraries.
+ * @limit: the limit that the number is close to
  *
  * All members are accessed atomically.
  */
@@ -47,19 +49,35 @@ struct user_events_file {
     uint32_t epoch;
     uint64_t device, inode;
     int mark;
+    int limit;
 };
 
-/* The lowest number for a descriptor. select() cannot handle numbers from 1024 on. */
-#define USER_EVENTS_DESCRIPTOR_MIN 1000
+/*
+ * No descriptor gets a number above this one, whatever the limit is: the kernel's table of
+ * descriptors has room for all lower numbers, and is copied by each fork().
+ */
+#define USER_EVENTS_DESCRIPTOR_MAX 8192
 
-/* Returns the descriptor, with a number of at least `least` if there is one. */
-USER_EVENTS_INLINE int user_events_move_up(int descriptor, int least) {
+/* Returns the limit of numbers, or 0 if a sandbox does not tell. */
+USER_EVENTS_INLINE int user_events_descriptor_limit(void) {
     struct rlimit limit;
-    int moved;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= (rlim_t)least)
-        least = (int)(limit.rlim_cur - limit.rlim_cur / 4);
-    moved = fcntl(descriptor, F_DUPFD_CLOEXEC, least);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    return limit.rlim_cur < USER_EVENTS_DESCRIPTOR_MAX ? (int)limit.rlim_cur
+                                                       : USER_EVENTS_DESCRIPTOR_MAX;
+}
+
+/*
+ * Returns the descriptor with a number above `before`; else with one close to the limit; else as it
+ * is, if all these numbers are taken.
+ */
+USER_EVENTS_INLINE int user_events_move_up(int descriptor, int before, int limit) {
+    const int least = limit - limit / 32;
+    int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, before < least ? least : before + 1);
+
+    if (moved < 0)
+        moved = fcntl(descriptor, F_DUPFD_CLOEXEC, least);
     if (moved < 0)
         return descriptor;
     user_events_close(descriptor);
@@ -73,14 +91,15 @@ USER_EVENTS_INLINE int user_events_move_up(int descriptor, int least) {
  */
 USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int descriptor) {
     const int before = file->descriptor;
+    const int limit = user_events_descriptor_limit();
     struct stat status;
 
     if (descriptor < 0) {
         __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELAXED);
         return -descriptor;
     }
-    descriptor = user_events_move_up(
-        descriptor, before >= USER_EVENTS_DESCRIPTOR_MIN ? before + 1 : USER_EVENTS_DESCRIPTOR_MIN);
+    __atomic_store_n(&file->limit, limit, __ATOMIC_RELAXED);
+    descriptor = user_events_move_up(descriptor, before, limit ? limit : 1024);
     if (fstat(descriptor, &status) != 0) {
         const int error = errno;
 
@@ -97,17 +116,11 @@ USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int d
     return 0;
 }
 
-/* Opens the file that events are written to. Changes errno. Returns 0 or an errno. */
-USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file) {
-    return user_events_file_use(file, user_events_find_and_open());
-}
-
 /*
- * Checks that the descriptor is still this file, and if so, notes the epoch. If a sandbox refuses
- * the calls, it is taken to be. Async-signal-safe. Changes errno. Returns nonzero if it is.
+ * Returns nonzero if the descriptor is still this file. If a sandbox refuses the calls, it is taken
+ * to be. Async-signal-safe. Changes errno.
  */
-USER_EVENTS_INLINE int user_events_file_check(struct user_events_file* file) {
-    const uint32_t epoch = user_events_epoch();
+USER_EVENTS_INLINE int user_events_file_is_open(const struct user_events_file* file) {
     const int descriptor = __atomic_load_n(&file->descriptor, __ATOMIC_ACQUIRE);
     struct stat status;
     int mark;
@@ -129,13 +142,39 @@ USER_EVENTS_INLINE int user_events_file_check(struct user_events_file* file) {
     (void)status;
     (void)mark;
 #endif
+    return 1;
+}
+
+/*
+ * Returns nonzero, and notes the epoch, if the descriptor is still this file and has a number close
+ * to the limit. Otherwise user_events_file_open() has to be called. Async-signal-safe. Changes
+ * errno.
+ */
+USER_EVENTS_INLINE int user_events_file_check(struct user_events_file* file) {
+    const uint32_t epoch = user_events_epoch();
+
+    if (!user_events_file_is_open(file))
+        return 0;
+#ifndef USER_EVENTS_NO_CHECKS
+    if (user_events_descriptor_limit() > __atomic_load_n(&file->limit, __ATOMIC_RELAXED))
+        return 0;
+#endif
     __atomic_store_n(&file->epoch, epoch, __ATOMIC_RELAXED);
     return 1;
 }
 
+/*
+ * Opens the file that events are written to. If it is open, moves its descriptor up. Async-signal-
+ * safe. Changes errno. Returns 0 or an errno.
+ */
+USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file) {
+    return user_events_file_use(file, user_events_file_is_open(file) ? file->descriptor
+                                                                     : user_events_find_and_open());
+}
+
 /* Closes the file, if the descriptor is still this file. Changes errno. */
 USER_EVENTS_INLINE void user_events_file_close(struct user_events_file* file) {
-    if (user_events_file_check(file))
+    if (user_events_file_is_open(file))
         user_events_close(file->descriptor);
     __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELAXED);
 }

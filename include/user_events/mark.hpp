@@ -159,14 +159,20 @@ private:
 
     /// With the mutex held, or in the constructor.
     [[gnu::visibility("hidden")]] bool open() const noexcept {
-        const int error = user_events_file_use(
-            &file_, user_events_is_off() ? -ECANCELED : user_events_open_path(path_));
+        const int error = user_events_file_use(&file_, find());
         error_.store(error, std::memory_order_relaxed);
         return error == 0;
     }
 
+    /// Returns the descriptor if it has only to be moved up, or a new one, or minus an errno.
+    int find() const noexcept {
+        if (user_events_file_is_open(&file_))
+            return file_.descriptor;
+        return user_events_is_off() ? -ECANCELED : user_events_open_path(path_);
+    }
+
     const char* path_;
-    mutable user_events_file file_{-1, 0, 0, 0, 0};
+    mutable user_events_file file_{-1, 0, 0, 0, 0, 0};
     mutable std::atomic<int> error_{0};
     mutable detail::mutex mutex_;
 };

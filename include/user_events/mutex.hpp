@@ -3,9 +3,12 @@
 // library.
 #pragma once
 
+#include "system_call.h"
 #include "version.h"
 
+#include <atomic>
 #include <pthread.h>
+#include <sys/syscall.h>
 
 namespace USER_EVENTS_NAMESPACE::detail {
 
@@ -16,12 +19,38 @@ public:
     mutex(const mutex&) = delete;
     mutex& operator=(const mutex&) = delete;
 
-    void lock() noexcept { pthread_mutex_lock(&mutex_); }
-    bool try_lock() noexcept { return pthread_mutex_trylock(&mutex_) == 0; }
-    void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
+    void lock() noexcept {
+        pthread_mutex_lock(&mutex_);
+        owner_.store(pthread_self(), std::memory_order_relaxed);
+    }
+    bool try_lock() noexcept {
+        const bool is_locked = pthread_mutex_trylock(&mutex_) == 0;
+        if (is_locked)
+            owner_.store(pthread_self(), std::memory_order_relaxed);
+        return is_locked;
+    }
+    void unlock() noexcept {
+        owner_.store(pthread_t{}, std::memory_order_relaxed);
+        pthread_mutex_unlock(&mutex_);
+    }
+
+    /// Waits at most about 100 ms; not at all if the thread has the mutex, as in a signal handler
+    /// that interrupted it. Async-signal-safe, and no cancellation point.
+    [[gnu::noinline, gnu::visibility("hidden")]] bool lock_soon() noexcept {
+        const long moment[2] = {0, 50'000};
+        for (int attempt = 0; attempt < 1000; attempt++) {
+            if (try_lock())
+                return true;
+            if (owner_.load(std::memory_order_relaxed) == pthread_self())
+                return false;
+            user_events_call(SYS_nanosleep, reinterpret_cast<long>(moment), nullptr, 0);
+        }
+        return false;
+    }
 
 private:
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+    std::atomic<pthread_t> owner_{};
 };
 
 /// Holds a mutex as long as the object exists.

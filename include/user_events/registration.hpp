@@ -39,7 +39,7 @@ struct declaration {
 /// destructors.
 struct library {
     // Each record reads these two.
-    user_events_file file{-1, 0, 0, 0, 0};
+    user_events_file file{-1, 0, 0, 0, 0, 0};
     /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
     /// used. Null if no thread has one. Async-signal-safe; does not change errno.
     std::atomic<int (*)() noexcept> thread_descriptor{nullptr};
@@ -47,7 +47,8 @@ struct library {
     /// Whenever it is set, so is thread_descriptor.
     std::atomic<int (*)(const registration&, const iovec*, int) noexcept> sink{nullptr};
     /// Protects everything but the file's members, what is atomic, and what registrations say of
-    /// themselves. A record takes the mutex only to replace a lost file, and does not wait for it.
+    /// themselves. A record takes the mutex only to replace a lost file, and does not wait for it
+    /// for long.
     detail::mutex mutex;
     registration* first = nullptr;
     /// Why the file is not open; 0 if it is, or if no event has needed it yet.
@@ -160,6 +161,11 @@ private:
     int descriptor() const noexcept {
         return static_cast<int>(target_.load(std::memory_order_relaxed) >> 32);
     }
+    /// With the library's mutex held.
+    void set_target(std::uint32_t index) const noexcept {
+        target_.store(static_cast<std::uint64_t>(library_->file.descriptor) << 32 | index,
+                      std::memory_order_release);
+    }
     /// Puts the index into a record, and returns the descriptor that it belongs to. They are loaded
     /// together, and after is_checked(): another thread may replace the file.
     [[gnu::always_inline]] int begin(void* record) const noexcept {
@@ -222,13 +228,22 @@ private:
 }
 
 /// Opens the file. The events that were registered with an earlier one have to be registered again:
-/// its number may be another file's by now.
+/// its number may be another file's by now. If the file is open, its descriptor is moved up, and
+/// nothing else changes.
 inline void registration::open_file(library& shared) noexcept {
-    for (const registration* each = shared.first; each; each = each->next_)
-        each->target_.store(no_target, std::memory_order_relaxed);
-    // Before an index of the new file can be seen: see write_otherwise().
-    shared.generation.fetch_add(1, std::memory_order_release);
+    const int before = shared.file.descriptor;
+    const bool is_open = user_events_file_is_open(&shared.file);
+    if (!is_open) {
+        for (const registration* each = shared.first; each; each = each->next_)
+            each->target_.store(no_target, std::memory_order_relaxed);
+        // Before an index of the new file can be seen: see write_otherwise().
+        shared.generation.fetch_add(1, std::memory_order_release);
+    }
     shared.error = user_events_file_open(&shared.file);
+    if (is_open)
+        for (const registration* each = shared.first; each; each = each->next_)
+            if (each->descriptor() == before)
+                each->set_target(static_cast<std::uint32_t>(each->target_));
     if (shared.error)
         __atomic_store_n(&shared.file.epoch, user_events_epoch(), __ATOMIC_RELEASE);
 }
@@ -286,9 +301,7 @@ inline void registration::register_now() const noexcept {
     const int result = ioctl(library_->file.descriptor, USER_EVENTS_REG, &argument);
     is_registered_ = result == 0;
     if (result == 0)
-        target_.store(static_cast<std::uint64_t>(library_->file.descriptor) << 32 |
-                          argument.write_index,
-                      std::memory_order_release);
+        set_target(argument.write_index);
     error_.store(result == 0 ? 0 : errno, std::memory_order_relaxed);
 }
 
@@ -338,9 +351,9 @@ inline bool registration::is_enabled() const noexcept {
 }
 
 /// Opens the file again if it was lost, and registers the event with it. Returns whether the event
-/// can be written. Does not wait for the mutex: this may be a signal handler.
+/// can be written. Does not wait for a mutex that this thread has: this may be a signal handler.
 inline bool registration::replace_file() const noexcept {
-    if (!library_->mutex.try_lock())
+    if (!library_->mutex.lock_soon())
         return false;
     const lock_guard lock(library_->mutex, lock_guard::adopt());
     if (!user_events_file_check(&library_->file)) {

@@ -36,30 +36,29 @@ inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
 /* Returns what the system call returns: minus an errno on failure. Does not change errno. */
-USER_EVENTS_INLINE long user_events_call(long number, int descriptor, const void* data,
-                                         size_t count) {
+USER_EVENTS_INLINE long user_events_call(long number, long first, const void* data, size_t count) {
 #if defined(__x86_64__)
     long result;
 
     __asm__ volatile("syscall"
                      : "=a"(result)
-                     : "0"(number), "D"((long)descriptor), "S"(data), "d"(count)
+                     : "0"(number), "D"(first), "S"(data), "d"(count)
                      : "rcx", "r11", "memory");
     return result;
 #elif defined(__aarch64__)
     register long number_in_register __asm__("x8") = number;
-    register long first __asm__("x0") = descriptor;
+    register long result __asm__("x0") = first;
     register const void* second __asm__("x1") = data;
     register size_t third __asm__("x2") = count;
 
     __asm__ volatile("svc #0"
-                     : "+r"(first)
+                     : "+r"(result)
                      : "r"(number_in_register), "r"(second), "r"(third)
                      : "memory");
-    return first;
+    return result;
 #else
     const int before = errno;
-    long result = syscall(number, descriptor, data, count);
+    long result = syscall(number, first, data, count);
 
     if (result < 0) {
         result = -errno;

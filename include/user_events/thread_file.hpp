@@ -112,15 +112,20 @@ private:
         return generation_ == detail::the_library.generation.load(std::memory_order_relaxed);
     }
 
-    /// Opens the file, with the library's mutex held. Returns whether it can be used.
+    /// Opens the file, or moves its descriptor up, with the library's mutex held. Returns whether
+    /// it can be used.
     [[gnu::visibility("hidden")]] bool open() noexcept {
         detail::library& library = detail::the_library;
         error_.store(EAGAIN, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        user_events_file_close(&file_);
+        const bool is_moved = is_current() && user_events_file_is_open(&file_);
+        if (!is_moved)
+            user_events_file_close(&file_);
         generation_ = library.generation.load(std::memory_order_relaxed);
         int error = library.error;
-        if (!error)
+        if (is_moved)
+            error = user_events_file_open(&file_);
+        else if (!error)
             error = user_events_file_check(&library.file) ? open_shared() : EAGAIN;
         std::atomic_signal_fence(std::memory_order_seq_cst);
         error_.store(error, std::memory_order_relaxed);
@@ -137,7 +142,7 @@ private:
         return reason;
     }
 
-    user_events_file file_{-1, 0, 0, 0, 0};
+    user_events_file file_{-1, 0, 0, 0, 0, 0};
     /// Nonzero also while the file is being opened.
     std::atomic<int> error_{EAGAIN};
     /// The library's, when the file was opened.

@@ -45,7 +45,7 @@ struct user_event {
 #define USER_EVENT_INIT                                                                            \
     {                                                                                              \
         0, 0, NULL, {                                                                              \
-            -1, 0, 0, 0, 0                                                                         \
+            -1, 0, 0, 0, 0, 0                                                                      \
         }                                                                                          \
     }
 

@@ -444,7 +444,7 @@ TEST_CASE("The bits of an event are clear after its destructor, also without the
         file.enable("owner");
         CHECK(event);
         unlink(file.path().c_str());
-        closefrom(USER_EVENTS_DESCRIPTOR_MIN);
+        closefrom(last_descriptor());
     }
     CHECK(word == std::uint64_t{1} << 39);
 }

@@ -16,9 +16,9 @@ TEST_CASE("A sandbox that refuses all but write() and writev() loses no record")
 TEST_CASE("Recording makes only the system calls that the documentation lists") {
     FakeFile file;
     CHECK(record_in_sandbox(file, [] {
-              allow_only(
-                  {SYS_write, SYS_writev, SYS_fcntl, SYS_newfstatat, SYS_fstat, SYS_exit_group},
-                  SECCOMP_RET_KILL_PROCESS);
+              allow_only({SYS_write, SYS_writev, SYS_fcntl, SYS_newfstatat, SYS_fstat,
+                          SYS_prlimit64, SYS_exit_group},
+                         SECCOMP_RET_KILL_PROCESS);
           }) == 0);
     CHECK(file.take().size() == size_in_sandbox);
 }

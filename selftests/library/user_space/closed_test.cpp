@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A program with threads that closes all its descriptors, and uses the numbers for other files.
+#include "catch.hpp"
+#include "fake_file.hpp"
+
+#include <user_events/thread_file.hpp>
+#include <user_events/user_events.hpp>
+
+#include <atomic>
+#include <fcntl.h>
+#include <functional>
+#include <string>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace selftest;
+namespace ue = user_events;
+
+namespace {
+
+using Number = ue::event<"number", ue::field<"value", std::uint64_t>>;
+constexpr const char* number = "number u64 value";
+
+void set_limit(rlim_t files) {
+    rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = files;
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+/// Returns what a child process of one thread returns; it also ends after some time.
+int in_child(FakeFile& file, const std::function<int()>& function) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        _exit(function());
+    }
+    int status = 0;
+    // A full FIFO would refuse records.
+    while (waitpid(child, &status, WNOHANG) == 0)
+        file.take();
+    file.take();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+}
+
+/// Closes all descriptors while another thread records, and opens as many files as a busy server.
+/// Returns how many bytes they got.
+int size_of_opened_files(const Number& event, const std::string& path) {
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> recorded{0};
+    std::thread recorder([&] {
+        while (!stop) {
+            event(1);
+            recorded++;
+        }
+    });
+    while (recorded < 10)
+        std::this_thread::yield();
+    closefrom(3);
+    int last = -1;
+    for (int i = 0; i < 1100; i++)
+        last = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    const unsigned before = recorded;
+    while (recorded < before + 10)
+        std::this_thread::yield();
+    stop = true;
+    recorder.join();
+    struct stat status;
+    return fstat(last, &status) == 0 && status.st_size < 100 ? static_cast<int>(status.st_size)
+                                                             : 100;
+}
+
+/// Repeats this with an event that is created with one limit of descriptors, and recorded with
+/// another one.
+void check_limits(rlim_t first, rlim_t second) {
+    rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    set_limit(first);
+    FakeFile file;
+    const Number event;
+    REQUIRE(!event.error());
+    const int descriptor = last_descriptor();
+    file.enable(number);
+    set_limit(second);
+    const std::string path = file.path() + "_other";
+    close(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    for (int i = 0; i < 20; i++)
+        CHECK(in_child(file, [&] {
+                  // The library notices in some milliseconds.
+                  while (second > first && fcntl(descriptor, F_GETFD) >= 0)
+                      event(1);
+                  return size_of_opened_files(event, path);
+              }) == 0);
+    unlink(path.c_str());
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
+} // namespace
+
+TEST_CASE("After closefrom() and 1100 opens in another thread, no other file gets records") {
+    check_limits(8000, 8000);
+}
+
+TEST_CASE("No other file gets records if the limit of descriptors was raised after the start") {
+    check_limits(1024, 8000);
+}
+
+TEST_CASE("A descriptor is moved up without the loss of a record or another registration") {
+    rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    set_limit(1024);
+    {
+        FakeFile file;
+        const Number event;
+        const ue::event<"order", ue::field<"number", std::uint32_t>> order;
+        file.enable(number);
+        const int descriptor = last_descriptor();
+        file.fail_with(EMFILE);
+        set_limit(4096);
+        std::size_t count = 0, sizes = 0;
+        while (fcntl(descriptor, F_GETFD) >= 0) {
+            event(1);
+            sizes += file.take().size();
+            count++;
+        }
+        CHECK(sizes == 12 * count);
+        event(1);
+        CHECK(file.take().size() == 12);
+        CHECK(event.lost() == 0);
+        file.fail_with(0);
+        file.enable("order u32 number");
+        order(1);
+        CHECK(file.take().size() == 8);
+        CHECK(order.lost() == 0);
+    }
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST_CASE("The descriptors of threads and markers are moved up without being opened again") {
+    rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    set_limit(1024);
+    {
+        FakeFile file;
+        const Number event;
+        const ue::thread_file own;
+        file.enable(number);
+        event(1);
+        CHECK(!own.error());
+        const ue::marker mark(file.path().c_str());
+        CHECK(!mark("mark"));
+        file.take();
+        unlink(file.path().c_str());
+        set_limit(4096);
+        // Those of all threads, of this thread and of the marker.
+        const auto count = [](int from, int to) {
+            int found = 0;
+            for (int number = from; number < to; number++)
+                found += fcntl(number, F_GETFD) >= 0;
+            return found;
+        };
+        CHECK(count(900, 1024) == 3);
+        bool is_marked = true;
+        while (count(900, 1024) > 0) {
+            event(1);
+            is_marked = !mark("mark") && is_marked;
+            // The file of all threads is checked when it is used.
+            ue::retry();
+            file.take();
+        }
+        CHECK(is_marked);
+        CHECK(count(1024, 4096) == 3);
+        event(1);
+        CHECK(!own.error());
+        CHECK(file.take().size() == 12);
+    }
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST_CASE("No record is lost after closefrom() while another thread creates events") {
+    FakeFile file;
+    const Number event;
+    file.enable(number);
+    CHECK(in_child(file, [&] {
+              std::atomic<bool> stop{false};
+              std::atomic<unsigned> created{0};
+              std::thread creator([&] {
+                  while (!stop) {
+                      const ue::event<"order", ue::field<"number", std::uint32_t>> order;
+                      created++;
+                  }
+              });
+              for (unsigned round = 1; round <= 20; round++) {
+                  while (created < round)
+                      std::this_thread::yield();
+                  closefrom(3);
+                  for (int i = 0; i < 100; i++)
+                      event(1);
+              }
+              stop = true;
+              creator.join();
+              return static_cast<int>(event.lost());
+          }) == 0);
+}
