@@ -36,18 +36,123 @@ inline namespace USER_EVENTS_C_LAYOUT {
  */
 struct user_event {
     uint32_t word;
-    uint32_t index;
+    uint32_t flags;
     const char* command;
-    struct user_events_file file;
+    /* The generation of the file in the upper half, the index in the lower one. */
+    uint64_t target;
 };
 
 /* The value of a struct user_event before its registration. */
 #define USER_EVENT_INIT                                                                            \
-    {                                                                                              \
-        0, 0, NULL, {                                                                              \
-            -1, 0, 0, 0, 0, 0                                                                      \
-        }                                                                                          \
+    { 0, 0, NULL, 0 }
+
+/*
+ * What the events of one program or shared library have in common.
+ *
+ * @current: the generation of the file, which changes when it is opened again, in the upper half,
+ *	and the descriptor in the lower one. An index is written only to a file of its generation.
+ * @lock: the process that has the lock for all other members, or 0. A record takes it only to open
+ *	a lost file again.
+ * @users: the number of registered events
+ */
+struct user_events_shared {
+    struct user_events_file file;
+    uint64_t current;
+    uint32_t lock;
+    uint32_t users;
+};
+
+/* One for all source files. Its name tells the layout. */
+#define USER_EVENTS_SHARED_OF(layout) user_events_shared_##layout
+#define USER_EVENTS_SHARED_IN(layout) USER_EVENTS_SHARED_OF(layout)
+#define USER_EVENTS_SHARED USER_EVENTS_SHARED_IN(USER_EVENTS_LAYOUT)
+__attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared USER_EVENTS_SHARED = {
+    {-1, 0, 0, 0, 0, 0}, (1ULL << 32) | 0xffffffff, 0, 0};
+
+/*
+ * Takes the lock. Waits about 100 ms at most if `is_soon` is nonzero, because the caller may be a
+ * signal handler that has interrupted the thread with the lock. A child of fork() takes the lock
+ * from a thread that it does not have. Changes errno. Returns nonzero if it has the lock.
+ */
+USER_EVENTS_INLINE int user_events_shared_lock(int is_soon) {
+    const uint32_t own = (uint32_t)getpid();
+    const long moment[2] = {0, 50000};
+
+    for (int attempt = 0; !is_soon || attempt < 1000; attempt++) {
+        uint32_t holder = __atomic_load_n(&USER_EVENTS_SHARED.lock, __ATOMIC_RELAXED);
+
+        if (holder != own && __atomic_compare_exchange_n(&USER_EVENTS_SHARED.lock, &holder, own, 0,
+                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return 1;
+        user_events_call(SYS_nanosleep, (long)moment, NULL, 0);
     }
+    return 0;
+}
+
+USER_EVENTS_INLINE void user_events_shared_unlock(void) {
+    __atomic_store_n(&USER_EVENTS_SHARED.lock, 0, __ATOMIC_RELEASE);
+}
+
+USER_EVENTS_INLINE void user_events_shared_set(uint64_t generation) {
+    __atomic_store_n(&USER_EVENTS_SHARED.current,
+                     generation << 32 | (uint32_t)USER_EVENTS_SHARED.file.descriptor,
+                     __ATOMIC_RELEASE);
+}
+
+/* With the lock held: makes sure that the file is open. Changes errno. Returns 0 or an errno. */
+USER_EVENTS_INLINE int user_events_shared_open(void) {
+    struct user_events_file* const file = &USER_EVENTS_SHARED.file;
+    const uint64_t generation = USER_EVENTS_SHARED.current >> 32;
+    int is_moved, error;
+
+    if (user_events_file_check(file))
+        return 0;
+    is_moved = user_events_file_is_open(file);
+    error = user_events_file_open(file);
+    /* If it cannot be opened, the next record that tries is one of the next epoch. */
+    if (error)
+        __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELAXED);
+    user_events_shared_set(generation + !is_moved);
+    return error;
+}
+
+/* With the lock held and the file open. Changes errno. Returns 0 or an errno. */
+USER_EVENTS_INLINE int user_event_register_now(struct user_event* event, const char* command) {
+    struct user_events_reg argument;
+
+    memset(&argument, 0, sizeof(argument));
+    argument.size = sizeof(argument);
+    argument.enable_size = sizeof(event->word);
+    argument.flags = (uint16_t)event->flags;
+    argument.enable_addr = (uintptr_t)&event->word;
+    argument.name_args = (uintptr_t)command;
+    if (ioctl(USER_EVENTS_SHARED.file.descriptor, USER_EVENTS_REG, &argument) != 0)
+        return errno;
+    __atomic_store_n(&event->target,
+                     (USER_EVENTS_SHARED.current >> 32 << 32) | argument.write_index,
+                     __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* With the lock held. Changes errno. */
+USER_EVENTS_INLINE void user_event_unregister_now(struct user_event* event) {
+    struct user_events_unreg argument;
+
+    memset(&argument, 0, sizeof(argument));
+    argument.size = sizeof(argument);
+    argument.disable_addr = (uintptr_t)&event->word;
+    __atomic_store_n(&event->target, 0, __ATOMIC_RELAXED);
+    ioctl(USER_EVENTS_SHARED.file.descriptor, USER_EVENTS_UNREG, &argument);
+    __atomic_store_n(&event->word, 0, __ATOMIC_RELAXED);
+}
+
+/* With the lock held: one event less. Changes errno. */
+USER_EVENTS_INLINE void user_events_shared_release(void) {
+    if (--USER_EVENTS_SHARED.users == 0) {
+        user_events_file_close(&USER_EVENTS_SHARED.file);
+        user_events_shared_set((USER_EVENTS_SHARED.current >> 32) + 1);
+    }
+}
 
 /**
  * user_event_unregister() - unregister an event
@@ -57,62 +162,67 @@ struct user_event {
  */
 USER_EVENTS_INLINE void user_event_unregister(struct user_event* event) {
     const int before = errno;
-    struct user_events_unreg argument;
 
-    if (event->command) {
-        memset(&argument, 0, sizeof(argument));
-        argument.size = sizeof(argument);
-        argument.disable_addr = (uintptr_t)&event->word;
-        if (!user_events_file_check(&event->file))
-            user_events_file_open(&event->file);
-        ioctl(event->file.descriptor, USER_EVENTS_UNREG, &argument);
-        user_events_file_close(&event->file);
-        __atomic_store_n(&event->word, 0, __ATOMIC_RELAXED);
-        event->command = NULL;
-    }
+    if (!event->command)
+        return;
+    user_events_shared_lock(0);
+    user_events_shared_open();
+    user_event_unregister_now(event);
+    user_events_shared_release();
+    event->command = NULL;
+    user_events_shared_unlock();
     errno = before;
+}
+
+/**
+ * user_event_register_flags() - register an event with flags
+ * @event: the event; initialized with USER_EVENT_INIT
+ * @command: the name and the fields, "name[ type field[;type field]...]"; used until the event is
+ *	unregistered
+ * @flags: USER_EVENTS_PERSIST (the event stays without users; needs CAP_PERFMON) or
+ *	USER_EVENTS_MULTI_FORMAT (other programs may use the name with other fields), or both, or 0
+ *
+ * Finds the file as the C++ library does: USER_EVENTS_FILE, /dev/user_events/default, tracefs. All
+ * events of a program or shared library have one open file. If this fails, the event is never
+ * enabled, and may be registered later. A child of fork() has the event as well.
+ *
+ * Not async-signal-safe. Preserves errno. One thread at a time for one event.
+ *
+ * Returns 0, or an errno: ENOENT (the kernel has no user_events), EACCES, ECANCELED
+ * (USER_EVENTS=off), EINVAL (command or flags), EADDRINUSE (an event of this name has other
+ * fields), EPERM (CAP_PERFMON), EBUSY (registered already), or another one of DIAG_IOCSREG.
+ */
+USER_EVENTS_INLINE int user_event_register_flags(struct user_event* event, const char* command,
+                                                 uint16_t flags) {
+    const int before = errno;
+    int error;
+
+    if (event->command)
+        return EBUSY;
+    event->flags = flags;
+    user_events_shared_lock(0);
+    USER_EVENTS_SHARED.users++;
+    error = user_events_shared_open();
+    if (!error)
+        error = user_event_register_now(event, command);
+    if (error)
+        user_events_shared_release();
+    else
+        event->command = command;
+    user_events_shared_unlock();
+    errno = before;
+    return error;
 }
 
 /**
  * user_event_register() - register an event
  * @event: the event; initialized with USER_EVENT_INIT
- * @command: the name and the fields, "name[ type field[;type field]...]"; used until the event is
- *	unregistered
+ * @command: the name and the fields
  *
- * Finds the file as the C++ library does: USER_EVENTS_FILE, /dev/user_events/default, tracefs. The
- * file is opened for each event. If this fails, the event is never enabled, and may be registered
- * later. A child of fork() has the event as well.
- *
- * Not async-signal-safe. Preserves errno. One thread at a time for one event.
- *
- * Returns 0, or an errno: ENOENT (the kernel has no user_events), EACCES, ECANCELED
- * (USER_EVENTS=off), EINVAL (command), EADDRINUSE (an event of this name has other fields),
- * EBUSY (registered already), or another one of DIAG_IOCSREG.
+ * As user_event_register_flags() without flags.
  */
 USER_EVENTS_INLINE int user_event_register(struct user_event* event, const char* command) {
-    const int before = errno;
-    struct user_events_reg argument;
-    int error;
-
-    if (event->command)
-        return EBUSY;
-    error = user_events_file_open(&event->file);
-    if (!error) {
-        memset(&argument, 0, sizeof(argument));
-        argument.size = sizeof(argument);
-        argument.enable_size = sizeof(event->word);
-        argument.enable_addr = (uintptr_t)&event->word;
-        argument.name_args = (uintptr_t)command;
-        if (ioctl(event->file.descriptor, USER_EVENTS_REG, &argument) == 0) {
-            __atomic_store_n(&event->index, argument.write_index, __ATOMIC_RELAXED);
-            event->command = command;
-        } else {
-            error = errno;
-            user_events_file_close(&event->file);
-        }
-    }
-    errno = before;
-    return error;
+    return user_event_register_flags(event, command, 0);
 }
 
 /**
@@ -127,6 +237,51 @@ USER_EVENTS_INLINE int user_event_enabled(const struct user_event* event) {
     return (int)(__atomic_load_n(&event->word, __ATOMIC_RELAXED) & 1);
 }
 
+/* Stores the index, and returns the descriptor that it belongs to, or -1. */
+USER_EVENTS_INLINE int user_event_target(const struct user_event* event, uint32_t* index) {
+    const uint64_t target = __atomic_load_n(&event->target, __ATOMIC_ACQUIRE);
+    const uint64_t current = __atomic_load_n(&USER_EVENTS_SHARED.current, __ATOMIC_ACQUIRE);
+
+    *index = (uint32_t)target;
+    return target >> 32 == current >> 32 ? (int)(uint32_t)current : -1;
+}
+
+/*
+ * The same, but first opens the file again if it was lost, and registers the event with it. Async-
+ * signal-safe. Preserves errno.
+ */
+USER_EVENTS_OUT_OF_LINE int user_event_ensure(struct user_event* event, uint32_t* index) {
+    const struct user_events_file* const file = &USER_EVENTS_SHARED.file;
+    const int before = errno;
+
+    if (!event->command)
+        return -1;
+    if ((user_event_target(event, index) < 0 ||
+         !user_events_file_check(&USER_EVENTS_SHARED.file)) &&
+        !(__atomic_load_n(&file->descriptor, __ATOMIC_RELAXED) < 0 &&
+          __atomic_load_n(&file->epoch, __ATOMIC_ACQUIRE) == user_events_epoch()) &&
+        user_events_shared_lock(1)) {
+        if (user_events_shared_open() == 0 && user_event_target(event, index) < 0) {
+            user_event_unregister_now(event);
+            user_event_register_now(event, event->command);
+        }
+        user_events_shared_unlock();
+    }
+    errno = before;
+    return user_event_target(event, index);
+}
+
+/* The same, but looks at the file only if that was not done in this epoch. */
+USER_EVENTS_INLINE int user_event_begin(struct user_event* event, uint32_t* index) {
+    if (__atomic_load_n(&USER_EVENTS_SHARED.file.epoch, __ATOMIC_ACQUIRE) == user_events_epoch()) {
+        const int descriptor = user_event_target(event, index);
+
+        if (descriptor >= 0)
+            return descriptor;
+    }
+    return user_event_ensure(event, index);
+}
+
 /**
  * user_event_writev() - record an event
  * @event: the event
@@ -134,34 +289,36 @@ USER_EVENTS_INLINE int user_event_enabled(const struct user_event* event) {
  * @count: the number of parts, at most 15
  *
  * Call it if user_event_enabled(). If the program has closed the file's descriptor (closefrom()),
- * nothing is written to another file that has the same number now; register the event again.
+ * the file is opened again; Documentation/library.rst says when a record may go to a wrong file.
  *
  * Async-signal-safe, from any thread. Preserves errno.
  *
- * Returns 0, or an errno: EBADF (not enabled any more, not registered, or the descriptor was
- * closed), EINVAL (the payload is shorter than the fields, or count), EFAULT (a location is wrong),
- * E2BIG (the payload is too long for all recorders).
+ * Returns 0, or an errno: EBADF (not enabled any more, not registered, or the file was closed and
+ * cannot be opened again), EINVAL (the payload is shorter than the fields, or count), EFAULT (a
+ * location is wrong), E2BIG (the payload is too long for all recorders).
  */
 USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct iovec* parts,
                                          int count) {
     struct iovec all[16];
-    long result;
+    uint32_t index;
+    int descriptor;
+    long result = -EBADF;
 
     if (count < 0 || count > 15)
         return EINVAL;
-    if (__atomic_load_n(&event->file.epoch, __ATOMIC_ACQUIRE) != user_events_epoch()) {
-        const int before = errno;
-        const int is_open = user_events_file_check(&event->file);
-
-        errno = before;
-        if (!is_open)
-            return EBADF;
-    }
-    all[0].iov_base = &event->index;
-    all[0].iov_len = sizeof(event->index);
+    all[0].iov_base = &index;
+    all[0].iov_len = sizeof(index);
     for (int i = 0; i < count; i++)
         all[i + 1] = parts[i];
-    result = user_events_writev(event->file.descriptor, all, count + 1);
+    descriptor = user_event_begin(event, &index);
+    if (descriptor >= 0)
+        result = user_events_writev(descriptor, all, count + 1);
+    /* It may have been closed in this epoch. */
+    if (result == -EBADF && user_event_enabled(event)) {
+        descriptor = user_event_ensure(event, &index);
+        if (descriptor >= 0)
+            result = user_events_writev(descriptor, all, count + 1);
+    }
     return result < 0 ? (int)-result : 0;
 }
 
@@ -177,21 +334,24 @@ USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct 
 USER_EVENTS_INLINE int user_event_write(struct user_event* event, const void* payload,
                                         size_t size) {
     char record[1024];
-    long result = -EBADF;
+    struct iovec part;
+    uint32_t index;
 
-    if (size > sizeof(record) - sizeof(event->index) ||
-        __atomic_load_n(&event->file.epoch, __ATOMIC_ACQUIRE) != user_events_epoch()) {
-        struct iovec part;
+    if (size <= sizeof(record) - sizeof(index)) {
+        const int descriptor = user_event_begin(event, &index);
+        long result;
 
-        part.iov_base = (void*)(uintptr_t)payload;
-        part.iov_len = size;
-        return user_event_writev(event, &part, 1);
+        memcpy(record, &index, sizeof(index));
+        if (size)
+            memcpy(record + sizeof(index), payload, size);
+        result =
+            descriptor < 0 ? -EBADF : user_events_write(descriptor, record, sizeof(index) + size);
+        if (result != -EBADF)
+            return result < 0 ? (int)-result : 0;
     }
-    memcpy(record, &event->index, sizeof(event->index));
-    if (size)
-        memcpy(record + sizeof(event->index), payload, size);
-    result = user_events_write(event->file.descriptor, record, sizeof(event->index) + size);
-    return result < 0 ? (int)-result : 0;
+    part.iov_base = (void*)(uintptr_t)payload;
+    part.iov_len = size;
+    return user_event_writev(event, &part, 1);
 }
 
 #ifdef __cplusplus

@@ -2,11 +2,14 @@
 #include <user_events/user_events.h>
 #include <user_events/user_events_ext.h>
 
+/* Of the other source file. */
+const void* file_of_other(void);
+
 static struct user_event installed = USER_EVENT_INIT;
 
 int main(void) {
     _Static_assert(USER_EVENTS_SHARE_INDEXES == 0x2a80, "the ioctl of the kernel module");
     user_event_register(&installed, "installed s32 number");
     user_event_unregister(&installed);
-    return 0;
+    return file_of_other() == &USER_EVENTS_SHARED ? 0 : 1;
 }

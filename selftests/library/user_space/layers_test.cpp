@@ -5,7 +5,6 @@
 #include "fake_file.hpp"
 
 #include <user_events/spdlog_sink.hpp>
-#include <user_events/user_events.h>
 #include <user_events/user_events.hpp>
 
 #include <csignal>
@@ -281,60 +280,4 @@ TEST_CASE("With USER_EVENTS=off marks are off") {
     CHECK(mark("x") == std::errc::operation_canceled);
     unsetenv("USER_EVENTS");
     CHECK(file.take().empty());
-}
-
-TEST_CASE("The C header registers, tests and writes one event") {
-    FakeFile file;
-    static user_event event = USER_EVENT_INIT;
-    const std::uint32_t count = 5;
-    CHECK(user_event_write(&event, &count, sizeof(count)) == EBADF);
-    REQUIRE(user_event_register(&event, "tick u32 count") == 0);
-    CHECK(user_event_register(&event, "tick u32 count") == EBUSY);
-    CHECK(!user_event_enabled(&event));
-    file.enable("tick u32 count");
-    CHECK(user_event_enabled(&event));
-    CHECK(user_event_write(&event, &count, sizeof(count)) == 0);
-    CHECK(file.take() == record_of().add(count).bytes());
-    const std::string large(3000, 'x');
-    CHECK(user_event_write(&event, large.data(), large.size()) == 0);
-    CHECK(file.take().size() == 3004);
-    user_event_unregister(&event);
-    CHECK(!user_event_enabled(&event));
-    CHECK(registrations() == 0);
-    CHECK(user_event_write(&event, &count, sizeof(count)) == EBADF);
-    user_event_unregister(&event);
-}
-
-TEST_CASE("The C header says why an event cannot be registered") {
-    setenv("USER_EVENTS_FILE", "/nowhere", 1);
-    user_event event = USER_EVENT_INIT;
-    CHECK(user_event_register(&event, "tick u32 count") == ENOENT);
-    setenv("USER_EVENTS_FILE", "/dev/null", 1);
-    CHECK(user_event_register(&event, "tick u32 count") == ENOTTY);
-    unsetenv("USER_EVENTS_FILE");
-    FakeFile file;
-    CHECK(user_event_register(&event, "tick u32 count") == 0);
-    user_event_unregister(&event);
-}
-
-TEST_CASE("The C header does not write to another file that has the number now") {
-    FakeFile file;
-    static user_event event = USER_EVENT_INIT;
-    REQUIRE(user_event_register(&event, "tick u32 count") == 0);
-    file.enable("tick u32 count");
-    const int number = last_descriptor();
-    const int other = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-    REQUIRE(dup2(other, number) == number);
-    const std::uint32_t epoch = user_events_epoch();
-    while (user_events_epoch() == epoch)
-        std::this_thread::yield();
-    const std::uint32_t count = 1;
-    CHECK(user_event_write(&event, &count, sizeof(count)) == EBADF);
-    struct stat status;
-    fstat(other, &status);
-    CHECK(status.st_size == 0);
-    user_event_unregister(&event);
-    CHECK(registrations() == 0);
-    close(number);
-    close(other);
 }

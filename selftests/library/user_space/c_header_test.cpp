@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The header for C programs, with a fake user_events_data.
+#include "catch.hpp"
+#include "fake_file.hpp"
+
+#include <user_events/user_events.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace selftest;
+
+namespace {
+
+Payload record_of(std::uint32_t index = 0) {
+    return Payload().add(index);
+}
+
+constexpr const char* tick = "tick u32 count";
+
+bool write_count(user_event& event, std::uint32_t count) {
+    errno = EXDEV;
+    const int error = user_event_write(&event, &count, sizeof(count));
+    CHECK(errno == EXDEV);
+    return error == 0;
+}
+
+std::ptrdiff_t open_files() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+}
+
+int in_child(const std::function<bool()>& function) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        _exit(function() ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+} // namespace
+
+TEST_CASE("The C header registers, tests and writes one event") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    const std::uint32_t count = 5;
+    CHECK(user_event_write(&event, &count, sizeof(count)) == EBADF);
+    REQUIRE(user_event_register(&event, "tick u32 count") == 0);
+    CHECK(user_event_register(&event, "tick u32 count") == EBUSY);
+    CHECK(!user_event_enabled(&event));
+    file.enable("tick u32 count");
+    CHECK(user_event_enabled(&event));
+    CHECK(user_event_write(&event, &count, sizeof(count)) == 0);
+    CHECK(file.take() == record_of().add(count).bytes());
+    const std::string large(3000, 'x');
+    CHECK(user_event_write(&event, large.data(), large.size()) == 0);
+    CHECK(file.take().size() == 3004);
+    user_event_unregister(&event);
+    CHECK(!user_event_enabled(&event));
+    CHECK(registrations() == 0);
+    CHECK(user_event_write(&event, &count, sizeof(count)) == EBADF);
+    user_event_unregister(&event);
+}
+
+TEST_CASE("The C header says why an event cannot be registered") {
+    setenv("USER_EVENTS_FILE", "/nowhere", 1);
+    user_event event = USER_EVENT_INIT;
+    CHECK(user_event_register(&event, "tick u32 count") == ENOENT);
+    setenv("USER_EVENTS_FILE", "/dev/null", 1);
+    CHECK(user_event_register(&event, "tick u32 count") == ENOTTY);
+    unsetenv("USER_EVENTS_FILE");
+    FakeFile file;
+    CHECK(user_event_register(&event, "tick u32 count") == 0);
+    user_event_unregister(&event);
+}
+
+TEST_CASE("The events of the C header have one file, which is closed with the last one") {
+    const std::ptrdiff_t before = open_files();
+    {
+        FakeFile file;
+        std::vector<user_event> events(1000, user_event USER_EVENT_INIT);
+        const std::ptrdiff_t without = open_files();
+        for (user_event& event : events)
+            REQUIRE(user_event_register(&event, tick) == 0);
+        CHECK(open_files() == without + 1);
+        CHECK(registrations(tick) == 1000);
+        file.enable(tick);
+        CHECK(write_count(events.front(), 1));
+        for (user_event& event : events)
+            user_event_unregister(&event);
+        CHECK(open_files() == without);
+        REQUIRE(user_event_register(&events.front(), tick) == 0);
+        CHECK(write_count(events.front(), 1));
+        user_event_unregister(&events.front());
+    }
+    CHECK(open_files() == before);
+}
+
+TEST_CASE("The C header passes flags on") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    // The fake, like the kernel, refuses unknown flags.
+    CHECK(user_event_register_flags(&event, tick, 4) == EINVAL);
+    CHECK(user_event_register_flags(&event, tick, USER_EVENTS_MULTI_FORMAT) == 0);
+    user_event_unregister(&event);
+}
+
+TEST_CASE("The C header opens a lost file again, and does not write to one with its number") {
+    FakeFile file;
+    user_event first = USER_EVENT_INIT, second = USER_EVENT_INIT;
+    REQUIRE(user_event_register(&first, tick) == 0);
+    REQUIRE(user_event_register(&second, "tock u32 count") == 0);
+    file.enable(tick);
+    file.enable("tock u32 count");
+    const int number = last_descriptor();
+    const int other = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    REQUIRE(dup2(other, number) == number);
+    const std::uint32_t epoch = user_events_epoch();
+    while (user_events_epoch() == epoch)
+        std::this_thread::yield();
+    CHECK(write_count(first, 1));
+    CHECK(write_count(second, 2));
+    CHECK(file.take() ==
+          record_of(0).add<std::uint32_t>(1).add<std::uint32_t>(1).add<std::uint32_t>(2).bytes());
+    CHECK(last_descriptor() != number);
+    struct stat status;
+    fstat(other, &status);
+    CHECK(status.st_size == 0);
+    CHECK(registrations() == 2);
+    // Closed in the epoch of the last check.
+    close(last_descriptor());
+    CHECK(write_count(first, 1));
+    CHECK(write_count(second, 2));
+    CHECK(file.take().size() == 16);
+    user_event_unregister(&first);
+    user_event_unregister(&second);
+    CHECK(registrations() == 0);
+    close(number);
+    close(other);
+}
+
+TEST_CASE("A C program whose file cannot be opened again is told") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    REQUIRE(user_event_register(&event, tick) == 0);
+    file.enable(tick);
+    setenv("USER_EVENTS_FILE", "/nowhere", 1);
+    close(last_descriptor());
+    CHECK(!write_count(event, 1));
+    CHECK(!write_count(event, 1));
+    setenv("USER_EVENTS_FILE", file.path().c_str(), 1);
+    const std::uint32_t epoch = user_events_epoch();
+    while (user_events_epoch() == epoch)
+        std::this_thread::yield();
+    // It was registered with the lost file, and is still enabled.
+    CHECK(write_count(event, 1));
+    CHECK(file.take().size() == 8);
+    user_event_unregister(&event);
+}
+
+TEST_CASE("A child writes events of the C header, also if another thread registers at the fork") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    REQUIRE(user_event_register(&event, tick) == 0);
+    file.enable(tick);
+    CHECK(in_child([&] {
+              closefrom(3);
+              return write_count(event, 1);
+          }) == 0);
+    CHECK(file.take().size() == 8);
+    // As the child sees it if a thread of the parent has the lock.
+    USER_EVENTS_SHARED.lock = static_cast<std::uint32_t>(getpid());
+    CHECK(in_child([&] {
+              close(last_descriptor());
+              return write_count(event, 1);
+          }) == 0);
+    CHECK(file.take().size() == 8);
+    // A signal handler must not wait for its own thread.
+    close(last_descriptor());
+    CHECK(!write_count(event, 1));
+    USER_EVENTS_SHARED.lock = 0;
+    CHECK(write_count(event, 1));
+    user_event_unregister(&event);
+}
