@@ -68,8 +68,8 @@ public:
         (*this)(level::debug, what, where);
     }
 
-    /// Calls `make` only if the event is enabled, and records the text that it returns. What `make`
-    /// throws is passed on.
+    /// Calls `make` only if the event is enabled, and records the text that it returns: for example
+    /// `[&] { return std::format("{} of {}", done, all); }`. What `make` throws is passed on.
     template <std::invocable Make>
     [[gnu::always_inline]] void lazily(level how, Make&& make,
                                        const place& where = place::here()) const
@@ -82,7 +82,7 @@ public:
 
     explicit operator bool() const noexcept { return bool(event_); }
     /// Why the event is not registered, as for event<>.
-    std::error_code status() const noexcept { return event_.error(); }
+    std::error_code error() const noexcept { return event_.error(); }
 
 private:
     event<Name, field<"level", level>, field<"line", std::uint32_t>,

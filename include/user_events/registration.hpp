@@ -499,4 +499,16 @@ template <typename Function>
     return detail::registration::retry_all();
 }
 
+/// The same. Also calls a function with the event_state of each event that is not registered now;
+/// for the function, the rules of for_each_event() hold.
+template <typename Function>
+[[gnu::visibility("hidden")]] std::error_code retry(Function&& function) {
+    const std::error_code first = retry();
+    for_each_event([&](const event_state& each) {
+        if (each.error)
+            function(each);
+    });
+    return first;
+}
+
 } // namespace USER_EVENTS_NAMESPACE
