@@ -64,7 +64,8 @@ public:
 
 /// The category of the library's errors. Their values are those of errno, so that they can be
 /// compared with std::errc: `event.error() == std::errc::permission_denied`. Each program and
-/// shared library has a category of its own.
+/// shared library has a category of its own. It ends with dlclose() of the shared library; what
+/// error_code::default_error_condition() returned before does not.
 [[gnu::visibility("hidden")]] inline const std::error_category& category() noexcept {
     // Never destroyed: static destructors may use it.
     alignas(detail::error_category) static std::byte storage[sizeof(detail::error_category)];

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 using namespace selftest;
 
@@ -37,6 +38,7 @@ public:
         record = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(handle_, "record_in_plugin"));
         is_enabled = reinterpret_cast<bool (*)()>(dlsym(handle_, "is_enabled_in_plugin"));
         size = reinterpret_cast<std::size_t (*)()>(dlsym(handle_, "size_in_plugin"));
+        error = reinterpret_cast<void (*)(std::error_code&)>(dlsym(handle_, "error_in_plugin"));
         // Only one has it.
         record_template =
             reinterpret_cast<bool (*)(std::uint32_t)>(dlsym(handle_, "record_template_in_plugin"));
@@ -48,7 +50,17 @@ public:
     void (*record)(std::uint32_t value);
     bool (*is_enabled)();
     std::size_t (*size)();
+    void (*error)(std::error_code& error);
     bool (*record_template)(std::uint32_t value);
+
+    /// Whether the library stays when no object has it any more.
+    static bool is_loaded(const char* name) {
+        const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+        void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+        if (handle)
+            dlclose(handle);
+        return handle != nullptr;
+    }
 
 private:
     std::filesystem::path path_;
@@ -107,6 +119,28 @@ TEST_CASE("A program and a plug-in with hidden symbols have a registration each"
         }
         check_without_plugin();
     }
+}
+
+TEST_CASE("A plug-in with hidden symbols is unloaded, wherever its inline events are declared") {
+    FakeFile& file = *created;
+    std::error_condition reason;
+    {
+        const Plugin plugin("plugin_hidden.so");
+        CHECK(registrations("in_class u32 value") == 1);
+        file.fail_with(EADDRINUSE);
+        std::error_code error;
+        plugin.error(error);
+        file.fail_with(0);
+        CHECK(error.message().find("other fields") != std::string::npos);
+        CHECK(Plugin::is_loaded("plugin_hidden.so"));
+        reason = error.default_error_condition();
+    }
+    CHECK(!Plugin::is_loaded("plugin_hidden.so"));
+    CHECK(registrations("in_class u32 value") == 0);
+    CHECK(registrations("in_function u32 value") == 0);
+    // The code's own category is no more.
+    CHECK(reason == std::errc::address_in_use);
+    CHECK(!reason.message().empty());
 }
 
 TEST_CASE("A program and a plug-in that have one variable have one registration") {

@@ -28,3 +28,26 @@ extern "C" [[gnu::visibility("default")]] bool IN_PLUGIN(record_template)(std::u
            shared_template<std::uint32_t>.cut() + shared_template<std::uint32_t>.lost() == 0;
 }
 #endif
+
+#ifndef IN_PART
+namespace {
+template <user_events::literal Name>
+using number = user_events::event<Name, user_events::field<"value", std::uint32_t>>;
+} // namespace
+
+/// A class with an event, and an inline function with one.
+struct with_event {
+    static inline number<"in_class"> event;
+};
+inline const auto& event_of_function() {
+    static const number<"in_function"> event;
+    return event;
+}
+
+/// Uses both events, and tells why one that the kernel refused is not registered.
+extern "C" [[gnu::visibility("default")]] void error_in_plugin(std::error_code& error) {
+    with_event::event(1);
+    event_of_function()(1);
+    error = event_of_function().error();
+}
+#endif
