@@ -165,7 +165,7 @@ private:
     }
 
     /// Returns the descriptor if it has only to be moved up, or a new one, or minus an errno.
-    int find() const noexcept {
+    [[gnu::visibility("hidden")]] int find() const noexcept {
         if (user_events_file_is_open(&file_))
             return file_.descriptor;
         return user_events_is_off() ? -ECANCELED : user_events_open_path(path_);

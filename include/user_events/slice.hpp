@@ -138,7 +138,7 @@ public:
     [[gnu::visibility("hidden")]] ~async_slice() { end(); }
 
     /// Ends the slice now.
-    void end() noexcept {
+    [[gnu::visibility("hidden")]] void end() noexcept {
         if (where_) [[unlikely]]
             where_->end(id_);
         where_ = nullptr;
