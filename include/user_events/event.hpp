@@ -82,9 +82,15 @@ struct whole_check<Name, Options, field_list<Fields...>> {
     }
 };
 
+/// What puts the records of an event together. eventheader.hpp has another encoding.
+template <typename Options, typename... Fields>
+struct recorder_of {
+    using type = recorder<typename recorded<typename Fields::type>::value...>;
+};
+
 template <typename Options, typename... Fields>
 class typed_event {
-    using values = recorder<typename recorded<typename Fields::type>::value...>;
+    using values = typename recorder_of<Options, Fields...>::type;
 
 public:
     [[gnu::always_inline]] bool enabled() const noexcept {
@@ -130,6 +136,19 @@ protected:
         : registration_(declared) {}
     [[gnu::visibility("hidden")]] ~typed_event() = default;
 
+    /// Records what the encoding has beside the fields, too.
+    template <typename What, typename... Arguments>
+    [[gnu::always_inline]] void call(const What& what,
+                                     const Arguments&... arguments) const noexcept {
+        if constexpr (!is_good_call<Arguments...>())
+            explain<Arguments...>();
+        else if (enabled()) [[unlikely]] {
+            count_cut_numbers(arguments...);
+            values::record_as(registration_, what,
+                              recorded<typename Fields::type>::make(arguments)...);
+        }
+    }
+
 private:
     template <typename... Arguments>
     static constexpr bool is_good_call() {
@@ -154,10 +173,14 @@ private:
     }
 
     template <typename... Arguments>
-    [[gnu::always_inline]] void record(const Arguments&... arguments) const noexcept {
+    [[gnu::always_inline]] void count_cut_numbers(const Arguments&... arguments) const noexcept {
         if constexpr ((may_be_cut<typename Fields::type, Arguments> || ...))
             if (!(fits<typename Fields::type>(arguments) && ...))
                 registration_.count_cut();
+    }
+    template <typename... Arguments>
+    [[gnu::always_inline]] void record(const Arguments&... arguments) const noexcept {
+        count_cut_numbers(arguments...);
         values::record(registration_, recorded<typename Fields::type>::make(arguments)...);
     }
 
@@ -217,6 +240,8 @@ class wrong_event : Report {
 public:
     template <typename... Arguments>
     void operator()(const Arguments&...) const noexcept {}
+    template <typename... Arguments>
+    void call(const Arguments&...) const noexcept {}
     template <typename Make>
     void lazily(Make&&) const noexcept {}
     bool enabled() const noexcept { return false; }
@@ -230,20 +255,21 @@ protected:
 
 inline constexpr declaration no_declaration{};
 
-template <finding Found, typename Fields, typename... Parts>
+template <finding Found, typename Options, typename Fields, typename... Parts>
 struct event_base {
     using type = wrong_event<
         report<Found.what, typename part_at<Found.part, Parts..., field_list<Parts...>>::type>>;
 };
-template <typename... Fields, typename... Parts>
-struct event_base<finding{}, field_list<Fields...>, Parts...> {
-    using type = typed_event<typename options_of<Parts...>::type, Fields...>;
+template <typename Options, typename... Fields, typename... Parts>
+struct event_base<finding{}, Options, field_list<Fields...>, Parts...> {
+    using type = typed_event<Options, Fields...>;
 };
 
 template <literal Name, typename... Parts>
 struct base_of {
     static constexpr finding found = find_problem<Name, Parts...>();
-    using type = typename event_base<found, typename fields_of<Parts...>::type, Parts...>::type;
+    using type = typename event_base<found, typename options_of<Parts...>::type,
+                                     typename fields_of<Parts...>::type, Parts...>::type;
 };
 
 } // namespace detail

@@ -129,6 +129,7 @@ enum class problem {
     none,
     bad_event_name,
     long_event_name,
+    bad_header_name,
     empty_field_name,
     bad_field_name,
     common_field_name,
@@ -166,6 +167,10 @@ struct report {
     static_assert(
         What != problem::long_event_name,
         "user_events: the name of an event is too long: at most 255 bytes, with multi_format 246");
+    static_assert(
+        What != problem::bad_header_name,
+        "user_events: the name of an EventHeader event is PROVIDER:NAME; the provider has letters, "
+        "digits and _, and the name no colon, semicolon or NUL");
     static_assert(What != problem::empty_field_name, "user_events: the name of a field is empty");
     static_assert(What != problem::bad_field_name,
                   "user_events: the name of a field must not contain white space, a "
