@@ -142,17 +142,18 @@ TEST_CASE("A decoder sees opcodes, activities and related ones") {
 TEST_CASE("Text and arrays that are too long are cut and counted, and the rest is decoded") {
     const ue::testing::sink sink;
     const ue::eventheader::event<"P:Long", level::error, 1, f<"text", std::string>,
-                                 f<"list", std::vector<std::uint32_t>>, f<"n", int>>
+                                 f<"list", std::vector<std::uint32_t>>,
+                                 f<"more", std::vector<std::uint16_t>>, f<"n", int>>
         event;
     const std::vector<std::uint32_t> list(10, 1);
-    event(std::string(3000, 'a'), list, 5);
+    event(std::string(3000, 'a'), list, std::vector<std::uint16_t>{2}, 5);
     CHECK(event.cut() == 0);
-    CHECK(fields_of(sink, "P_L2K1").ends_with("list=[1,1,1,1,1,1,1,1,1,1] n=5"));
+    CHECK(fields_of(sink, "P_L2K1").ends_with("list=[1,1,1,1,1,1,1,1,1,1] more=[2] n=5"));
     for (std::size_t size = 3900; size < 4100; size++) {
         std::string text;
         while (text.size() < size)
             text += "ä";
-        event(text, list, 5);
+        event(text, list, std::vector<std::uint16_t>{2}, 5);
         const std::string payload = payload_of(sink, "P_L2K1");
         REQUIRE(payload.size() <= ue::max_payload);
         const decoded found = decode(payload);
@@ -161,8 +162,9 @@ TEST_CASE("Text and arrays that are too long are cut and counted, and the rest i
         REQUIRE(found.text.find('\\') == std::string::npos);
     }
     CHECK(event.cut() > 0);
-    event("", std::vector<std::uint32_t>(20000, 1), 5);
-    CHECK(fields_of(sink, "P_L2K1").ends_with("1] n=5"));
+    event("", std::vector<std::uint32_t>(20000, 1), std::vector<std::uint16_t>(20000, 2), 5);
+    CHECK(fields_of(sink, "P_L2K1").ends_with("] n=5"));
+    CHECK(payload_of(sink, "P_L2K1").size() <= ue::max_payload);
     CHECK(event.lost() == 0);
 }
 
