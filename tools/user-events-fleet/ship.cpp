@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands.hpp"
+#include "commands/choice_options.hpp"
 #include "config.hpp"
 #include "otlp/collector.hpp"
 #include "otlp/encoder.hpp"
@@ -12,6 +13,7 @@
 #include "tracing/event_types.hpp"
 #include "tracing/following.hpp"
 #include "tracing/live_reader.hpp"
+#include "tracing/selector.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/tasks.hpp"
 
@@ -38,6 +40,7 @@ struct options {
     /// Used by cli.cpp; here it only says whether there is a file.
     std::string config;
     std::string filter;
+    choice_options choice;
     std::vector<std::string> pairs;
     std::vector<std::string> services;
     std::string encoding = "protobuf";
@@ -151,6 +154,7 @@ void check_files(options& given) {
 void check(options& given) {
     check_files(given);
     tracing::to_patterns(given.patterns);
+    given.choice.read();
     otlp::to_services(given.services);
     exporting::to_pairs(given.pairs);
 }
@@ -177,13 +181,32 @@ tracing::instance make_instance(const options& given, otlp::queue& queue) {
     return made;
 }
 
+/// What is wanted of the events that exist and that will exist. The filter is for the payloads that
+/// describe themselves.
+struct wanted {
+    explicit wanted(const options& given)
+        : filter(eventheader::filter::parse(given.filter)), events{.patterns = tracing::to_patterns(
+                                                                       given.patterns),
+                                                                   .filter = given.filter,
+                                                                   .choice = given.choice.read(),
+                                                                   .has_providers = true,
+                                                                   .is_filter_shared =
+                                                                       filter.has_value()} {}
+
+    std::optional<eventheader::filter> filter;
+    tracing::wanted_events events;
+};
+
 class shipper {
 public:
     shipper(const options& given, const tracing::instance& in, otlp::queue& queue)
-        : in_(in), queue_(queue), resources_(otlp::to_services(given.services), true),
+        : in_(in), queue_(queue), wanted_(given),
+          resources_(otlp::to_services(given.services), true),
           encoder_(given.delivery.encoding, exporting::to_pairs(given.pairs), resources_,
                    [&queue](otlp::request made) { queue.put(std::move(made)); }),
           reader_(in) {}
+
+    const tracing::wanted_events& wanted_events() const noexcept { return wanted_.events; }
 
     void read() {
         clock_.measure();
@@ -226,18 +249,22 @@ private:
             return;
         }
         const tracing::task& task = tasks_.find(head.thread);
-        encoder_.add({clock_.to_wall(from.time),
-                      from.cpu,
-                      head.thread,
-                      task.process,
-                      task.name,
-                      {},
-                      type,
-                      from.data});
+        const recording::record record{clock_.to_wall(from.time),
+                                       from.cpu,
+                                       head.thread,
+                                       task.process,
+                                       task.name,
+                                       {},
+                                       type,
+                                       from.data};
+        if (selector_.includes(record))
+            encoder_.add(record);
     }
 
     const tracing::instance& in_;
     otlp::queue& queue_;
+    wanted wanted_;
+    tracing::selector selector_{wanted_.events, std::move(wanted_.filter)};
     otlp::wall_clock clock_;
     otlp::resources resources_;
     otlp::encoder encoder_;
@@ -258,8 +285,7 @@ void warn_about_rest(otlp::queue& queue, const options& given) {
 /// Ships until a signal comes. Returns whether the command has to begin again.
 bool ship_until_signal(const options& given, const tracing::instance& instance, shipper& shipper,
                        tracing::stop_signals& signals) {
-    tracing::following following(
-        instance, {.patterns = tracing::to_patterns(given.patterns), .filter = given.filter});
+    tracing::following following(instance, shipper.wanted_events());
     instance.write("tracing_on", "1");
     report_ready();
     bool stopped = false;
@@ -367,8 +393,9 @@ private:
 /// In the process that reads the recording.
 void ship_records(const options& given, const recording::input& from) {
     tracing::stop_signals signals;
-    recording::file file(from,
-                         {given.patterns.empty() ? "" : given.patterns.front(), given.filter});
+    recording::file file(from, {.pattern = given.patterns.empty() ? "" : given.patterns.front(),
+                                .filter = given.filter,
+                                .choice = given.choice.read()});
     otlp::queue queue("", std::min(given.spool_size, most_of_recording),
                       otlp::report_maker(given.delivery.encoding));
     sender sender(queue, given.delivery);
@@ -415,15 +442,17 @@ void ship_recording(options given) {
 
 action ship(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positionals("PATTERN", given->patterns,
-                     "events, such as 'order_*' or 'sched:sched_switch'; without it, all user "
-                     "events");
+    with.positionals(
+        "PATTERN", given->patterns,
+        "events, such as 'order_*', 'sched:sched_switch' or 'MyProvider:Request*'; without "
+        "it, all user events");
     with.required_option("--otlp", "URL", given->delivery.url,
                          "the collector, such as http://localhost:4318");
     with.option("--from", "FILE", given->from, "ship a recording instead");
     with.flag("--timed", given->timed, "ship its records at the speed at which they were made");
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
+    given->choice.declare(with);
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end a span, and the field that says which");
     with.option("--service", "PROGRAM=SERVICE", given->services,

@@ -16,14 +16,18 @@ constexpr std::string_view thread_id = "thread.id";
 constexpr std::string_view thread_name = "thread.name";
 constexpr std::string_view cpu = "cpu.logical_number";
 
+} // namespace
+
+bool is_of_origin(std::string_view name) {
+    return name == thread_id || name == thread_name || name == cpu;
+}
+
 void set_natural(message::AnyValue& to, std::uint64_t number) {
     if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
         to.set_int_value(static_cast<std::int64_t>(number));
     else
         to.set_string_value(std::to_string(number));
 }
-
-} // namespace
 
 void assign_utf8(std::string& to, std::string_view text) {
     const auto is_ascii = [](char each) { return static_cast<signed char>(each) >= 0; };
@@ -94,9 +98,9 @@ void attributes::add(std::string_view key, std::int64_t number) {
 }
 
 void attributes::add_field(const recording::field& field, const recording::value& value) {
-    const bool is_taken = field.name == thread_id || field.name == thread_name || field.name == cpu;
     if (value.kind != kind::absent)
-        set(is_taken ? next("field." + field.name) : next(field.name), field, value);
+        set(is_of_origin(field.name) ? next("field." + field.name) : next(field.name), field,
+            value);
 }
 
 void attributes::add_origin(const recording::record& from) {

@@ -22,12 +22,18 @@ void assign_utf8(std::string& to, std::string_view text);
 
 /// Numbers stay numbers; those above 2^63, which OTLP lacks, become decimal text. Bytes stay bytes.
 void set(message::AnyValue& to, const recording::field& field, const recording::value& value);
+void set_natural(message::AnyValue& to, std::uint64_t number);
+
+/// Whether add_origin() has an attribute of this name. A field of the name gets the prefix
+/// "field.".
+bool is_of_origin(std::string_view name);
 
 /// Fills a list of attributes. Attributes that the list has are overwritten, so that their memory
 /// is used again, and most keys need not be written. The destructor removes the rest of them.
 class attributes {
 public:
-    explicit attributes(attribute_list& to) noexcept : to_(to) {}
+    /// Keeps the first ones.
+    explicit attributes(attribute_list& to, int first = 0) noexcept : to_(to), count_(first) {}
     attributes(const attributes&) = delete;
     attributes& operator=(const attributes&) = delete;
     ~attributes();
@@ -35,8 +41,10 @@ public:
     void add(std::string_view key, std::string_view text);
     void add(std::string_view key, std::int64_t number);
 
-    /// Adds the fields under their names. A field whose name is also one of add_origin()'s gets the
-    /// prefix "field.". `leave_out` says which fields are not wanted.
+    /// Adds an attribute. The value may have one of before.
+    message::AnyValue& next(std::string_view key);
+
+    /// Adds the fields under their names. `leave_out` says which fields are not wanted.
     template <typename Predicate>
     void add_fields(const recording::record& from, Predicate leave_out);
 
@@ -44,12 +52,10 @@ public:
     void add_origin(const recording::record& from);
 
 private:
-    /// The value of the next attribute.
-    message::AnyValue& next(std::string_view key);
     void add_field(const recording::field& field, const recording::value& value);
 
     attribute_list& to_;
-    int count_ = 0;
+    int count_;
 };
 
 template <typename Predicate>

@@ -9,6 +9,7 @@ void batch::add(const std::string& resource_key, std::string_view item, std::uin
         auto& added = *request_.add_resources();
         *added.mutable_resource() = known_.find(resource_key);
         scope = added.mutable_scope();
+        size_ += added.resource().ByteSizeLong();
         part_.mutable_scope()->set_name(scope_name);
     }
     part_.set_item(item.data(), item.size());

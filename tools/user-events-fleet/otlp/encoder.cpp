@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "otlp/encoder.hpp"
 
+#include "eventheader/words.hpp"
+#include "otlp/described.hpp"
 #include "otlp/json.hpp"
-#include "otlp/severity.hpp"
 #include "otlp/wall_clock.hpp"
 #include "text/errors.hpp"
 
@@ -29,15 +30,8 @@ auto not_shown(const exporting::convention& fields) {
     return [&fields](const recording::field& field) { return fields.has(field); };
 }
 
-bool none(const recording::field& /*field*/) {
-    return false;
-}
-
-const recording::field* text_field(const recording::event_type& event) {
-    for (const char* const name : {"text", "message"})
-        if (const auto* field = event.find(name); field && field->kind == recording::kind::text)
-            return field;
-    return nullptr;
+void add_origin(attribute_list& to, const recording::record& from) {
+    attributes(to, to.size()).add_origin(from);
 }
 
 } // namespace
@@ -66,55 +60,45 @@ void encoder::observe() {
 void encoder::add(const recording::record& record) {
     const auto match = matcher_->find(record);
     const exporting::convention& fields = tracks_.convention_of(*record.event);
-    const bool is_span = match.role != matcher::role::none ? add_pair(record, match)
-                         : fields.is_slice()               ? add_slice(record, fields)
-                                                           : false;
-    if (!is_span)
+    if (match.role != matcher::role::none) {
+        if (!add_pair(record, match))
+            add_log(record, innermost(record.pid));
+    } else if (record.event->is_eventheader) {
+        add_described(record);
+    } else if (!fields.is_slice() || !add_slice(record, fields)) {
         add_log(record, innermost(record.pid));
+    }
     limit_open_spans();
     if (logs_.records() + spans_.records() >= most_records ||
         logs_.size() + spans_.size() >= most_bytes)
         flush();
 }
 
-namespace {
-
-/// The attributes keep their memory, see class attributes.
-void clear(message::LogRecord& to) {
-    attribute_list kept;
-    kept.Swap(to.mutable_attributes());
-    to.Clear();
-    kept.Swap(to.mutable_attributes());
-}
-
-void fill(message::LogRecord& to, const recording::record& from, std::uint64_t observed) {
-    clear(to);
-    to.set_time_unix_nano(from.time);
-    to.set_observed_time_unix_nano(std::max(from.time, observed));
-    assign_utf8(*to.mutable_event_name(), from.event->registered_name());
-    if (const auto severity = severity_of(from)) {
-        to.set_severity_number(severity->number);
-        assign_utf8(*to.mutable_severity_text(), severity->text);
-        if (const auto* const body = text_field(*from.event))
-            set(*to.mutable_body(), *body, read(*body, from.data));
-    }
-    attributes(*to.mutable_attributes()).add_fields(from, none);
-}
-
-} // namespace
-
 void encoder::add_log(const recording::record& record, const open_span* in) {
-    logs_.add(resources_.key_of(record), serialized(record, in), 1);
-}
-
-const std::string& encoder::serialized(const recording::record& record, const open_span* in) {
-    fill(log_, record, observed_);
-    if (in) {
+    const filled made = fill(log_, record, observed_);
+    if (made.kind == schema::span)
+        return add_finished_span(record);
+    // A program that says nothing of a trace may nevertheless be in one.
+    if (in && log_.trace_id().empty() && log_.span_id().empty()) {
         log_.set_trace_id(in->span.trace_id());
         log_.set_span_id(in->span.span_id());
     }
+    logs_.add(resources_.key_of(record, made.own), serialized(record), 1);
+}
+
+/// What log_ has been filled with, serialized, until the next call.
+const std::string& encoder::serialized(const recording::record& record) {
     log_.SerializeToString(&serialized_);
     return serialized_ += origin_of(record);
+}
+
+/// A span that the program has written when it was complete. log_ has its attributes.
+void encoder::add_finished_span(const recording::record& record) {
+    message::Span span;
+    span.set_kind(internal_kind);
+    const service own = promote(*log_.mutable_attributes(), span);
+    add_origin(*span.mutable_attributes(), record);
+    spans_.add(resources_.key_of(record, own), span.SerializeAsString(), 1);
 }
 
 const std::string& encoder::origin_of(const recording::record& record) {
@@ -145,23 +129,41 @@ const encoder::open_span* encoder::innermost(int thread) const {
     return found == slices_.end() || found->second.empty() ? nullptr : &found->second.back();
 }
 
-void encoder::begin(const recording::record& record, std::string_view name, open_span& to) {
+void encoder::begin(const recording::record& record, std::string_view name, const open_span* around,
+                    open_span& to) {
     to.resource = resources_.key_of(record);
     to.event = record.event->id;
     to.thread = record.pid;
+    fill(log_, record, observed_);
     to.log = serialized(record);
-    const open_span* const around = innermost(record.pid);
-    to.span.set_trace_id(around ? around->span.trace_id() : random_bytes(16));
+    to.span.set_trace_id(around ? around->span.trace_id() : new_trace(record));
     to.span.set_span_id(random_bytes(8));
     if (around)
         to.span.set_parent_span_id(around->span.span_id());
     assign_utf8(*to.span.mutable_name(), name);
     to.span.set_kind(internal_kind);
     to.span.set_start_time_unix_nano(record.time);
-    attributes attributes(*to.span.mutable_attributes());
-    attributes.add_fields(record, not_shown(tracks_.convention_of(*record.event)));
-    attributes.add_origin(record);
+    fill_own(*to.span.mutable_attributes(), record);
+    add_origin(*to.span.mutable_attributes(), record);
     open_++;
+}
+
+/// An activity is the same in all processes that take part in it.
+std::string encoder::new_trace(const recording::record& record) {
+    const auto activity =
+        record.event->is_eventheader ? to_shown_event(record).event.activity : eventheader::bytes();
+    std::string result(eventheader::to_text(activity));
+    return result.find_first_not_of('\0') == result.npos ? random_bytes(16) : result;
+}
+
+void encoder::fill_own(attribute_list& to, const recording::record& from) {
+    if (!from.event->is_eventheader) {
+        attributes(to).add_fields(from, not_shown(tracks_.convention_of(*from.event)));
+        return;
+    }
+    fill_described(to, from);
+    attributes header(to, to.size());
+    add_header(header, from);
 }
 
 /// A field of the end that has another value than that of the beginning is "end.NAME".
@@ -169,7 +171,7 @@ void encoder::add_span(const open_span& begun, const recording::record& end) {
     message::Span span = begun.span;
     span.set_end_time_unix_nano(std::max(end.time, begun.span.start_time_unix_nano()));
     attribute_list of_end;
-    attributes(of_end).add_fields(end, not_shown(tracks_.convention_of(*end.event)));
+    fill_own(of_end, end);
     for (auto& attribute : of_end) {
         const auto same = std::find_if(
             begun.span.attributes().begin(), begun.span.attributes().end(),
@@ -208,7 +210,8 @@ bool encoder::add_slice(const recording::record& record, const exporting::conven
     if (what == 'B') {
         open_span added;
         const auto name = read(*fields.slice_name, record.data).text();
-        begin(record, name.empty() ? std::string_view(record.event->name) : name, added);
+        begin(record, name.empty() ? std::string_view(record.event->name) : name,
+              innermost(record.pid), added);
         begun.push_back(std::move(added));
         return true;
     }
@@ -230,10 +233,41 @@ bool encoder::add_pair(const recording::record& record, const matcher::match& ma
         return begun.has_value();
     }
     open_span added;
-    begin(record, matcher_->name_of(match), added);
+    begin(record, matcher_->name_of(match), innermost(record.pid), added);
     if (const auto replaced = matcher_->open(match, std::move(added)))
         add_unfinished(*replaced);
     return true;
+}
+
+/// The innermost activity that the record belongs to, or else the thread's innermost slice.
+const encoder::open_span* encoder::around(const recording::record& record,
+                                          const exporting::span_mark& mark) const {
+    if (const open_span* const last = activities_.last(mark))
+        return last;
+    return innermost(record.pid);
+}
+
+/// The parent is the last start of the same activity, or else that of the related one.
+void encoder::begin_activity(const recording::record& record, const exporting::span_mark& mark) {
+    const open_span* parent = activities_.last(mark);
+    if (const auto related =
+            eventheader::activity_text(to_shown_event(record).event.related_activity);
+        !parent && !related.empty())
+        parent = activities_.last({mark.role, mark.provider, related, ""});
+    open_span added;
+    begin(record, mark.name, parent ? parent : innermost(record.pid), added);
+    activities_.open(mark, std::move(added));
+}
+
+void encoder::add_described(const recording::record& record) {
+    using exporting::span_mark;
+    const span_mark mark = exporting::span_mark_of(record);
+    if (mark.role == span_mark::role::begin)
+        return begin_activity(record, mark);
+    if (mark.role == span_mark::role::end)
+        if (const auto begun = activities_.close(mark))
+            return add_span(begun->second, record);
+    add_log(record, around(record, mark));
 }
 
 void encoder::limit_open_spans() {
@@ -251,6 +285,9 @@ void encoder::finish() {
     slices_.clear();
     matcher_->rest([this](std::size_t /*pair*/, const open_span& each) { add_unfinished(each); });
     matcher_->clear();
+    activities_.rest([this](const std::string& /*provider*/, const std::string& /*name*/,
+                            const open_span& each) { add_unfinished(each); });
+    activities_.clear();
     flush();
 }
 

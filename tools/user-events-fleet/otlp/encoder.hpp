@@ -4,6 +4,7 @@
 
 #include "export/tracks.hpp"
 #include "otlp/batch.hpp"
+#include "otlp/log_record.hpp"
 #include "otlp/queue.hpp"
 #include "otlp/resources.hpp"
 
@@ -20,7 +21,8 @@ namespace tool::otlp {
 
 enum class encoding { protobuf, json };
 
-/// Records become log records; those that begin and end a slice, or one of the pairs, become spans.
+/// Records become log records; those that begin and end a slice, an activity or one of the pairs
+/// become spans, and so do those with which a program describes a whole span.
 class encoder {
 public:
     /// `use` takes the finished requests.
@@ -44,13 +46,20 @@ private:
     using spans = std::vector<open_span>;
     using matcher = exporting::pair_matcher<open_span>;
 
-    void add_log(const recording::record& record, const open_span* in = nullptr);
-    /// A log record, serialized, until the next call.
-    const std::string& serialized(const recording::record& record, const open_span* in = nullptr);
+    void add_log(const recording::record& record, const open_span* in);
+    const std::string& serialized(const recording::record& record);
     const std::string& origin_of(const recording::record& record);
-    void begin(const recording::record& record, std::string_view name, open_span& to);
+    void begin(const recording::record& record, std::string_view name, const open_span* around,
+               open_span& to);
+    std::string new_trace(const recording::record& record);
+    void fill_own(attribute_list& to, const recording::record& from);
     void add_span(const open_span& begun, const recording::record& end);
     void add_unfinished(const open_span& begun);
+    void add_finished_span(const recording::record& record);
+    void add_described(const recording::record& record);
+    void begin_activity(const recording::record& record, const exporting::span_mark& mark);
+    const open_span* around(const recording::record& record,
+                            const exporting::span_mark& mark) const;
     bool add_slice(const recording::record& record, const exporting::convention& fields);
     bool add_pair(const recording::record& record, const matcher::match& match);
     std::string slices_key(const recording::record& record, const exporting::convention& fields);
@@ -67,6 +76,7 @@ private:
     std::unique_ptr<matcher> matcher_;
     /// Slices that have begun, by track. Those of a thread have the key "thread NUMBER".
     std::unordered_map<std::string, spans> slices_;
+    exporting::open_spans<open_span> activities_;
     std::size_t open_ = 0;
     batch logs_, spans_;
     /// Filled again for each record, because its attributes keep their memory.

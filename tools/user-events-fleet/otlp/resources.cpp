@@ -81,6 +81,16 @@ std::string owner_of(int process) {
     return {};
 }
 
+/// Between the parts of a key, none of which has it.
+constexpr char separator = '\0';
+
+/// Takes what is in front of the separator, or all.
+std::string_view take_part(std::string_view& from, char separator) {
+    const std::string_view result = from.substr(0, from.find(separator));
+    from.remove_prefix(std::min(result.size() + 1, from.size()));
+    return result;
+}
+
 void add_machine(attributes& to) {
     utsname system{};
     uname(&system);
@@ -112,12 +122,17 @@ resources::resources(std::map<std::string, std::string> services, bool is_here)
     to.add("service.name", "user-events");
 }
 
-message::Resource resources::describe(int process, const std::string& program) const {
+message::Resource resources::describe(int process, const std::string& program,
+                                      const service& own) const {
     message::Resource result;
     attributes to(*result.mutable_attributes());
     add_machine(to);
     const auto mapped = services_.find(program);
-    to.add("service.name", mapped == services_.end() ? program : mapped->second);
+    to.add("service.name", mapped != services_.end() ? mapped->second
+                           : own.name.empty()        ? program
+                                                     : own.name);
+    if (!own.instance.empty())
+        to.add("service.instance.id", own.instance);
     to.add("process.pid", static_cast<std::int64_t>(process));
     to.add("process.executable.name", program);
     if (const auto owner = is_here_ ? owner_of(process) : ""; !owner.empty())
@@ -137,6 +152,13 @@ const std::string& resources::key_of(const recording::record& record) {
     return keys_[process] = fmt::format("{} {}", process, program);
 }
 
+std::string resources::key_of(const recording::record& record, const service& own) {
+    const std::string& key = key_of(record);
+    if (own.name.empty() && own.instance.empty())
+        return key;
+    return key + separator + own.name + separator + own.instance;
+}
+
 const message::Resource& resources::find(const std::string& key) {
     if (key.empty())
         return own_;
@@ -144,7 +166,11 @@ const message::Resource& resources::find(const std::string& key) {
         return known->second;
     if (found_.size() > most)
         found_.clear();
-    return found_[key] = describe(std::atoi(key.c_str()), key.substr(key.find(' ') + 1));
+    std::string_view rest = key;
+    const std::string_view process = take_part(rest, ' ');
+    const std::string program(take_part(rest, separator));
+    const std::string name(take_part(rest, separator));
+    return found_[key] = describe(std::atoi(process.data()), program, {name, std::string(rest)});
 }
 
 } // namespace tool::otlp

@@ -14,6 +14,12 @@ namespace tool::otlp {
 /// The names of services, by programs: `PROGRAM=SERVICE`. Throws text::usage_error.
 std::map<std::string, std::string> to_services(const std::vector<std::string>& texts);
 
+/// What a program says of its own resource; empty if it says nothing.
+struct service {
+    std::string name;
+    std::string instance;
+};
+
 class resources {
 public:
     /// `is_here` says whether the records are of processes of this machine, which /proc knows.
@@ -21,6 +27,8 @@ public:
 
     /// A text that identifies the resource of a record.
     const std::string& key_of(const recording::record& record);
+    /// The same if the record itself names its service. The names have no NUL.
+    std::string key_of(const recording::record& record, const service& own);
     /// The resource with this key. The empty key is that of user-events itself.
     const message::Resource& find(const std::string& key);
     const message::Resource& own() const noexcept { return own_; }
@@ -29,7 +37,7 @@ public:
     void refresh() { keys_.clear(); }
 
 private:
-    message::Resource describe(int process, const std::string& program) const;
+    message::Resource describe(int process, const std::string& program, const service& own) const;
 
     std::map<std::string, std::string> services_;
     bool is_here_;

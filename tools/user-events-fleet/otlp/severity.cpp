@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "otlp/severity.hpp"
 
+#include "eventheader/words.hpp"
+
 #include <cctype>
 #include <iterator>
 #include <string_view>
@@ -44,7 +46,16 @@ std::optional<severity> named(std::string_view text) {
     return {};
 }
 
+/// From 1 on.
+constexpr int of_levels[] = {21, 17, 13, 9, 5};
+
 } // namespace
+
+std::optional<severity> severity_of_level(std::uint8_t level) {
+    if (level == 0 || level > std::size(of_levels))
+        return {};
+    return severity{of_levels[level - 1], std::string(eventheader::level_name(level))};
+}
 
 std::optional<severity> severity_of(const recording::record& record) {
     const recording::field* field = record.event->find("level");

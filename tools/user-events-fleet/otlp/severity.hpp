@@ -4,6 +4,7 @@
 
 #include "recording/record.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,5 +19,8 @@ struct severity {
 /// Numbers are those of syslog, as the library's log<> has them; in an event with a field `logger`
 /// those of spdlog. Text is the name of a level. Nothing if there is no such field or level.
 std::optional<severity> severity_of(const recording::record& record);
+
+/// The severity of a level of EventHeader and .NET events. Nothing for 0 and levels without a name.
+std::optional<severity> severity_of_level(std::uint8_t level);
 
 } // namespace tool::otlp

@@ -68,10 +68,12 @@ span_mark span_mark_of(const recording::record& record) {
     constexpr std::uint8_t start = 1, stop = 2;
     const eventheader::shown_event shown = to_shown_event(record);
     span_mark result;
-    if (shown.event.why_not.why != eventheader::reason::none ||
-        (shown.event.opcode != start && shown.event.opcode != stop))
+    if (shown.event.why_not.why != eventheader::reason::none)
         return result;
-    result.role = shown.event.opcode == start ? span_mark::role::begin : span_mark::role::end;
+    if (shown.event.opcode == start)
+        result.role = span_mark::role::begin;
+    else if (shown.event.opcode == stop)
+        result.role = span_mark::role::end;
     result.provider = shown.name.provider;
     append_name(result.name, shown);
     if (shown.event.activity.empty())

@@ -152,6 +152,7 @@ struct span_mark {
     enum class role { none, begin, end };
 
     span_mark::role role = role::none;
+    // Empty if the payload cannot be decoded.
     std::string provider;
     /// The activity, or `thread 125`.
     std::string id;
@@ -166,6 +167,12 @@ class open_spans {
 public:
     void open(const span_mark& mark, Begin begin) {
         open_[{mark.provider, mark.id}].push_back({mark.name, std::move(begin)});
+    }
+
+    /// The last beginning that has no end yet, or nullptr.
+    const Begin* last(const span_mark& mark) const {
+        const auto found = open_.find({mark.provider, mark.id});
+        return found == open_.end() ? nullptr : &found->second.back().second;
     }
 
     /// An end. Returns the name of the beginning and what is known of it: the last one of this
@@ -192,6 +199,9 @@ public:
             for (auto& [name, begin] : all)
                 function(key.first, name, begin);
     }
+
+    /// Removes all beginnings.
+    void clear() { open_.clear(); }
 
 private:
     std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::string, Begin>>> open_;
