@@ -222,6 +222,7 @@ bool filter::passes(const shown_event& shown, const origin& origin) {
 }
 
 void filter::begin() {
+    has_records_ = true;
     for (const auto& each : comparisons_)
         each->is_found = each->is_true = false;
 }
@@ -241,7 +242,7 @@ void filter::take(std::string_view name, std::string_view value) {
 std::vector<std::string> filter::unknown_names() const {
     std::vector<std::string> result;
     for (const auto& each : comparisons_)
-        if (!each->is_known)
+        if (has_records_ && !each->is_known)
             result.push_back(each->name);
     return result;
 }

@@ -38,7 +38,7 @@ public:
     void take(std::string_view name, std::string_view value);
     bool end() const;
 
-    /// The names that no record so far has had.
+    /// The names that none of the records so far has had; nothing if there was no record.
     std::vector<std::string> unknown_names() const;
 
 private:
@@ -87,6 +87,7 @@ private:
     void compare_header(const shown_event& shown, const origin& origin);
 
     std::vector<std::unique_ptr<comparison>> comparisons_;
+    bool has_records_ = false;
     std::vector<int> program_;
 };
 
