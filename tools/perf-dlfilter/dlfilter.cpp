@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // A filter for `perf script --dlfilter`: prints EventHeader events as their payloads describe them.
 // perf prints the other events. perf-dlfilter(1) describes the interface.
 //
