@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Fuzzes what the command line tool makes of the payloads of EventHeader events: the first byte
-// chooses the tracepoint's name, the others are the payload.
+// Fuzzes what the command line tool makes of payloads that describe themselves. The first byte
+// chooses the tracepoint's name. If its highest bit is 0, the others are the payload of an
+// EventHeader event. Otherwise they are records of .NET: version, number, size of the extension,
+// size of the payload (a byte each, but the sizes two), extension and payload.
 #include "eventheader/cells.hpp"
 #include "eventheader/payload_filter.hpp"
 #include "eventheader/show.hpp"
+#include "eventpipe/known_events.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,17 +48,7 @@ void require_balance(const std::string& json) {
     require(open.empty() && !is_text);
 }
 
-} // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    if (size == 0)
-        return 0;
-    const std::vector<std::string> chosen(data[0] & 4 ? 1 : 0, "a");
-    // Memory of just its size.
-    std::vector<std::byte> payload(size - 1);
-    if (size > 1)
-        std::memcpy(payload.data(), data + 1, size - 1);
-    const shown_event shown(tracepoints[data[0] % 4], payload, chosen);
+void show(const shown_event& shown, const std::vector<std::byte>& payload) {
     std::string line, json = "{\"system\":\"s\"";
     append_line(line, shown);
     for (const char c : line)
@@ -69,5 +64,53 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (auto made =
             text.find('~') == text.npos ? tool::eventheader::filter::parse(text) : std::nullopt)
         made->passes(shown, {"task", 1, 0});
+}
+
+using input = std::span<const std::uint8_t>;
+
+/// Memory of just its size.
+std::vector<std::byte> take(input& from, std::size_t size) {
+    size = std::min(size, from.size());
+    std::vector<std::byte> result(size);
+    if (size)
+        std::memcpy(result.data(), from.data(), size);
+    from = from.subspan(size);
+    return result;
+}
+
+unsigned take_number(input& from, std::size_t size) {
+    unsigned result = 0;
+    for (const std::byte each : take(from, size))
+        result = result << 8 | std::to_integer<unsigned>(each);
+    return result;
+}
+
+void show_dotnet(input from, const char* tracepoint, const std::vector<std::string>& chosen) {
+    tool::eventpipe::known_events known;
+    for (int i = 0; i < 16 && !from.empty(); i++) {
+        const auto version = static_cast<std::uint8_t>(take_number(from, 1));
+        const auto id = static_cast<std::uint16_t>(take_number(from, 1));
+        const std::size_t extension_size = take_number(from, 2), size = take_number(from, 2);
+        const auto extension = take(from, extension_size), payload = take(from, size);
+        const tool::eventpipe::message message{version, id, extension, payload};
+        const auto* const description = known.find(id % 2, 1, message);
+        show(to_shown_event(tracepoint, message, description, chosen), payload);
+    }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0)
+        return 0;
+    const std::vector<std::string> chosen(data[0] & 4 ? 1 : 0, "a");
+    const char* const tracepoint = tracepoints[data[0] % 4];
+    input rest(data + 1, size - 1);
+    if (data[0] & 0x80) {
+        show_dotnet(rest, tracepoint, chosen);
+        return 0;
+    }
+    const auto payload = take(rest, rest.size());
+    show(shown_event(tracepoint, payload, chosen), payload);
     return 0;
 }

@@ -51,3 +51,27 @@ class Fields:
 def record(recording, event, time, pid, payload, level=4, opcode=0, cpu=0):
     """Adds a record of an EventHeader event."""
     recording.buffers[0].add(cpu, time, event.pack(pid, [7, 0, 0, 0, opcode, level]) + payload)
+
+
+EVENTPIPE = "u8 version; u16 event_id; __rel_loc u8[] extension; __rel_loc u8[] payload"
+
+
+def wide(text):
+    """Text in UTF-16 with its NUL, as .NET has it."""
+    return text.encode("utf-16-le") + b"\0\0"
+
+
+def metadata(number, name, fields, provider="Shop", level=4, keywords=0, opcode=0):
+    """An extension with NetTrace metadata of version 5. `fields` are pairs of a name and a type."""
+    data = (struct.pack("<I", 1) + wide(provider) + struct.pack("<I", number) + wide(name) +
+            struct.pack("<QIII", keywords, 0, level, len(fields)))
+    for field, kind in fields:
+        data += struct.pack("<I", kind) + wide(field)
+    if opcode:
+        data += struct.pack("<IBB", 1, 1, opcode)
+    return b"\x01" + struct.pack("<I", len(data)) + data
+
+
+def guid(first):
+    """An extension with an activity."""
+    return b"\x02" + bytes([first]) * 16

@@ -249,14 +249,15 @@ private:
             return;
         }
         const tracing::task& task = tasks_.find(head.thread);
-        const recording::record record{clock_.to_wall(from.time),
-                                       from.cpu,
-                                       head.thread,
-                                       task.process,
-                                       task.name,
-                                       {},
-                                       type,
-                                       from.data};
+        recording::record record{clock_.to_wall(from.time),
+                                 from.cpu,
+                                 head.thread,
+                                 task.process,
+                                 task.name,
+                                 {},
+                                 type,
+                                 from.data};
+        describe(record, known_events_);
         if (selector_.includes(record))
             encoder_.add(record);
     }
@@ -271,6 +272,7 @@ private:
     tracing::live_reader reader_;
     tracing::event_types types_{in_};
     tracing::tasks tasks_;
+    eventpipe::known_events known_events_;
     std::chrono::steady_clock::time_point flushed_{};
 };
 

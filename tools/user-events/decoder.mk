@@ -4,5 +4,5 @@
 # what compiles them with flags of its own instead of linking the tool's library. `tool` is this
 # folder.
 
-decoder := $(wildcard $(tool)/eventheader/*.cpp) \
+decoder := $(wildcard $(tool)/eventheader/*.cpp $(tool)/eventpipe/*.cpp) \
 	$(patsubst %,$(tool)/text/%.cpp,errors escape json nearest output write_all)

@@ -105,11 +105,11 @@ TEST_CASE("an event with unknown flags or without metadata cannot be decoded") {
 
 TEST_CASE("extensions give the activity, and unknown ones are skipped") {
     const payload_copy one(payload().extension(2, activity).bytes());
-    CHECK(to_text(to_event(one.bytes()).activity) == activity);
+    CHECK(to_text(to_event(one.bytes()).activity.data) == activity);
     CHECK(to_event(one.bytes()).related_activity.empty());
     const payload_copy two(payload().last_extension(2, activity + related).bytes());
-    CHECK(to_text(to_event(two.bytes()).activity) == activity);
-    CHECK(to_text(to_event(two.bytes()).related_activity) == related);
+    CHECK(to_text(to_event(two.bytes()).activity.data) == activity);
+    CHECK(to_text(to_event(two.bytes()).related_activity.data) == related);
     CHECK(decode(payload()
                      .field("a", byte)
                      .value("\x05")

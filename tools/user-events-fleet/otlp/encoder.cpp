@@ -63,7 +63,7 @@ void encoder::add(const recording::record& record) {
     if (match.role != matcher::role::none) {
         if (!add_pair(record, match))
             add_log(record, innermost(record.pid));
-    } else if (record.event->is_eventheader) {
+    } else if (record.event->is_described) {
         add_described(record);
     } else if (!fields.is_slice() || !add_slice(record, fields)) {
         add_log(record, innermost(record.pid));
@@ -150,14 +150,14 @@ void encoder::begin(const recording::record& record, std::string_view name, cons
 
 /// An activity is the same in all processes that take part in it.
 std::string encoder::new_trace(const recording::record& record) {
-    const auto activity =
-        record.event->is_eventheader ? to_shown_event(record).event.activity : eventheader::bytes();
+    const auto activity = record.event->is_described ? to_shown_event(record).event.activity.data
+                                                     : eventheader::bytes();
     std::string result(eventheader::to_text(activity));
     return result.find_first_not_of('\0') == result.npos ? random_bytes(16) : result;
 }
 
 void encoder::fill_own(attribute_list& to, const recording::record& from) {
-    if (!from.event->is_eventheader) {
+    if (!from.event->is_described) {
         attributes(to).add_fields(from, not_shown(tracks_.convention_of(*from.event)));
         return;
     }

@@ -89,7 +89,7 @@ filled fill(message::LogRecord& to, const recording::record& from, std::uint64_t
     clear(to);
     to.set_time_unix_nano(from.time);
     to.set_observed_time_unix_nano(std::max(from.time, observed));
-    if (from.event->is_eventheader)
+    if (from.event->is_described)
         return fill_as_described(to, from);
     assign_utf8(*to.mutable_event_name(), from.event->registered_name());
     if (const auto severity = severity_of(from)) {

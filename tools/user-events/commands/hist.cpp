@@ -125,10 +125,11 @@ public:
             const auto head = tracing::formats::head_of(from.data);
             const recording::event_type* const type = types_.find(head.event);
             const tracing::task& task = tasks_.find(head.thread);
-            if (!type || !type->is_eventheader)
+            if (!type || !type->is_described)
                 return true;
-            const recording::record record{from.time, from.cpu, head.thread, task.process,
-                                           task.name, {},       type,        from.data};
+            recording::record record{from.time, from.cpu, head.thread, task.process,
+                                     task.name, {},       type,        from.data};
+            describe(record, known_events_);
             if (selector_.includes(record))
                 add(record);
             return true;
@@ -199,6 +200,7 @@ private:
     tracing::selector selector_;
     tracing::event_types types_;
     tracing::tasks tasks_;
+    eventpipe::known_events known_events_;
     std::map<std::string, std::uint64_t> counts_;
     std::uint64_t without_fields_ = 0;
     std::uint64_t dropped_ = 0;
@@ -227,6 +229,13 @@ void count_in_payloads(const options& given, tracing::stop_signals& signals) {
     counter.warn();
 }
 
+/// The kernel does not know the fields in them.
+bool has_payloads_of_dotnet(const tracing::event_name& name) {
+    tracing::formats formats;
+    const tep_event* const format = formats.find(name);
+    return format && recording::event_type(*format).is_eventpipe;
+}
+
 void show_histogram(const options& given) {
     tracing::stop_signals signals;
     const tracing::pattern wanted(given.event);
@@ -240,6 +249,8 @@ void show_histogram(const options& given) {
     if (names.size() != 1)
         throw text::failure(fmt::format("{} events match {}", names.size(), given.event),
                             "a histogram is of one event: `user-events list` lists them");
+    if (has_payloads_of_dotnet(names[0]))
+        return count_in_payloads(given, signals);
     count_in_kernel(given, signals, names[0]);
 }
 

@@ -29,9 +29,15 @@ struct row {
     std::vector<std::string> fields;
     std::vector<std::string> recorders;
     std::uint64_t lost;
-    /// Whether payloads describe themselves. If so, the name says more than the fields.
+    /// Whether the tracepoint's name says more than its fields, as payloads describe themselves.
     bool is_described;
 };
+
+/// Those of .NET have a name that another tool has chosen.
+bool has_telling_name(const tep_event& format) {
+    const recording::event_type type(format);
+    return type.is_described && !type.is_eventpipe;
+}
 
 std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
     auto used = tracing::status();
@@ -44,7 +50,7 @@ std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
             {name,
              format ? tracing::field_texts(*format) : std::vector<std::string>{"(unknown format)"},
              tracing::recorders(name, used[name.event], instances), used[name.event].lost,
-             format && recording::event_type(*format).is_eventheader});
+             format && has_telling_name(*format)});
     }
     return result;
 }

@@ -134,12 +134,14 @@ private:
         const recording::event_type* const type = type_of(head.event);
         if (!type)
             return std::string();
-        const recording::record record{from.time, from.cpu, head.thread, 0,
-                                       {},        {},       type,        from.data};
+        const int process = type->is_eventpipe ? tasks_.find(head.thread).process : 0;
+        recording::record record{from.time, from.cpu, head.thread, process,
+                                 {},        {},       type,        from.data};
+        describe(record, known_events_);
         if (!selector_.includes(record))
             return {};
         std::string result;
-        if (type->is_eventheader && counts_.size() < most_names)
+        if (type->is_described && counts_.size() < most_names)
             append_name(result, record);
         return result;
     }
@@ -149,6 +151,7 @@ private:
     tracing::selector selector_;
     std::unordered_map<int, std::unique_ptr<recording::event_type>> types_;
     tracing::tasks tasks_;
+    eventpipe::known_events known_events_;
     std::map<std::tuple<int, std::string, std::string>, counts> counts_;
 };
 

@@ -71,8 +71,9 @@ public:
         if (!type || !selector_.may_include(*type))
             return true;
         const tracing::task& task = tasks_.find(head.thread);
-        const recording::record record{from.time + offset_, from.cpu, head.thread, task.process,
-                                       task.name,           {},       type,        from.data};
+        recording::record record{from.time + offset_, from.cpu, head.thread, task.process,
+                                 task.name,           {},       type,        from.data};
+        describe(record, known_events_);
         if (!selector_.includes(record))
             return true;
         if (given_.json)
@@ -102,8 +103,8 @@ private:
     static constexpr std::size_t enough = 1 << 16;
 
     void keep_chosen(recording::event_type& type) const {
-        type.is_eventheader &= !given_.raw;
-        if (type.is_eventheader)
+        type.is_described &= !given_.raw;
+        if (type.is_described)
             type.chosen = fields_;
         else if (!fields_.empty())
             std::erase_if(type.fields, [&](const recording::field& field) {
@@ -118,6 +119,7 @@ private:
     std::vector<std::string> fields_;
     tracing::event_types types_{[this](recording::event_type& type) { keep_chosen(type); }};
     tracing::tasks tasks_;
+    eventpipe::known_events known_events_;
     std::string lines_;
 };
 

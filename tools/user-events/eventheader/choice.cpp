@@ -123,6 +123,10 @@ bool event_pattern::may_match(std::string_view tracepoint) const {
     return name.is_complete && glob(provider_, std::string(name.provider));
 }
 
+bool event_pattern::matches_event(std::string_view provider, const std::string& event) const {
+    return glob(provider_, std::string(provider)) && glob(event_, event);
+}
+
 bool event_pattern::matches(std::string_view tracepoint, const std::string& event) const {
     return may_match(tracepoint) && glob(event_, event);
 }

@@ -42,6 +42,9 @@ public:
     /// Whether events of the tracepoint can match.
     bool may_match(std::string_view tracepoint) const;
     bool matches(std::string_view tracepoint, const std::string& event) const;
+    bool matches_event(std::string_view provider, const std::string& event) const;
+    /// Whether the text has a colon.
+    bool is_complete() const noexcept { return !provider_.empty(); }
 
 private:
     std::string provider_;

@@ -29,6 +29,9 @@ enum class meaning : std::uint8_t {
     uuid,
     port,
     address,
+    // Of .NET, and of no format of EventHeader.
+    guid, // a UUID whose first three parts are little-endian
+    date, // eight numbers of 16 bits, from the year to the milliseconds
 };
 
 struct encoding {

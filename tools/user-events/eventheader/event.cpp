@@ -32,12 +32,13 @@ reason use_activity(event& to, bytes data) noexcept {
         return reason::two_activities;
     if (data.size() != activity_size && data.size() != 2 * activity_size)
         return reason::activity_of_wrong_size;
-    to.activity = data.first(activity_size);
-    to.related_activity = data.subspan(activity_size);
+    to.activity.data = data.first(activity_size);
+    to.related_activity.data = data.subspan(activity_size);
     return reason::none;
 }
 
-reason use_extension(event& to, std::uint16_t kind, bytes data, bool& has_metadata) noexcept {
+reason use_extension(event& to, std::uint16_t kind, bytes data, cursor& metadata,
+                     bool& has_metadata) noexcept {
     switch (kind) {
     case 0:
         return reason::extension_of_no_kind;
@@ -45,7 +46,7 @@ reason use_extension(event& to, std::uint16_t kind, bytes data, bool& has_metada
         if (has_metadata)
             return reason::two_metadata;
         has_metadata = true;
-        to.descriptions = cursor(data, to.is_big_endian);
+        metadata = cursor(data, to.is_big_endian);
         return reason::none;
     case kind_activity:
         return use_activity(to, data);
@@ -54,7 +55,7 @@ reason use_extension(event& to, std::uint16_t kind, bytes data, bool& has_metada
     }
 }
 
-reason take_extensions(event& to, cursor& from) noexcept {
+reason take_extensions(event& to, cursor& from, cursor& metadata) noexcept {
     bool has_metadata = false;
     for (std::uint16_t kind = another_follows; kind & another_follows;) {
         std::uint16_t size = 0;
@@ -62,23 +63,25 @@ reason take_extensions(event& to, cursor& from) noexcept {
         if (!from.take(size) || !from.take(kind) || !from.take(size, data))
             return reason::extension_cut_off;
         const auto number = static_cast<std::uint16_t>(kind & ~another_follows);
-        if (const reason why = use_extension(to, number, data, has_metadata); why != reason::none)
+        if (const reason why = use_extension(to, number, data, metadata, has_metadata);
+            why != reason::none)
             return why;
     }
     return has_metadata ? reason::none : reason::no_metadata;
 }
 
-reason take_event_name(event& to) noexcept {
+reason take_event_name(event& to, cursor metadata) noexcept {
     bytes name;
-    if (!to.descriptions.take_terminated(1, name))
+    if (!metadata.take_terminated(1, name))
         return reason::no_end_of_event_name;
     to.name_and_attributes = to_text(name);
+    to.descriptions = descriptions(metadata);
     return reason::none;
 }
 
 /// Descriptions that cannot be read are no reason to refuse the event: the fields before them are
 /// shown.
-reason count_fields(cursor descriptions) noexcept {
+reason count_fields(descriptions descriptions) noexcept {
     unsigned steps = most_descriptions;
     for (unsigned count = 0; !descriptions.is_at_end(); count++) {
         if (count == most_fields)
@@ -93,10 +96,11 @@ reason take_all(event& to, cursor& from, std::uint8_t flags) noexcept {
     reason why = take_header(to, from, flags);
     if (why == reason::none && !(flags & flag_extensions))
         why = reason::no_metadata;
+    cursor metadata;
     if (why == reason::none)
-        why = take_extensions(to, from);
+        why = take_extensions(to, from, metadata);
     if (why == reason::none)
-        why = take_event_name(to);
+        why = take_event_name(to, metadata);
     if (why == reason::none)
         why = count_fields(to.descriptions);
     return why;

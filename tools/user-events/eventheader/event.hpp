@@ -3,13 +3,22 @@
 // to exist as long as the event is used. Nothing is copied or allocated.
 #pragma once
 
-#include "eventheader/reason.hpp"
+#include "eventheader/field.hpp"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace tool::eventheader {
+
+/// An activity: 16 bytes, or none.
+struct activity {
+    bytes data = {};
+    /// Whether it is written as .NET has it, see meaning::guid.
+    bool is_guid = false;
+
+    bool empty() const noexcept { return data.empty(); }
+};
 
 struct event {
     /// Why the event has no fields to walk, and is shown as bytes.
@@ -25,14 +34,13 @@ struct event {
     std::uint8_t opcode = 0;
     std::uint8_t level = 0;
 
-    /// 16 bytes each, or none.
-    bytes activity = {};
-    bytes related_activity = {};
+    eventheader::activity activity = {};
+    eventheader::activity related_activity = {};
 
     /// As it is, with its attributes: `name;attribute=value`.
     std::string_view name_and_attributes = {};
     /// The descriptions of the fields, and the values of all of them.
-    cursor descriptions = {};
+    eventheader::descriptions descriptions = {};
     cursor values = {};
 };
 

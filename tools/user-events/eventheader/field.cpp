@@ -58,10 +58,23 @@ reason take_field(cursor& from, field& to, unsigned& steps) noexcept {
     return why;
 }
 
-reason skip_fields(cursor& from, unsigned count, unsigned depth, unsigned& steps) noexcept {
+reason descriptions::take(field& to, unsigned& steps) noexcept {
+    if (read_.empty())
+        return take_field(bytes_, to, steps);
+    if (steps == 0)
+        return reason::too_many_items;
+    steps--;
+    to = read_.front();
+    if (to.encoding.shape == shape::unknown)
+        return reason::unknown_encoding;
+    read_ = read_.subspan(1);
+    return reason::none;
+}
+
+reason skip_fields(descriptions& from, unsigned count, unsigned depth, unsigned& steps) noexcept {
     for (; count > 0 && !from.is_at_end(); count--) {
         field field;
-        if (const reason why = take_field(from, field, steps); why != reason::none)
+        if (const reason why = from.take(field, steps); why != reason::none)
             return why;
         if (!field.is_struct())
             continue;

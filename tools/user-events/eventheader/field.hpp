@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace tool::eventheader {
@@ -42,8 +43,29 @@ struct field {
 /// moved.
 reason take_field(cursor& from, field& to, unsigned& steps) noexcept;
 
+/// The descriptions of fields that are still to be taken: the bytes in a payload, or what was read
+/// before. The fields of a struct are behind it.
+class descriptions {
+public:
+    descriptions() = default;
+    explicit descriptions(cursor bytes) noexcept : bytes_(bytes) {}
+    /// A field without a known encoding ends the event.
+    explicit descriptions(std::span<const field> read) noexcept : read_(read) {}
+
+    bool is_at_end() const noexcept { return bytes_.is_at_end() && read_.empty(); }
+    /// The bytes from here on; none if they were read before.
+    eventheader::bytes rest() const noexcept { return bytes_.rest(); }
+
+    /// As take_field().
+    reason take(field& to, unsigned& steps) noexcept;
+
+private:
+    cursor bytes_;
+    std::span<const field> read_;
+};
+
 /// Skips the descriptions of so many fields, or of those that are left, with those of the fields in
 /// structs. `depth` is the number of structs that the fields are in.
-reason skip_fields(cursor& from, unsigned count, unsigned depth, unsigned& steps) noexcept;
+reason skip_fields(descriptions& from, unsigned count, unsigned depth, unsigned& steps) noexcept;
 
 } // namespace tool::eventheader

@@ -33,8 +33,11 @@ constexpr const char* words[] = {
     "a string has no end",
     "it has more than 4096 values",
     "bytes follow the last field",
+    "its layout has an unknown version",
+    "its extension is malformed",
+    "its names are not known: the runtime of .NET sends them once in a session",
 };
-static_assert(std::size(words) == static_cast<std::size_t>(reason::bytes_left) + 1);
+static_assert(std::size(words) == static_cast<std::size_t>(reason::names_not_known) + 1);
 
 } // namespace
 

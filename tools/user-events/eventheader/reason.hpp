@@ -32,6 +32,10 @@ enum class reason : std::uint8_t {
     no_end_of_string,
     too_many_items,
     bytes_left,
+    // Of .NET.
+    unknown_version,
+    malformed_extension,
+    names_not_known,
 };
 
 /// The reason in words, such as "a value is cut off". Empty for none.

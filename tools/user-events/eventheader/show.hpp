@@ -17,6 +17,10 @@ struct shown_event {
                 const std::vector<std::string>& chosen) noexcept
         : tracepoint(tracepoint), name(to_tracepoint_name(tracepoint)), event(to_event(payload)),
           chosen(chosen) {}
+    /// An event that was not read from an EventHeader payload.
+    shown_event(std::string_view tracepoint, const tracepoint_name& name,
+                const eventheader::event& event, const std::vector<std::string>& chosen) noexcept
+        : tracepoint(tracepoint), name(name), event(event), chosen(chosen) {}
 
     std::string_view tracepoint;
     tracepoint_name name;

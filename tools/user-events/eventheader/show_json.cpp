@@ -80,12 +80,8 @@ void append_text(std::string& to, std::string_view name, std::string_view value)
     text::append_json(to, value);
 }
 
-void append_activity(std::string& to, std::string_view name, bytes activity) {
-    if (activity.empty())
-        return;
-    std::string uuid;
-    append_uuid(uuid, activity);
-    append_text(to, name, uuid);
+void append_activity(std::string& to, std::string_view name, const activity& activity) {
+    append_text(to, name, activity_text(activity));
 }
 
 void append_attributes(std::string& to, const event& event) {

@@ -104,11 +104,9 @@ void append_named(std::string& to, const char* what, std::uint8_t number, std::s
     to += name;
 }
 
-void append_activity(std::string& to, const char* name, bytes activity) {
-    if (activity.empty())
-        return;
-    fmt::format_to(std::back_inserter(to), " {}=", name);
-    append_uuid(to, activity);
+void append_activity(std::string& to, const char* name, const activity& activity) {
+    if (!activity.empty())
+        fmt::format_to(std::back_inserter(to), " {}={}", name, activity_text(activity));
 }
 
 /// ` [warning keyword=0x1]`, or nothing if all is zero.

@@ -40,10 +40,15 @@ private:
         return why;
     }
 
+    /// The same for a description, or where its value would be.
+    reason fail(reason why, const descriptions& at) {
+        return fail(why, at.rest().empty() ? values_ : cursor(at.rest(), false));
+    }
+
     reason one_field(unsigned depth) {
-        const cursor begin = descriptions_;
+        const descriptions begin = descriptions_;
         field field;
-        reason why = take_field(descriptions_, field, steps_);
+        reason why = descriptions_.take(field, steps_);
         if (why == reason::none && field.is_struct() && depth == most_nested)
             why = reason::too_deep;
         if (why != reason::none)
@@ -58,10 +63,10 @@ private:
         if (field.array == array::variable && !values_.take(length))
             return fail(reason::value_cut_off, values_);
         visitor_.begin_array(field);
-        const cursor descriptions = descriptions_;
+        const descriptions of_element = descriptions_;
         reason why = reason::none;
         for (unsigned i = 0; i < length && why == reason::none; i++) {
-            descriptions_ = descriptions;
+            descriptions_ = of_element;
             why = element(field, depth);
         }
         visitor_.end_array(field);
@@ -70,7 +75,7 @@ private:
 
     /// The metadata have the fields of a struct also if there is none.
     reason skip(const field& field, unsigned depth) {
-        const cursor begin = descriptions_;
+        const descriptions begin = descriptions_;
         const reason why = skip_fields(descriptions_, field.format, depth + 1, steps_);
         return why == reason::none ? why : fail(why, begin);
     }
@@ -97,7 +102,7 @@ private:
 
     const event& event_;
     visitor& visitor_;
-    cursor descriptions_;
+    descriptions descriptions_;
     cursor values_;
     unsigned items_ = 0;
     unsigned steps_ = most_descriptions;

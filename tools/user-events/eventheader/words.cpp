@@ -4,6 +4,7 @@
 #include "eventheader/characters.hpp"
 #include "text/escape.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <cmath>
@@ -11,8 +12,17 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <iterator>
+#include <utility>
 
 namespace tool::eventheader {
+
+void append_uuid(std::string& to, bytes data) {
+    for (const std::size_t size : {4, 2, 2, 2, 6}) {
+        text::append_hexadecimal(to, data.first(size));
+        data = data.subspan(size);
+        to += data.empty() ? "" : "-";
+    }
+}
 
 namespace {
 
@@ -64,6 +74,24 @@ void append_address(std::string& to, bytes data) {
         to += text.data();
 }
 
+void append_guid(std::string& to, bytes data) {
+    std::array<std::byte, 16> ordered{};
+    std::copy(data.begin(), data.end(), ordered.begin());
+    std::reverse(ordered.begin(), ordered.begin() + 4);
+    std::swap(ordered[4], ordered[5]);
+    std::swap(ordered[6], ordered[7]);
+    append_uuid(to, ordered);
+}
+
+/// Year, month, day of the week, day, hour, minute, second, milliseconds. They may be any numbers.
+void append_date(std::string& to, const value& value) {
+    std::array<std::uint64_t, 8> parts{};
+    for (std::size_t i = 0; i < parts.size(); i++)
+        parts[i] = to_number(value.data.subspan(2 * i, 2), value.is_big_endian);
+    fmt::format_to(std::back_inserter(to), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts[0],
+                   parts[1], parts[3], parts[4], parts[5], parts[6], parts[7]);
+}
+
 constexpr std::string_view levels[] = {"",        "critical",    "error",
                                        "warning", "information", "verbose"};
 constexpr std::string_view opcodes[] = {"info", "start", "stop"};
@@ -73,14 +101,6 @@ std::string named(std::uint8_t number, std::string_view name) {
 }
 
 } // namespace
-
-void append_uuid(std::string& to, bytes data) {
-    for (const std::size_t size : {4, 2, 2, 2, 6}) {
-        text::append_hexadecimal(to, data.first(size));
-        data = data.subspan(size);
-        to += data.empty() ? "" : "-";
-    }
-}
 
 void append_words(std::string& to, const value& value) {
     switch (value.meaning) {
@@ -110,6 +130,10 @@ void append_words(std::string& to, const value& value) {
         return append_uuid(to, value.data);
     case meaning::address:
         return append_address(to, value.data);
+    case meaning::guid:
+        return append_guid(to, value.data);
+    case meaning::date:
+        return append_date(to, value);
     case meaning::latin1:
     case meaning::utf:
     case meaning::marked_utf:
@@ -148,10 +172,12 @@ std::string opcode_text(std::uint8_t opcode) {
     return named(opcode, opcode_name(opcode));
 }
 
-std::string activity_text(bytes activity) {
+std::string activity_text(const activity& activity) {
     std::string result;
-    if (!activity.empty())
-        append_uuid(result, activity);
+    if (activity.is_guid && !activity.empty())
+        append_guid(result, activity.data);
+    else if (!activity.empty())
+        append_uuid(result, activity.data);
     return result;
 }
 

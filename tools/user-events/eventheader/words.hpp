@@ -2,6 +2,7 @@
 // Values in the words of people: `EPERM(1)`, `127.0.0.1`, `2033-05-18T03:33:20Z`.
 #pragma once
 
+#include "eventheader/event.hpp"
 #include "eventheader/value.hpp"
 
 #include <string>
@@ -26,6 +27,6 @@ std::string_view opcode_name(std::uint8_t opcode) noexcept;
 std::string level_text(std::uint8_t level);
 std::string opcode_text(std::uint8_t opcode);
 /// The UUID of an activity; empty if there is none.
-std::string activity_text(bytes activity);
+std::string activity_text(const activity& activity);
 
 } // namespace tool::eventheader

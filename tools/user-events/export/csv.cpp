@@ -92,7 +92,7 @@ public:
     explicit csv_exporter(std::string directory) : directory_(std::move(directory)) {}
 
     void add(const recording::record& record) override {
-        if (record.event->is_eventheader)
+        if (record.event->is_described)
             add_cells(record);
         else
             add_fields(record);

@@ -253,7 +253,7 @@ void source::end_streams() {
 void source::add_record(const waiting& from) {
     recording::record record = from.record;
     record.data = from.data;
-    const bool is_described = record.event->is_eventheader;
+    const bool is_described = record.event->is_described;
     const payload_tree tree = is_described
                                   ? payload_tree(record, payload_classes_.size() >= most_layouts)
                                   : payload_tree();

@@ -184,7 +184,7 @@ private:
     /// Adds the fields of a record. Returns the number of its event.
     std::size_t event_of(const recording::record& record) {
         const std::size_t number =
-            record.event->is_eventheader ? add_cells(record) : add_fields(record);
+            record.event->is_described ? add_cells(record) : add_fields(record);
         events_[number].count++;
         events_[number].count_in_block++;
         return number;

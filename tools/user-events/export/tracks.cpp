@@ -63,7 +63,7 @@ track track_table::of(const recording::record& record, const convention& fields)
 }
 
 span_mark span_mark_of(const recording::record& record) {
-    if (!record.event->is_eventheader)
+    if (!record.event->is_described)
         return {};
     constexpr std::uint8_t start = 1, stop = 2;
     const eventheader::shown_event shown = to_shown_event(record);
@@ -79,7 +79,7 @@ span_mark span_mark_of(const recording::record& record) {
     if (shown.event.activity.empty())
         result.id = fmt::format("thread {}", record.pid);
     else
-        eventheader::append_uuid(result.id, shown.event.activity);
+        result.id = eventheader::activity_text(shown.event.activity);
     return result;
 }
 

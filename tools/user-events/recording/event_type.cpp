@@ -96,6 +96,23 @@ void append_integers(std::string& to, const field& field, const value& value, ch
     to += close;
 }
 
+/// The four fields of each tracepoint of .NET.
+bool has_fields_of_eventpipe(const event_type& type) {
+    constexpr std::string_view names[] = {"version", "event_id", "extension", "payload"};
+    constexpr std::uint32_t sizes[] = {1, 2, 4, 4};
+    if (type.fields.size() != std::size(names) || !is_registered_system(type.system))
+        return false;
+    for (std::size_t i = 0; i < std::size(names); i++) {
+        const field& field = type.fields[i];
+        const bool is_blob = i >= 2;
+        if (field.name != names[i] || field.size != sizes[i] ||
+            (field.place == place::from_field) != is_blob ||
+            field.kind != (is_blob ? kind::bytes : kind::natural))
+            return false;
+    }
+    return true;
+}
+
 } // namespace
 
 event_type::event_type(const tep_event& event)
@@ -104,7 +121,8 @@ event_type::event_type(const tep_event& event)
     for (const tep_format_field* from = event.format.fields; from; from = from->next)
         if (from->name && from->type)
             fields.push_back(field_of(*from, is_big_endian));
-    is_eventheader = !fields.empty() && fields.front().name == "eventheader_flags";
+    is_eventpipe = has_fields_of_eventpipe(*this);
+    is_described = is_eventpipe || (!fields.empty() && fields.front().name == "eventheader_flags");
 }
 
 bool is_user_system(std::string_view system) noexcept {

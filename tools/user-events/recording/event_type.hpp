@@ -88,9 +88,11 @@ struct event_type {
     std::string system;
     std::string name;
     std::vector<field> fields; // without the common ones
-    /// Whether the record's payload describes its own fields, as EventHeader has them, and is to be
-    /// shown by them.
-    bool is_eventheader = false;
+    /// Whether the record's payload describes its own fields, as EventHeader has them or the
+    /// runtime of .NET, and is to be shown by them.
+    bool is_described = false;
+    /// Whether the payload is that of .NET, which describes its fields only once.
+    bool is_eventpipe = false;
     /// Of the fields in such a payload, those to show; empty for all.
     std::vector<std::string> chosen;
 

@@ -137,9 +137,9 @@ void file::require_names() {
         if (!is_complete(**each))
             continue;
         const event_type type(**each);
-        const bool is_described = type.is_eventheader && !selection_.is_raw;
+        const bool is_described = type.is_described && !selection_.is_raw;
         events.emplace_back(type.registered_name());
-        if (is_described)
+        if (is_described && !type.is_eventpipe)
             events.push_back(
                 fmt::format("{}:*", eventheader::to_tracepoint_name(events.back()).provider));
         if (!may_select(type))
@@ -171,8 +171,12 @@ void file::require_names() {
 
 /// Whether the pattern is that of the event, or of an event of its provider.
 bool file::may_select(const event_type& type) const {
-    return matches(selection_.pattern, type) || (type.is_eventheader && !selection_.is_raw &&
-                                                 described_.may_match(type.registered_name()));
+    if (matches(selection_.pattern, type))
+        return true;
+    // Of .NET, only records have the provider.
+    return type.is_described && !selection_.is_raw &&
+           (type.is_eventpipe ? described_.is_complete()
+                              : described_.may_match(type.registered_name()));
 }
 
 void file::closer::operator()(tracecmd_input* input) const noexcept {
@@ -266,7 +270,7 @@ void file::take(tracecmd_input* handle, tep_record& from) {
         return;
     const task& task = task_of(pid);
     const file::task& process = task.tgid ? task_of(task.tgid) : task;
-    const record record{
+    record record{
         .time = from.ts,
         .cpu = from.cpu,
         .pid = pid,
@@ -277,16 +281,16 @@ void file::take(tracecmd_input* handle, tep_record& from) {
         .data = data,
         .process_name = process.name == unknown_task ? task.name : process.name,
     };
+    describe(record, known_events_);
     if (selects(event, record, from))
         function_(record);
 }
 
 /// What only the record itself can tell.
 bool file::selects(const known_event& event, const record& record, tep_record& from) {
-    if (event.is_by_name &&
-        !described_.matches(event.type->registered_name(), described_name(record)))
+    if (event.is_by_name && !recording::matches(described_, record))
         return false;
-    if (payload_filter_ && event.type->is_eventheader)
+    if (payload_filter_ && event.type->is_described)
         return passes(*payload_filter_, record);
     return !is_filter_for_payloads_ && (!filter_ || passes_filter(*event.type, from));
 }
@@ -296,7 +300,7 @@ file::known_event& file::event_of(int id) {
     if (is_new)
         if (const tep_event* const found = tep_find_event(tep_, id); found && is_complete(*found)) {
             at->second.type = std::make_unique<event_type>(*found);
-            at->second.type->is_eventheader &= !selection_.is_raw;
+            at->second.type->is_described &= !selection_.is_raw;
             at->second.is_by_name = !matches(selection_.pattern, *at->second.type);
             at->second.is_selected = may_select(*at->second.type) &&
                                      selection_.choice.includes(at->second.type->registered_name());

@@ -142,6 +142,7 @@ private:
     bool is_filter_for_payloads_ = false;
     eventheader::event_pattern described_;
     bool has_described_ = false;
+    eventpipe::known_events known_events_;
     std::unordered_map<int, known_event> events_;
     thread_list threads_;
     std::unordered_map<int, task> tasks_;

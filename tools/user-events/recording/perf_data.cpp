@@ -185,7 +185,7 @@ void perf_data::take(const std::string& text) {
 void perf_data::finish_record() {
     if (!std::exchange(has_record_, false))
         return;
-    if (!record_.event->is_eventheader) {
+    if (!record_.event->is_described) {
         // As the kernel has a dynamic text: its length and its offset.
         text_.resize(std::min(text_.size(), longest_text));
         const auto location = static_cast<std::uint32_t>((text_.size() + 1) << 16 | 4);
@@ -206,7 +206,7 @@ const event_type& perf_data::type_of(const std::string& name, bool is_described)
     const std::string event = name.substr(std::min(colon + 1, name.size()));
     type = std::make_unique<event_type>(static_cast<int>(types_.size()), name.substr(0, colon),
                                         event.substr(0, event.find(':')));
-    type->is_eventheader = is_described;
+    type->is_described = is_described;
     // What payloads describe begins at the first field.
     type->fields.push_back({.name = is_described ? "eventheader_flags" : "trace",
                             .type = is_described ? "u8" : "__data_loc char[]",
@@ -225,11 +225,10 @@ bool perf_data::selects(const record& record) {
     if (!selection_.choice.includes(type.registered_name()))
         return false;
     if (!matches(selection_.pattern, type) &&
-        !(type.is_eventheader &&
-          described_.matches(type.registered_name(), described_name(record))))
+        !(type.is_described && described_.matches(type.registered_name(), described_name(record))))
         return false;
     // The fields of other events are not known.
-    return !filter_ || (type.is_eventheader && passes(*filter_, record));
+    return !filter_ || (type.is_described && passes(*filter_, record));
 }
 
 void perf_data::warn_about_gaps(bool) const {

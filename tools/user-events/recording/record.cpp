@@ -79,7 +79,26 @@ void append_fields(std::string& to, const record& record) {
 
 } // namespace
 
+namespace {
+
+eventpipe::message to_message(const record& record) {
+    const auto& fields = record.event->fields;
+    return {static_cast<std::uint8_t>(read(fields[0], record.data).natural),
+            static_cast<std::uint16_t>(read(fields[1], record.data).natural),
+            read(fields[2], record.data).data, read(fields[3], record.data).data};
+}
+
+} // namespace
+
+void describe(record& record, eventpipe::known_events& known) {
+    if (record.event->is_described && record.event->is_eventpipe)
+        record.description = known.find(record.process(), record.event->id, to_message(record));
+}
+
 eventheader::shown_event to_shown_event(const record& record) {
+    if (record.event->is_eventpipe)
+        return eventpipe::to_shown_event(record.event->registered_name(), to_message(record),
+                                         record.description, record.event->chosen);
     const std::size_t offset =
         std::min<std::size_t>(record.event->fields.front().offset, record.data.size());
     return {record.event->registered_name(), record.data.subspan(offset), record.event->chosen};
@@ -92,7 +111,7 @@ void append_seconds(std::string& to, std::uint64_t time) {
 }
 
 void append_name(std::string& to, const record& record) {
-    if (record.event->is_eventheader)
+    if (record.event->is_described)
         append_name(to, to_shown_event(record));
     else
         to += record.event->name;
@@ -100,9 +119,14 @@ void append_name(std::string& to, const record& record) {
 
 std::string described_name(const record& record) {
     std::string result;
-    if (record.event->is_eventheader)
+    if (record.event->is_described)
         eventheader::append_unescaped(result, name_of(to_shown_event(record).event));
     return result;
+}
+
+bool matches(const eventheader::event_pattern& pattern, const record& record) {
+    return record.event->is_described &&
+           pattern.matches_event(to_shown_event(record).name.provider, described_name(record));
 }
 
 void for_each_number(const record& record,
@@ -112,7 +136,7 @@ void for_each_number(const record& record,
 }
 
 bool passes(eventheader::filter& filter, const record& record) {
-    if (record.event->is_eventheader)
+    if (record.event->is_described)
         return filter.passes(to_shown_event(record), {record.task, record.pid, record.cpu});
     filter.begin();
     std::string text;
@@ -158,7 +182,7 @@ void append_line(std::string& to, const record& record) {
         text::append_escaped(to, record.instance);
         to += ": ";
     }
-    if (record.event->is_eventheader) {
+    if (record.event->is_described) {
         append_line(to, to_shown_event(record));
     } else {
         text::append_escaped(to, record.event->name);
@@ -169,7 +193,7 @@ void append_line(std::string& to, const record& record) {
 }
 
 void append_json_fields(std::string& to, const record& record) {
-    if (record.event->is_eventheader) {
+    if (record.event->is_described) {
         append_json_fields(to, to_shown_event(record));
         return;
     }
@@ -203,7 +227,7 @@ void append_json_line(std::string& to, const record& record) {
     }
     to += ",\"system\":";
     text::append_json(to, record.event->system);
-    if (record.event->is_eventheader) {
+    if (record.event->is_described) {
         append_json_members(to, to_shown_event(record));
     } else {
         to += ",\"event\":";

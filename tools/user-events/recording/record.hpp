@@ -3,7 +3,9 @@
 #pragma once
 
 #include "eventheader/cells.hpp"
+#include "eventheader/choice.hpp"
 #include "eventheader/payload_filter.hpp"
+#include "eventpipe/known_events.hpp"
 #include "recording/event_type.hpp"
 
 #include <cstdint>
@@ -26,6 +28,8 @@ struct record {
     bytes data;
     /// The name of the thread if that of the process is not known.
     std::string_view process_name = {};
+    /// What describe() has found: the event of a record of .NET, if it is known.
+    const eventpipe::description* description = nullptr;
 
     /// The process; if that is not known, the thread.
     int process() const noexcept { return tgid ? tgid : pid; }
@@ -49,6 +53,13 @@ void append_name(std::string& to, const record& record);
 /// The name that the program gave the event in the payload, without its provider; empty if there is
 /// none.
 std::string described_name(const record& record);
+
+/// Whether the provider and this name are those of a pattern PROVIDER:EVENT.
+bool matches(const eventheader::event_pattern& pattern, const record& record);
+
+/// Learns what a record of .NET says of its event, and finds what is known of it. To be called for
+/// each record, in their order, also for those that are not shown. Does nothing for other records.
+void describe(record& record, eventpipe::known_events& known);
 
 /// A record whose payload describes itself, from its first field on.
 eventheader::shown_event to_shown_event(const record& record);

@@ -110,7 +110,7 @@ constexpr std::size_t most_described = 10'000, most_fields = 1'000;
 
 statistics::event& statistics::event_of(const record& record) {
     std::string name;
-    if (record.event->is_eventheader && described_.size() < most_described)
+    if (record.event->is_described && described_.size() < most_described)
         append_name(name, record);
     const auto [number, is_new] =
         name.empty() ? [&] {
@@ -125,7 +125,7 @@ statistics::event& statistics::event_of(const record& record) {
         event& added = events_.emplace_back();
         added.system = record.event->system;
         added.name = name.empty() ? record.event->name : name;
-        added.is_described = record.event->is_eventheader;
+        added.is_described = record.event->is_described;
         added.first = record.time;
         if (!added.is_described)
             for (const field& field : record.event->fields)
