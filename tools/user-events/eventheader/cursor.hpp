@@ -3,9 +3,9 @@
 // that reads a payload or knows byte orders. It never reads outside of the bytes that it was given.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -57,9 +57,13 @@ public:
     bool take_terminated(std::size_t unit, bytes& to) noexcept {
         // The names of all fields of an event may be read very often.
         if (unit == 1) {
-            const auto end = std::find(rest_.begin(), rest_.end(), std::byte{0});
-            return end != rest_.end() && take(static_cast<std::size_t>(end - rest_.begin()), to) &&
-                   skip_one();
+            const void* const end =
+                rest_.empty() ? nullptr : std::memchr(rest_.data(), 0, rest_.size());
+            if (!end)
+                return false;
+            const auto size =
+                static_cast<std::size_t>(static_cast<const std::byte*>(end) - rest_.data());
+            return take(size, to) && skip_one();
         }
         for (std::size_t end = 0; rest_.size() - end >= unit; end += unit)
             if (to_number(rest_.subspan(end, unit), false) == 0) {

@@ -18,6 +18,8 @@ constexpr std::uint16_t kind_activity = 2;
 
 constexpr std::size_t activity_size = 16;
 constexpr unsigned most_fields = 255;
+/// The end of an empty name, and the encoding.
+constexpr std::size_t smallest_description = 2;
 
 reason take_header(event& to, cursor& from, std::uint8_t flags) noexcept {
     const bool is_complete = from.take(to.version) && from.take(to.id) && from.take(to.tag) &&
@@ -82,6 +84,9 @@ reason take_event_name(event& to, cursor metadata) noexcept {
 /// Descriptions that cannot be read are no reason to refuse the event: the fields before them are
 /// shown.
 reason count_fields(descriptions descriptions) noexcept {
+    // Fewer bytes than that cannot have too many, and nearly no event has more.
+    if (descriptions.rest().size() < smallest_description * (most_fields + 1))
+        return reason::none;
     unsigned steps = most_descriptions;
     for (unsigned count = 0; !descriptions.is_at_end(); count++) {
         if (count == most_fields)
