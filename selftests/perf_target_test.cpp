@@ -6,6 +6,7 @@
 #include "deadline.hpp"
 #include "mapping.hpp"
 #include "perf.hpp"
+#include "program.hpp"
 #include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -27,185 +28,6 @@
 using namespace selftest;
 
 namespace {
-
-/// What a program does on request. It answers each request with an int.
-enum class Request : char {
-    add,            ///< registers the bit; the errno
-    add_in_thread,  ///< the same in another thread
-    remove,         ///< unregisters the bit; the errno
-    read,           ///< the bit
-    record,         ///< writes a record; the errno
-    fork,           ///< the bit that a forked child finds
-    pass_on,        ///< forks; the child goes on in place of the program; 0
-    execute,        ///< executes this program anew, with nothing registered; 0
-    lend,           ///< starts a process that shares the memory and sleeps; its number
-    drop,           ///< gives the page of the bit back to the kernel; 0
-    is_dropped,     ///< whether the page is still absent
-    start_thread,   ///< starts a thread that sleeps; its number
-    replace_thread, ///< that thread starts another one and ends; 0
-    end,            ///< exits, without an answer
-};
-
-constexpr const char* helper_program = "Helper program for the tests of perf's targets";
-constexpr const char* channel_variable = "SELFTEST_CHANNEL";
-constexpr const char* event_variable = "SELFTEST_EVENT";
-
-/// What runs in a child: an event, and a bit in a page of its own.
-class Served {
-public:
-    Served(Channel& channel, std::string event, std::byte* page)
-        : channel_(channel), event_(std::move(event)), page_(page) {}
-
-    /// Ends when the test does. No report is written.
-    [[noreturn]] void run() {
-        try {
-            while (true) {
-                const auto request = channel_.receive<Request>();
-                if (request == Request::end)
-                    break;
-                channel_.send(answer(request));
-            }
-        } catch (const std::exception&) {
-        }
-        if (borrower_ > 0)
-            kill(borrower_, SIGKILL);
-        _exit(0);
-    }
-
-private:
-    int answer(Request request) {
-        switch (request) {
-        case Request::add:
-            return add();
-        case Request::add_in_thread: {
-            int error = -1;
-            std::thread([&] { error = add(); }).join();
-            return error;
-        }
-        case Request::remove:
-            return file_.unregister(&word(), 0).error();
-        case Request::read:
-            return static_cast<int>(word().load());
-        case Request::record:
-            return file_.record(reg_.write_index).error();
-        case Request::fork:
-            return in_child([&] { return static_cast<int>(word().load()); });
-        case Request::pass_on:
-            if (::fork() != 0)
-                _exit(0);
-            return 0;
-        case Request::execute:
-            execute();
-            return errno;
-        case Request::drop:
-            return madvise(page_, page_size, MADV_DONTNEED);
-        case Request::is_dropped: {
-            unsigned char resident = 1;
-            mincore(page_, page_size, &resident);
-            return !(resident & 1);
-        }
-        case Request::start_thread:
-            return start_thread();
-        case Request::replace_thread:
-            return replace_thread();
-        case Request::lend:
-            return lend();
-        case Request::end:
-            break;
-        }
-        return -1;
-    }
-
-    Word& word() { return *reinterpret_cast<Word*>(page_); }
-
-    int add() {
-        reg_ = registration(page_, 0, event_.c_str());
-        return file_.register_event(reg_).error();
-    }
-
-    void execute() {
-        fcntl(channel_.descriptor(), F_SETFD, 0);
-        setenv(channel_variable, std::to_string(channel_.descriptor()).c_str(), 1);
-        setenv(event_variable, event_.c_str(), 1);
-        execl("/proc/thread-self/exe", "perf_target_test", helper_program, nullptr);
-    }
-
-    int start_thread() {
-        std::thread([this] {
-            thread_ = gettid();
-            eventually([this] { return replaced_.load(); });
-            std::thread([this] {
-                heir_ = gettid();
-                pause();
-            }).detach();
-        }).detach();
-        eventually([this] { return thread_ != 0; });
-        return thread_;
-    }
-
-    int lend() {
-        static std::byte stack[65536];
-        borrower_ = clone(
-            [](void*) {
-                pause();
-                return 0;
-            },
-            stack + sizeof(stack), CLONE_VM | SIGKILL, nullptr);
-        return borrower_;
-    }
-
-    int replace_thread() {
-        replaced_ = true;
-        const std::string directory = "/proc/self/task/" + std::to_string(thread_);
-        return !eventually([&] { return heir_ != 0 && access(directory.c_str(), F_OK) != 0; });
-    }
-
-    Channel& channel_;
-    const std::string event_;
-    std::byte* const page_;
-    DataFile file_;
-    user_reg reg_{};
-    std::atomic<int> thread_{0}, heir_{0};
-    std::atomic<bool> replaced_{false};
-    pid_t borrower_ = -1;
-};
-
-/// Closes what a child has inherited, such as perf events of the test, except its channel.
-void close_others(const Channel& channel) {
-    const auto kept = static_cast<unsigned>(channel.descriptor());
-    if (close_range(STDERR_FILENO + 1, kept - 1, 0) != 0 || close_range(kept + 1, ~0U, 0) != 0)
-        throw_errno("close_range");
-}
-
-/// A program that has an event and follows requests.
-class Program {
-public:
-    /// `page` has the bit; without it, the program has private memory.
-    explicit Program(const Event& event, bool registers = true, std::byte* page = nullptr)
-        : child_([&](Channel& channel) -> int {
-              close_others(channel);
-              const Mapping memory(1);
-              Served(channel, event.name(), page ? page : memory.at()).run();
-          }) {
-        if (registers && ask(Request::add) != 0)
-            throw std::runtime_error("the program cannot register");
-    }
-
-    int ask(Request request) { return child_.channel().ask<int>(request); }
-    int bit() { return ask(Request::read); }
-    void execute() {
-        if (ask(Request::execute) != 0)
-            throw std::runtime_error("the program cannot execute itself");
-    }
-    void end() {
-        child_.channel().send(Request::end);
-        child_.wait();
-    }
-    pid_t pid() const { return child_.pid(); }
-
-private:
-    Child child_;
-};
 
 perf_event_attr inheriting(const Event& event) {
     perf_event_attr attributes = perf_attributes(event);
@@ -251,21 +73,6 @@ private:
     std::thread thread_;
 };
 
-/// An event that a process of its own keeps registered. Programs that the test forks later inherit
-/// no registration.
-class Kept {
-public:
-    Kept() : event(unique_name("target")), keeper_(event) {}
-
-    int bit() { return keeper_.bit(); }
-    std::string status() const { return status_line(event.name()).substr(event.name().size()); }
-
-    const Event event;
-
-private:
-    Program keeper_;
-};
-
 /// Closes two perf events of a program in either order.
 void check_until_both_are_closed(Program& target, PerfEvent& first, PerfEvent& second) {
     const bool first_one = GENERATE(false, true);
@@ -277,18 +84,6 @@ void check_until_both_are_closed(Program& target, PerfEvent& first, PerfEvent& s
 }
 
 } // namespace
-
-// Not a test: hidden, and executed by programs of the tests below.
-TEST_CASE("Helper program for the tests of perf's targets", "[.]") {
-    const char* const number = getenv(channel_variable);
-    const char* const event = getenv(event_variable);
-    if (!number || !event)
-        return;
-    Channel channel{Descriptor(std::stoi(number))};
-    channel.send(0);
-    const Mapping memory(1);
-    Served(channel, event, memory.at()).run();
-}
 
 TEST_CASE("perf of one process sets the bit of that process, and writes to no other's memory") {
     Kept kept;
