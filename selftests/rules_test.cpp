@@ -582,7 +582,7 @@ TEST_CASE("A malformed rule fails with EINVAL, and the kernel log has the reason
         {"x if", "no filter after \"if\""},
         {"x if # a > 1", "no filter after \"if\""},
         {"x cents > 1", "expected \"if\" or \"trigger\" after the pattern"},
-        {"x instance=a instance=b", "expected \"if\" or \"trigger\" after the pattern"},
+        {"x instance=a instance=b", "an option is given twice"},
         {"x max=0", "not a number above 0 after \"max=\""},
         {"x max=a", "not a number above 0 after \"max=\""},
         {"x if a == \"b # c", "a quote without its end"},

@@ -100,6 +100,31 @@ void ue_event_unclaim(struct ue_event *event)
 	atomic_long_set_release(&event->users, 0);
 }
 
+/* Tells the owner after a recorder was added or removed. */
+static void ue_event_recorder_changed(struct ue_event *event,
+				      enum ue_recorder_kind kind)
+{
+	if (kind == UE_RECORDER_FTRACE)
+		event->owner->all_changed(event);
+	else if (kind == UE_RECORDER_SCOPED)
+		event->owner->scopes_changed(event,
+					     ue_recorders_scopes(&event->recorders));
+}
+
+/* The new scopes are added before the old ones end, so that no record is missed. */
+void ue_event_set_scopes(struct ue_event *event, struct trace_event_file *file,
+			 u64 scopes)
+{
+	struct ue_recorders *recorders = &event->recorders;
+	bool all;
+
+	event->owner->scopes_changed(event, ue_recorders_scopes(recorders) | scopes);
+	all = ue_recorder_set_scopes(recorders, file, scopes);
+	if (all)
+		event->owner->all_changed(event);
+	event->owner->scopes_changed(event, ue_recorders_scopes(recorders));
+}
+
 static int ue_event_add_recorder(struct ue_event *event,
 				 enum ue_recorder_kind kind,
 				 struct trace_event_file *file)
@@ -110,6 +135,8 @@ static int ue_event_add_recorder(struct ue_event *event,
 	/* Fails while the module is being unloaded. */
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
+	if (kind == UE_RECORDER_FTRACE && event->recorders.next_scopes)
+		kind = UE_RECORDER_SCOPED;
 	err = ue_recorder_add(&event->recorders, kind, file);
 	if (err) {
 		module_put(THIS_MODULE);
@@ -118,10 +145,9 @@ static int ue_event_add_recorder(struct ue_event *event,
 	ue_event_get(event);
 	if (first)
 		event->owner->state_changed(event);
-	if (kind == UE_RECORDER_FTRACE) {
+	if (file)
 		event->has_records = true;
-		event->owner->all_changed(event);
-	}
+	ue_event_recorder_changed(event, kind);
 	return 0;
 }
 
@@ -143,16 +169,16 @@ static void ue_event_keep_records(struct trace_event_file *file)
  * event_mutex, which the caller holds, and so waits for the caller.
  */
 static int ue_event_remove_recorder(struct ue_event *event,
-				    enum ue_recorder_kind kind,
 				    struct trace_event_file *file)
 {
-	ue_recorder_remove(&event->recorders, kind, file);
+	const enum ue_recorder_kind kind =
+		ue_recorder_remove(&event->recorders, file);
+
 	if (!ue_event_enabled(event))
 		event->owner->state_changed(event);
-	if (kind == UE_RECORDER_FTRACE) {
+	if (file)
 		ue_event_keep_records(file);
-		event->owner->all_changed(event);
-	}
+	ue_event_recorder_changed(event, kind);
 	ue_event_put_later(event);
 	module_put(THIS_MODULE);
 	return 0;
@@ -168,11 +194,11 @@ static int ue_event_reg(struct trace_event_call *call, enum trace_reg type,
 	case TRACE_REG_REGISTER:
 		return ue_event_add_recorder(event, UE_RECORDER_FTRACE, data);
 	case TRACE_REG_UNREGISTER:
-		return ue_event_remove_recorder(event, UE_RECORDER_FTRACE, data);
+		return ue_event_remove_recorder(event, data);
 	case TRACE_REG_PERF_REGISTER:
 		return ue_event_add_recorder(event, UE_RECORDER_PERF, NULL);
 	case TRACE_REG_PERF_UNREGISTER:
-		return ue_event_remove_recorder(event, UE_RECORDER_PERF, NULL);
+		return ue_event_remove_recorder(event, NULL);
 	case TRACE_REG_PERF_OPEN:
 		return event->owner->perf_opened(event, data);
 	case TRACE_REG_PERF_CLOSE:

@@ -30,15 +30,20 @@ struct ue_user;
  * @unused: the event may have lost its last user
  * @state_changed: the event has got its first recorder or lost its last one
  * @all_changed: the event has got or lost a recorder of all programs
+ * @scopes_changed: recorders of some programs now record the event for these scopes
+ * @scopes_of_current: the scopes of the current program; called by each write to an
+ *	event that has such a recorder, with preemption disabled
  * @perf_opened: perf has opened a perf event that records the event; 0 or -ENOMEM
  * @perf_closed: perf closes the perf event
  *
- * All are called with event_mutex held, and must not wait for user space.
+ * All others are called with event_mutex held, and must not wait for user space.
  */
 struct ue_event_owner {
 	void (*unused)(struct ue_event *event);
 	void (*state_changed)(struct ue_event *event);
 	void (*all_changed)(struct ue_event *event);
+	void (*scopes_changed)(struct ue_event *event, u64 scopes);
+	u64 (*scopes_of_current)(void);
 	int (*perf_opened)(struct ue_event *event, struct perf_event *perf_event);
 	void (*perf_closed)(struct ue_event *event,
 			    struct perf_event *perf_event);
@@ -65,12 +70,16 @@ struct ue_event_owner {
  *	update has not reached come first. Protected by ue_enabler_mutex
  * @update: number of the last update of the enable bits; protected by
  *	ue_enabler_mutex
+ * @scopes: bits of the scopes of programs for which the event is recorded; changed
+ *	with event_mutex and ue_enabler_mutex held
+ * @update_scopes: for which scopes the last update makes a difference; all bits are
+ *	set for all programs. Protected by ue_enabler_mutex
  * @nr_perf_all: number of perf events that record all tasks, on one CPU or all of
  *	them; changed with event_mutex held
  * @nr_targets: number of tasks that perf events record (struct ue_target); changed
  *	with event_mutex and ue_enabler_mutex held
- * @set_elsewhere: bits are set because there are such tasks, and not all of them are
- *	in address spaces that have a want; protected by ue_enabler_mutex
+ * @set_elsewhere: bits are set because there are such tasks or scopes, and not all of
+ *	them are in address spaces that want the event; protected by ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
  * @by_key: entry in the registry's hash table
  * @same_name: entry in the registry's hash table of multi-format events by name;
@@ -97,6 +106,8 @@ struct ue_event {
 	atomic_long_t users;
 	struct ue_recorders recorders;
 	struct list_head enablers;
+	u64 scopes;
+	u64 update_scopes;
 	unsigned int nr_perf_all;
 	unsigned int nr_targets;
 	unsigned long serial;
@@ -295,13 +306,25 @@ static inline bool ue_event_enabled(const struct ue_event *event)
  * @event: the event
  *
  * Context: any; stable with event_mutex held.
- * Return: true if there is one: a perf event of a single task is none.
+ * Return: true if there is one: a perf event of a single task is none, nor is a rule
+ * for some programs.
  */
 static inline bool ue_event_wants_all(const struct ue_event *event)
 {
-	return !ue_recorders_have_perf_only(&event->recorders) ||
+	return ue_recorders_have_all(&event->recorders) ||
 	       READ_ONCE(event->nr_perf_all);
 }
+
+/**
+ * ue_event_set_scopes() - change for which programs an ftrace instance records
+ * @event: the event
+ * @file: the event's file of the instance, which has a recorder
+ * @scopes: bits of scopes; 0 for all programs
+ *
+ * Context: event_mutex held; may sleep.
+ */
+void ue_event_set_scopes(struct ue_event *event, struct trace_event_file *file,
+			 u64 scopes);
 
 /**
  * ue_event_unavailable() - check whether nothing can become a user

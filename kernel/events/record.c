@@ -76,8 +76,8 @@ static __always_inline void ue_copy_payload(void *to, const void *from,
 		*(u8 *)to++ = *(u8 *)from++;
 }
 
-static enum ue_outcome ue_record_ftrace(struct trace_event_file *file,
-					const void *record, size_t size)
+static __always_inline enum ue_outcome
+ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
 {
 	const size_t whole = UE_RECORD_HEADER + size;
 	struct trace_event_buffer buffer __uninitialized;
@@ -102,6 +102,24 @@ static enum ue_outcome ue_record_ftrace(struct trace_event_file *file,
 		return UE_TOO_LARGE;
 	return static_call(ue_ring_buffer_record_is_set_on)(buffer.buffer) ?
 	       UE_DROPPED : UE_RECORDED;
+}
+
+static bool ue_is_in_scope(const struct ue_event *event,
+			   const struct ue_recorder *recorder)
+{
+	/* A recorder that has just begun to record all programs has no scopes. */
+	const u64 scopes = READ_ONCE(recorder->scopes);
+
+	return !scopes || event->owner->scopes_of_current() & scopes;
+}
+
+/* A program may write without looking at its bit. */
+static noinline enum ue_outcome ue_record_scoped(const struct ue_event *event,
+						 const struct ue_recorder *recorder,
+						 const void *record, size_t size)
+{
+	return ue_is_in_scope(event, recorder) ?
+	       ue_record_ftrace(recorder->file, record, size) : UE_RECORDED;
 }
 
 /*
@@ -191,13 +209,14 @@ static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
  * itself must not make the writes of others fail.
  */
 static bool ue_may_hold(const struct ue_recorder *recorder,
-			struct trace_event_call *call, size_t size)
+			struct ue_event *event, size_t size)
 {
 	if (recorder->kind == UE_RECORDER_PERF)
 		return ue_perf_size(size) <= PERF_MAX_TRACE_SIZE ||
-		       (call->flags & TRACE_EVENT_FL_CAP_ANY &&
-			ue_perf_ignores(call));
-	return ue_ftrace_may_hold(recorder->file, UE_RECORD_HEADER + size);
+		       (event->call.flags & TRACE_EVENT_FL_CAP_ANY &&
+			ue_perf_ignores(&event->call));
+	return !ue_is_in_scope(event, recorder) ||
+	       ue_ftrace_may_hold(recorder->file, UE_RECORD_HEADER + size);
 }
 
 bool ue_record_ignored(struct ue_event *event)
@@ -226,7 +245,7 @@ int ue_record_check_large(struct ue_event *event, size_t size)
 	probe = ue_probe_begin();
 	list_for_each_entry_rcu(recorder, &event->recorders.list, node,
 				rcu_read_lock_sched_held()) {
-		err = ue_may_hold(recorder, &event->call, size) ? 0 : -E2BIG;
+		err = ue_may_hold(recorder, event, size) ? 0 : -E2BIG;
 		if (!err)
 			break;
 	}
@@ -245,11 +264,16 @@ int ue_record(struct ue_event *event, void *record, size_t size)
 	probe = ue_probe_begin();
 	list_for_each_entry_rcu(recorder, &event->recorders.list, node,
 				rcu_read_lock_sched_held()) {
-		if (recorder->kind == UE_RECORDER_FTRACE)
+		const enum ue_recorder_kind kind = READ_ONCE(recorder->kind);
+
+		if (kind == UE_RECORDER_FTRACE)
 			outcomes |= ue_record_ftrace(recorder->file, record,
 						     size);
-		else
+		else if (kind == UE_RECORDER_PERF)
 			outcomes |= ue_record_perf(&event->call, record, size);
+		else
+			outcomes |= ue_record_scoped(event, recorder, record,
+						     size);
 	}
 	ue_probe_end(probe);
 	return ue_conclude(event, outcomes);

@@ -16,11 +16,13 @@ struct trace_event_file;
  * enum ue_recorder_kind - kinds of recorders
  * @UE_RECORDER_FTRACE: one for each ftrace instance that has the event enabled
  * @UE_RECORDER_PERF: one for all of perf, including BPF programs
+ * @UE_RECORDER_SCOPED: as UE_RECORDER_FTRACE, but for some programs only
  * @UE_RECORDER_KINDS: number of kinds
  */
 enum ue_recorder_kind {
 	UE_RECORDER_FTRACE,
 	UE_RECORDER_PERF,
+	UE_RECORDER_SCOPED,
 	UE_RECORDER_KINDS
 };
 
@@ -30,6 +32,8 @@ enum ue_recorder_kind {
  * @kind: kind of the recorder
  * @file: event file of an ftrace instance, NULL for perf
  * @number: no other recorder ever has it
+ * @scopes: of UE_RECORDER_SCOPED: bits of the scopes whose programs are recorded;
+ *	else 0. Changed with event_mutex held, as @kind
  * @rcu: frees the memory
  */
 struct ue_recorder {
@@ -37,6 +41,7 @@ struct ue_recorder {
 	enum ue_recorder_kind kind;
 	struct trace_event_file *file;
 	unsigned long number;
+	u64 scopes;
 	struct rcu_head rcu;
 };
 
@@ -45,12 +50,15 @@ struct ue_recorder {
  * @list: of struct ue_recorder; changed with event_mutex held, read under
  *	RCU-sched
  * @nr: number of recorders of each kind; changed with event_mutex held
+ * @next_scopes: scopes of the next recorder of an ftrace instance; 0: it records all
+ *	programs. Protected by event_mutex
  * @lost: number of payloads that a recorder dropped although the write
  *	succeeded
  */
 struct ue_recorders {
 	struct list_head list;
 	unsigned int nr[UE_RECORDER_KINDS];
+	u64 next_scopes;
 	atomic_long_t lost;
 };
 
@@ -77,7 +85,7 @@ static inline bool ue_recorders_any(const struct ue_recorders *recorders)
 /**
  * ue_recorder_add() - add a recorder
  * @recorders: recorders of the event
- * @kind: kind of the recorder
+ * @kind: kind of the recorder; UE_RECORDER_SCOPED takes its scopes from @next_scopes
  * @file: event file of an ftrace instance, NULL for perf; the kernel keeps it
  *	until a grace period after the recorder is removed
  *
@@ -90,14 +98,45 @@ int ue_recorder_add(struct ue_recorders *recorders,
 /**
  * ue_recorder_remove() - remove a recorder
  * @recorders: recorders of the event
- * @kind: as passed to ue_recorder_add()
  * @file: as passed to ue_recorder_add()
  *
  * Context: event_mutex held. Writes in progress may still record with it.
+ * Return: its kind; UE_RECORDER_KINDS if there is none, which is a fault of tracing.
  */
-void ue_recorder_remove(struct ue_recorders *recorders,
-			enum ue_recorder_kind kind,
-			struct trace_event_file *file);
+enum ue_recorder_kind ue_recorder_remove(struct ue_recorders *recorders,
+					 struct trace_event_file *file);
+
+/**
+ * ue_recorder_set_scopes() - change for which programs an ftrace instance records
+ * @recorders: recorders of the event
+ * @file: as passed to ue_recorder_add(), not NULL
+ * @scopes: bits of scopes; 0 for all programs
+ *
+ * Context: event_mutex held. Writes in progress may still record as before.
+ * Return: true if there is one more or one less recorder of all programs.
+ */
+bool ue_recorder_set_scopes(struct ue_recorders *recorders,
+			    struct trace_event_file *file, u64 scopes);
+
+/**
+ * ue_recorder_scopes() - get for which programs an ftrace instance records
+ * @recorders: recorders of the event
+ * @file: as passed to ue_recorder_add(), not NULL
+ *
+ * Context: event_mutex held.
+ * Return: bits of scopes; 0 for all programs, or if there is no recorder.
+ */
+u64 ue_recorder_scopes(const struct ue_recorders *recorders,
+		       const struct trace_event_file *file);
+
+/**
+ * ue_recorders_scopes() - get the scopes of all recorders
+ * @recorders: recorders of the event
+ *
+ * Context: event_mutex held.
+ * Return: their bits; those of recorders of all programs are none.
+ */
+u64 ue_recorders_scopes(const struct ue_recorders *recorders);
 
 /**
  * ue_recorder_file() - find the event file of a recorder
@@ -124,15 +163,15 @@ unsigned long ue_recorder_number(const struct ue_recorders *recorders,
 				 const struct trace_event_file *file);
 
 /**
- * ue_recorders_have_perf_only() - check for recorders other than perf
+ * ue_recorders_have_all() - check for ftrace instances that record all programs
  * @recorders: recorders of the event
  *
  * Context: any; without event_mutex the result may be outdated.
- * Return: true if no ftrace instance records the event.
+ * Return: true if there is one.
  */
-static inline bool ue_recorders_have_perf_only(const struct ue_recorders *recorders)
+static inline bool ue_recorders_have_all(const struct ue_recorders *recorders)
 {
-	return !READ_ONCE(recorders->nr[UE_RECORDER_FTRACE]);
+	return READ_ONCE(recorders->nr[UE_RECORDER_FTRACE]);
 }
 
 #endif /* UE_RECORDER_H */

@@ -12,9 +12,6 @@
 /* The kernel's isspace() also accepts 0xa0, a byte of some UTF-8 characters. */
 #define UE_SPACES	" \t\n\v\f\r"
 
-#define UE_INSTANCE	"instance="
-#define UE_MAX		"max="
-
 static char *ue_skip_spaces(char *text)
 {
 	return text + strspn(text, UE_SPACES);
@@ -67,6 +64,121 @@ static bool ue_instance_name_valid(const char *name)
 	       strcmp(name, ".") && strcmp(name, "..");
 }
 
+static bool ue_is_above_zero(const char *value)
+{
+	unsigned int number;
+
+	return !kstrtouint(value, 10, &number) && number;
+}
+
+int ue_rule_next_number(const char **list, u32 *number)
+{
+	char digits[sizeof("4294967295")];
+	size_t length = strcspn(*list, ",");
+
+	if (!**list)
+		return 0;
+	if (length >= sizeof(digits))
+		return -EINVAL;
+	memcpy(digits, *list, length);
+	digits[length] = '\0';
+	*list += length;
+	/* A comma has a number behind it. */
+	if (**list && !*++*list)
+		return -EINVAL;
+	return kstrtou32(digits, 10, number) ? -EINVAL : 1;
+}
+
+static bool ue_is_list(const char *list)
+{
+	u32 number;
+	int more = *list ? 1 : -EINVAL;
+
+	while (more > 0)
+		more = ue_rule_next_number(&list, &number);
+	return !more;
+}
+
+static bool ue_is_not_empty(const char *value)
+{
+	return *value;
+}
+
+static bool ue_is_control_group(const char *path)
+{
+	size_t length = strlen(path);
+
+	return *path == '/' && (length == 1 || path[length - 1] != '/');
+}
+
+static const struct ue_option {
+	const char *prefix;
+	bool (*is_valid)(const char *value);
+	const char *reason;
+} ue_options[] = {
+	[UE_RULE_INSTANCE] = { "instance=", ue_instance_name_valid,
+			       "no instance can have this name" },
+	[UE_RULE_MAX_EVENTS] = { "max=", ue_is_above_zero,
+				 "not a number above 0 after \"max=\"" },
+	[UE_RULE_PID] = { "pid=", ue_is_list,
+			  "not numbers with commas between them after \"pid=\"" },
+	[UE_RULE_UID] = { "uid=", ue_is_list,
+			  "not numbers with commas between them after \"uid=\"" },
+	[UE_RULE_COMM] = { "comm=", ue_is_not_empty, "nothing after \"comm=\"" },
+	[UE_RULE_EXE] = { "exe=", ue_is_not_empty, "nothing after \"exe=\"" },
+	[UE_RULE_CGROUP] = { "cgroup=", ue_is_control_group,
+			     "not the path of a control group, from /, after \"cgroup=\"" },
+};
+
+/* Return: NULL; why the option is refused. *@word is NULL if it was an option. */
+static const char *ue_rule_parse_option(const char **word,
+					struct ue_rule_text *rule)
+{
+	for (int i = 0; i < UE_RULE_OPTIONS; i++) {
+		const struct ue_option *option = &ue_options[i];
+		const char *value = *word + strlen(option->prefix);
+
+		if (!strstarts(*word, option->prefix))
+			continue;
+		if (rule->options[i])
+			return "an option is given twice";
+		if (!option->is_valid(value))
+			return option->reason;
+		rule->options[i] = value;
+		*word = NULL;
+		return NULL;
+	}
+	return NULL;
+}
+
+bool ue_rule_has_scope(const struct ue_rule_text *rule)
+{
+	for (int i = UE_RULE_FIRST_OF_PROGRAMS; i < UE_RULE_OPTIONS; i++) {
+		if (rule->options[i])
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Parses what follows the pattern.
+ * Return: NULL, with the word after the options in *@word; why an option is refused.
+ */
+static const char *ue_rule_parse_options(char **text, const char **word,
+					 struct ue_rule_text *rule)
+{
+	const char *reason = NULL;
+
+	while ((*word = ue_rule_word(text))) {
+		reason = ue_rule_parse_option(word, rule);
+		if (reason || *word)
+			break;
+	}
+	if (!reason && ue_rule_has_scope(rule) && !rule->options[UE_RULE_INSTANCE])
+		return "a rule for some programs needs an instance: others enable events in the top-level one";
+	return reason;
+}
+
 /* Return: NULL, or why the pattern is malformed. */
 static const char *ue_rule_parse_pattern(char *pattern,
 					 struct ue_rule_text *rule)
@@ -86,7 +198,7 @@ static const char *ue_rule_parse_pattern(char *pattern,
 	return NULL;
 }
 
-/* Parses what follows the pattern and the instance, from @word on. */
+/* Parses what follows the pattern and the options, from @word on. */
 static const char *ue_rule_parse_action(const char *word, char *rest,
 					struct ue_rule_text *rule)
 {
@@ -106,47 +218,70 @@ static const char *ue_rule_parse_action(const char *word, char *rest,
 
 const char *ue_rule_parse(char *text, struct ue_rule_text *rule)
 {
-	const char *reason;
-	char *word;
+	const char *reason, *word;
+	char *pattern;
 
 	*rule = (struct ue_rule_text){ };
 	if (strlen(text) > UE_RULE_MAX)
 		return "longer than 2048 characters";
-	word = ue_rule_word(&text);
-	if (!word)
+	pattern = ue_rule_word(&text);
+	if (!pattern)
 		return NULL;
-	reason = ue_rule_parse_pattern(word, rule);
-	if (reason)
-		return reason;
-	word = ue_rule_word(&text);
-	if (word && strstarts(word, UE_INSTANCE)) {
-		rule->instance = word + strlen(UE_INSTANCE);
-		if (!ue_instance_name_valid(rule->instance))
-			return "no instance can have this name";
-		word = ue_rule_word(&text);
+	reason = ue_rule_parse_pattern(pattern, rule) ?:
+		 ue_rule_parse_options(&text, &word, rule);
+	return reason ?: ue_rule_parse_action(word, text, rule);
+}
+
+/* Return: as kasprintf(); an option that the rule lacks is empty. */
+static char *ue_option_to_text(const struct ue_rule_text *rule, int i)
+{
+	const char *value = rule->options[i];
+	unsigned int number;
+
+	/* Equal numbers have equal texts. */
+	if (i == UE_RULE_MAX_EVENTS && value && !kstrtouint(value, 10, &number))
+		return kasprintf(GFP_KERNEL, " max=%u", number);
+	return kasprintf(GFP_KERNEL, "%s%s%s", value ? " " : "",
+			 value ? ue_options[i].prefix : "", value ?: "");
+}
+
+/* Return: the options from @first up to @end; NULL without memory. */
+static char *ue_options_to_text(const struct ue_rule_text *rule, int first,
+				int end)
+{
+	char *text = kstrdup("", GFP_KERNEL);
+
+	for (int i = first; text && i < end; i++) {
+		char *option = ue_option_to_text(rule, i), *longer = NULL;
+
+		if (option)
+			longer = kasprintf(GFP_KERNEL, "%s%s", text, option);
+		kfree(option);
+		kfree(text);
+		text = longer;
 	}
-	if (word && strstarts(word, UE_MAX)) {
-		if (kstrtouint(word + strlen(UE_MAX), 10, &rule->max) ||
-		    !rule->max)
-			return "not a number above 0 after \"max=\"";
-		word = ue_rule_word(&text);
-	}
-	return ue_rule_parse_action(word, text, rule);
+	return text;
+}
+
+char *ue_rule_scope_to_text(const struct ue_rule_text *rule)
+{
+	return ue_options_to_text(rule, UE_RULE_FIRST_OF_PROGRAMS,
+				  UE_RULE_OPTIONS);
 }
 
 char *ue_rule_to_text(const struct ue_rule_text *rule)
 {
-	char max[sizeof(" " UE_MAX "4294967295")] = "";
+	char *options = ue_options_to_text(rule, 0, UE_RULE_OPTIONS), *text;
 
-	if (rule->max)
-		snprintf(max, sizeof(max), " " UE_MAX "%u", rule->max);
-	return kasprintf(GFP_KERNEL, "%s%s%s%s%s%s%s%s%s%s",
+	if (!options)
+		return NULL;
+	text = kasprintf(GFP_KERNEL, "%s%s%s%s%s%s%s%s",
 			 rule->system ?: "", rule->system ? ":" : "",
-			 rule->name,
-			 rule->instance ? " " UE_INSTANCE : "",
-			 rule->instance ?: "", max,
+			 rule->name, options,
 			 rule->filter ? " if " : "", rule->filter ?: "",
 			 rule->trigger ? " trigger " : "", rule->trigger ?: "");
+	kfree(options);
+	return text;
 }
 
 bool ue_rule_matches(const struct ue_rule_text *rule, const char *system,
@@ -158,8 +293,11 @@ bool ue_rule_matches(const struct ue_rule_text *rule, const char *system,
 
 unsigned int ue_rule_max_events(const struct ue_rule_text *rule)
 {
-	if (rule->max)
-		return rule->max;
+	unsigned int max;
+
+	if (rule->options[UE_RULE_MAX_EVENTS] &&
+	    !kstrtouint(rule->options[UE_RULE_MAX_EVENTS], 10, &max))
+		return max;
 	return rule->trigger ? UE_RULE_TRIGGERS_MAX : UINT_MAX;
 }
 

@@ -2,10 +2,11 @@
 /*
  * The text of a rule:
  *
- *	PATTERN[ instance=NAME][ max=N][ if FILTER][ # comment]
- *	PATTERN[ instance=NAME][ max=N] trigger TRIGGER[ # comment]
+ *	PATTERN[ OPTION]...[ if FILTER][ # comment]
+ *	PATTERN[ OPTION]... trigger TRIGGER[ # comment]
  *
- * PATTERN is a glob over registered names, or SYSTEM:NAME with two globs.
+ * PATTERN is a glob over registered names, or SYSTEM:NAME with two globs. The options,
+ * in any order and each at most once, are those of enum ue_rule_option.
  */
 #ifndef UE_RULE_PARSE_H
 #define UE_RULE_PARSE_H
@@ -25,20 +26,43 @@
 #define UE_RULE_TRIGGERS_MAX	512
 
 /**
+ * enum ue_rule_option - the options, in the order in which a rule is written
+ * @UE_RULE_INSTANCE: instance=NAME, the ftrace instance; without it the top-level one
+ * @UE_RULE_MAX_EVENTS: max=N, to how many events the rule is applied at a time
+ * @UE_RULE_PID: pid=N[,N]..., processes. This option and the next ones make the rule
+ *	be for some programs only.
+ * @UE_RULE_UID: uid=N[,N]..., the users of processes
+ * @UE_RULE_COMM: comm=GLOB, the name of a process
+ * @UE_RULE_EXE: exe=GLOB, the path of its program
+ * @UE_RULE_CGROUP: cgroup=PATH, a control group, and those below it
+ * @UE_RULE_OPTIONS: how many
+ */
+enum ue_rule_option {
+	UE_RULE_INSTANCE,
+	UE_RULE_MAX_EVENTS,
+	UE_RULE_PID,
+	UE_RULE_UID,
+	UE_RULE_COMM,
+	UE_RULE_EXE,
+	UE_RULE_CGROUP,
+	UE_RULE_OPTIONS
+};
+
+/* The first option that is about programs; all that follow are, too. */
+#define UE_RULE_FIRST_OF_PROGRAMS	UE_RULE_PID
+
+/**
  * struct ue_rule_text - a parsed rule
  * @system: glob over the system of events; NULL for any system
  * @name: glob over registered names; NULL if the text has no rule
- * @instance: name of the ftrace instance; NULL for the top-level one
- * @max: to how many events the rule is applied at a time; 0 if the text does not
- *	say that
+ * @options: the text after the "=" of each option; NULL for those that the rule lacks
  * @filter: filter of the events; NULL for none
  * @trigger: trigger that events get instead of being enabled; NULL for none
  */
 struct ue_rule_text {
 	const char *system;
 	const char *name;
-	const char *instance;
-	unsigned int max;
+	const char *options[UE_RULE_OPTIONS];
 	const char *filter;
 	const char *trigger;
 };
@@ -66,6 +90,34 @@ const char *ue_rule_parse(char *text, struct ue_rule_text *rule);
  * Return: the text, to be freed with kfree(); NULL if out of memory.
  */
 char *ue_rule_to_text(const struct ue_rule_text *rule);
+
+/**
+ * ue_rule_has_scope() - check for options that are about programs
+ * @rule: the rule, with a name
+ *
+ * Context: any.
+ * Return: true if the rule is for some programs only.
+ */
+bool ue_rule_has_scope(const struct ue_rule_text *rule);
+
+/**
+ * ue_rule_scope_to_text() - write the options that are about programs
+ * @rule: the rule, with a name
+ *
+ * Context: may sleep.
+ * Return: the text, to be freed with kfree(); NULL if out of memory.
+ */
+char *ue_rule_scope_to_text(const struct ue_rule_text *rule);
+
+/**
+ * ue_rule_next_number() - get the next number of a list
+ * @list: what is left of the list, not NULL; advanced
+ * @number: set to the number
+ *
+ * Context: any.
+ * Return: 1; 0 after the last number; -EINVAL.
+ */
+int ue_rule_next_number(const char **list, u32 *number);
 
 /**
  * ue_rule_matches() - check whether a rule is meant for an event

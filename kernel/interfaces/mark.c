@@ -104,7 +104,7 @@ static noinline int ue_mark_record(struct ue_event *event, u32 type,
 	 * A process that observes itself is a recorder of the event, but must not
 	 * make the marks of others fail.
 	 */
-	if (ue_recorders_have_perf_only(&event->recorders) &&
+	if (!ue_recorders_have_all(&event->recorders) &&
 	    ue_record_ignored(event))
 		return 0;
 	if (size > USER_MARK_MAX)

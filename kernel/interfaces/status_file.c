@@ -62,21 +62,17 @@ static void ue_status_stop(struct seq_file *seq, void *item)
 static void ue_status_show_event(struct seq_file *seq,
 				 const struct ue_event *event)
 {
-	static const char * const names[] = {
-		[UE_RECORDER_FTRACE]	= "ftrace",
-		[UE_RECORDER_PERF]	= "perf",
-	};
-
+	const unsigned int *nr = event->recorders.nr;
 	long lost = atomic_long_read(&event->recorders.lost);
 	bool used = ue_event_enabled(event);
 
 	seq_puts(seq, ue_event_name(event));
 	if (used)
 		seq_puts(seq, " # Used by");
-	for (int kind = 0; kind < ARRAY_SIZE(names); kind++) {
-		if (READ_ONCE(event->recorders.nr[kind]))
-			seq_printf(seq, " %s", names[kind]);
-	}
+	if (READ_ONCE(nr[UE_RECORDER_FTRACE]) || READ_ONCE(nr[UE_RECORDER_SCOPED]))
+		seq_puts(seq, " ftrace");
+	if (READ_ONCE(nr[UE_RECORDER_PERF]))
+		seq_puts(seq, " perf");
 	if (lost)
 		seq_printf(seq, "%s lost %ld", used ? ";" : " #", lost);
 	seq_putc(seq, '\n');

@@ -188,6 +188,25 @@ static inline struct task_struct *ue_mm_owner(struct mm_struct *mm)
 }
 
 /**
+ * ue_cgroup_path() - get the path of a process's control group
+ * @process: its first thread
+ * @buffer: the path from the root of the unified hierarchy is written here, with a
+ *	NUL; cut off if it is too long
+ * @size: of @buffer, bytes
+ *
+ * Context: RCU read-side critical section.
+ */
+static inline void ue_cgroup_path(struct task_struct *process, char *buffer,
+				  size_t size)
+{
+#ifdef CONFIG_CGROUPS
+	if (cgroup_path(task_dfl_cgroup(process), buffer, size) >= 0)
+		return;
+#endif
+	strscpy(buffer, "/", size);
+}
+
+/**
  * ue_iter_iovec() - get the iovecs of a write
  * @iter: as passed to the file's write_iter()
  *

@@ -18,6 +18,7 @@
  * @UE_COUNT_WORKERS: workers
  * @UE_COUNT_INDEX_TABLES: index tables of open files
  * @UE_COUNT_RULES: rules
+ * @UE_COUNT_SCOPES: scopes of rules
  * @UE_COUNT_USERS: struct ue_user
  * @UE_DEBUG_COUNTERS: number of kinds
  */
@@ -32,6 +33,7 @@ enum ue_debug_counter {
 	UE_COUNT_WORKERS,
 	UE_COUNT_INDEX_TABLES,
 	UE_COUNT_RULES,
+	UE_COUNT_SCOPES,
 	UE_COUNT_USERS,
 	UE_DEBUG_COUNTERS
 };

@@ -35,6 +35,8 @@ DEFINE_STATIC_CALL_NULL(ue_event_file_put, event_file_put);
 /* Return false if the kernel lacks the function. */
 DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 			ring_buffer_record_is_set_on);
+/* Returns NULL if the kernel lacks the function. */
+DEFINE_STATIC_CALL_RET0(ue_get_task_exe_file, get_task_exe_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
 DEFINE_STATIC_CALL_NULL(ue_tracing_update_buffers, tracing_update_buffers);
@@ -137,6 +139,8 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "the file user_events_rules", UE_FUNCTION(print_event_filter) },
 	{ "trigger_process_regex", UE_SYMBOL_OPTIONAL,
 	  "the file user_events_rules", UE_FUNCTION(trigger_process_regex) },
+	{ "get_task_exe_file", UE_SYMBOL_OPTIONAL,
+	  "the option exe= of rules", UE_FUNCTION(get_task_exe_file) },
 };
 
 static int __init ue_find_kallsyms(void)

@@ -88,6 +88,7 @@ DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
 extern int *ue_perf_event_paranoid;
 /* From linux/ptrace.h. */
 DECLARE_STATIC_CALL(ue_ptrace_may_access, ptrace_may_access);
+DECLARE_STATIC_CALL(ue_get_task_exe_file, get_task_exe_file);
 
 /* For rule_action.c; see ue_has_instances(). */
 DECLARE_STATIC_CALL(ue_tracing_update_buffers, tracing_update_buffers);

@@ -37,6 +37,7 @@
 #include "programs/mm.h"
 #include "programs/mm_access.h"
 #include "programs/mm_attach.h"
+#include "programs/scope.h"
 #include "programs/want.h"
 
 /* How long a child waits before it tries again to allocate. */
@@ -69,6 +70,7 @@ static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 	set = parent->set;
 	if (set && set->nr) {
 		child->set = set;
+		child->scopes = READ_ONCE(parent->scopes);
 		/* Pairs with ue_update_enablers(). */
 		child->inherited_changes = smp_load_acquire(&set->changes);
 		/* Pairs with ue_worker_try_finish(). */
@@ -178,14 +180,13 @@ struct ue_mm *ue_fork_child(struct mm_struct *from, struct mm_struct *to)
 void ue_fork_first_run(struct ue_mm *ue_mm)
 {
 	struct ue_position position = { };
-	bool stale = false;
+	bool stale = false, differ = ue_scopes_lock(ue_mm);
 
-	ue_enabler_lock();
 	/* Without a set, the address space has ended: the child was killed. */
 	if (ue_mm->set) {
 		if (ue_mm->inherited_stale)
 			ue_wants_look_for(ue_mm, true);
-		stale = ue_mm->inherited_stale ||
+		stale = ue_mm->inherited_stale || differ ||
 			ue_mm->inherited_changes != ue_mm->set->changes;
 		/* From now on there may be a worker. */
 		ue_mm->position = position;

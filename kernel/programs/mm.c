@@ -7,6 +7,7 @@
 #include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/mempool.h>
+#include <linux/mm.h>
 #include <linux/rhashtable.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -92,6 +93,50 @@ int ue_mm_insert(struct ue_mm *ue_mm)
 						ue_by_mm_params);
 
 	return err && err != -EEXIST ? -ENOMEM : err;
+}
+
+/*
+ * Fills an array with references to what is in the table. If that fails, the table was
+ * resized, or has become larger than the array: some are put again.
+ */
+static int ue_mms_fill(struct ue_mm **mms, unsigned int max)
+{
+	struct rhashtable_iter walk;
+	struct ue_mm *ue_mm;
+	unsigned int nr = 0;
+	int err = 0;
+
+	rhashtable_walk_enter(&ue_by_mm, &walk);
+	rhashtable_walk_start(&walk);
+	while (!err && (ue_mm = rhashtable_walk_next(&walk))) {
+		if (IS_ERR(ue_mm) || nr == max)
+			err = -EAGAIN;
+		else if (refcount_inc_not_zero(&ue_mm->references))
+			mms[nr++] = ue_mm;
+	}
+	rhashtable_walk_stop(&walk);
+	rhashtable_walk_exit(&walk);
+	while (err && nr)
+		ue_mm_put(mms[--nr]);
+	return err ?: nr;
+}
+
+int ue_mms_get(struct ue_mm ***mms)
+{
+	int nr = -EAGAIN;
+
+	while (nr == -EAGAIN) {
+		const unsigned int max = atomic_read(&ue_by_mm.nelems) + 64;
+
+		*mms = kvmalloc_array(max, sizeof(**mms), GFP_KERNEL);
+		if (!*mms)
+			return -ENOMEM;
+		nr = ue_mms_fill(*mms, max);
+		if (nr < 0)
+			kvfree(*mms);
+		cond_resched();
+	}
+	return nr;
 }
 
 void ue_mm_erase(struct ue_mm *ue_mm)

@@ -41,6 +41,8 @@ struct ue_position {
  *	Changed with both @lock and ue_enabler_mutex held, read with either.
  * @of_set: node in the list of address spaces that have @set. A forked child is
  *	not in the list before it runs.
+ * @scopes: the scopes that match, see scope.h. Of a forked child that has not run,
+ *	those of the parent. Read without the mutex, too.
  * @wants: of struct ue_want, by @of_mm; a forking task reads whether there are any
  *	without the mutex
  * @of_table: node in the hash table
@@ -76,6 +78,7 @@ struct ue_mm {
 	struct mm_struct *mm;
 	struct ue_enabler_set *set;
 	struct hlist_node of_set;
+	u64 scopes;
 	struct hlist_head wants;
 	struct rhash_head of_table;
 	refcount_t references;
@@ -191,6 +194,17 @@ static inline struct ue_mm *ue_mm_find_current(void)
  * Return: 0; -EEXIST if the table has its mm_struct; -ENOMEM.
  */
 int ue_mm_insert(struct ue_mm *ue_mm);
+
+/**
+ * ue_mms_get() - take a reference to each address space in the table
+ * @mms: set to an array, to be freed with kvfree()
+ *
+ * An address space that is added during the call may be left out.
+ *
+ * Context: may sleep.
+ * Return: how many there are; -ENOMEM.
+ */
+int ue_mms_get(struct ue_mm ***mms);
 
 /**
  * ue_mm_erase() - remove an address space from the table

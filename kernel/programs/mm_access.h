@@ -48,9 +48,9 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access));
 
 /**
- * ue_mm_bit_wanted() - tell what an enable bit has to be because of targets
+ * ue_mm_bit_wanted() - tell what an enable bit has to be because of targets or scopes
  * @ue_mm: the address space
- * @event: the event, which has a target
+ * @event: the event, which has a target or a scope
  * @bit: the bit
  *
  * Only for ue_mm_bit_value().
@@ -78,7 +78,8 @@ static inline bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
 {
 	if (ue_event_wants_all(event))
 		return true;
-	return event->nr_targets && ue_mm_bit_wanted(ue_mm, event, bit);
+	return (event->nr_targets || event->scopes) &&
+	       ue_mm_bit_wanted(ue_mm, event, bit);
 }
 
 /**

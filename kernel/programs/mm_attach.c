@@ -23,6 +23,7 @@
 #include "programs/enabler.h"
 #include "programs/mm.h"
 #include "programs/mm_attach.h"
+#include "programs/scope.h"
 #include "programs/want.h"
 #include "programs/worker.h"
 
@@ -189,7 +190,7 @@ int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set)
 	if (!ue_mm)
 		return -ENOMEM;
 	ue_mm->set = set;
-	ue_enabler_lock();
+	ue_scopes_lock(ue_mm);
 	err = ue_mm_insert(ue_mm);
 	if (!err) {
 		ue_mm_join_set(ue_mm);

@@ -36,6 +36,9 @@
 #define UE_DIRECT_INTERVAL	msecs_to_jiffies(100)
 #define UE_DIRECT_WRITES_LEAST	32U
 
+/* In @update_scopes of an event. No scope has this value: each has one bit. */
+#define UE_ALL_PROGRAMS		U64_MAX
+
 /*
  * An update writes for this long, whatever a bit takes. The clock is read now and
  * then.
@@ -74,6 +77,14 @@ static __always_inline bool ue_hold_mm(struct ue_update *update,
 	return true;
 }
 
+/* Whether the last update of the event makes a difference to an address space. */
+static __always_inline bool ue_is_concerned(const struct ue_event *event,
+					    const struct ue_mm *ue_mm)
+{
+	return event->update_scopes == UE_ALL_PROGRAMS ||
+	       event->update_scopes & ue_mm->scopes;
+}
+
 static void ue_leave_to_worker(struct ue_update *update, struct ue_mm *ue_mm)
 {
 	update->workers_started = true;
@@ -105,8 +116,8 @@ static bool ue_time_is_up(const struct ue_update *update, unsigned int left)
 }
 
 /*
- * Writes a bit in all address spaces that have the set: the first @left of them
- * directly, as long as there is time.
+ * Writes a bit in all address spaces that have the set and are concerned: the first
+ * @left of them directly, as long as there is time.
  *
  * Return: how many more bits may be written directly.
  */
@@ -118,6 +129,8 @@ static unsigned int ue_write_bits(struct ue_update *update,
 	struct ue_mm *ue_mm;
 
 	hlist_for_each_entry(ue_mm, &enabler->set->mms, of_set) {
+		if (!ue_is_concerned(enabler->event, ue_mm))
+			continue;
 		if (left) {
 			ue_write_or_start_worker(update, ue_mm, enabler);
 			left--;
@@ -133,7 +146,7 @@ static unsigned int ue_write_bits(struct ue_update *update,
 	return left < before ? left : left - 1;
 }
 
-/* Starts a worker for each address space that has the set. */
+/* Starts a worker for each address space that has the set and is concerned. */
 static void ue_start_workers(const struct ue_enabler *enabler)
 {
 	struct ue_enabler_set *set = enabler->set;
@@ -147,7 +160,8 @@ static void ue_start_workers(const struct ue_enabler *enabler)
 		return;
 	set->left_to_workers = enabler->event->update;
 	hlist_for_each_entry(ue_mm, &set->mms, of_set) {
-		ue_worker_start(ue_mm);
+		if (ue_is_concerned(enabler->event, ue_mm))
+			ue_worker_start(ue_mm);
 		if (need_resched())
 			cond_resched();
 	}
@@ -361,23 +375,57 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 	smp_store_release(&set->changes, set->changes + 1);
 }
 
-void ue_update_event(struct ue_event *event)
+/*
+ * Updates the bits of those programs for which a change of the event makes a
+ * difference. A change before it that has not reached all enablers yet is made with it.
+ */
+static void ue_update_programs(struct ue_event *event, struct ue_update *update,
+			       u64 scopes)
 {
-	struct ue_update update;
 	bool has_rest;
 
-	ue_update_begin(&update);
+	event->update_scopes = ue_has_outdated(event) ?
+		event->update_scopes | scopes : scopes;
 	/* 0 is the number of no update. */
 	event->update = ++ue_last_update ?: ++ue_last_update;
-	update.left = ue_update_enablers(event, update.left, &update);
+	update->left = ue_update_enablers(event, update->left, update);
 	has_rest = ue_has_outdated(event);
-	ue_update_unlock(&update);
+	ue_update_unlock(update);
 	if (has_rest)
 		ue_finish_later(event);
 	/*
 	 * If all bits are written, the task does not wait for the bits of other
 	 * events.
 	 */
-	if (update.workers_started || has_rest)
+	if (update->workers_started || has_rest)
 		ue_update_wait_on_return();
+}
+
+void ue_update_event(struct ue_event *event)
+{
+	struct ue_update update;
+
+	ue_update_begin(&update);
+	ue_update_programs(event, &update, UE_ALL_PROGRAMS);
+}
+
+/*
+ * Bits in shared memory are 1 for all programs as long as the event is recorded for any.
+ */
+void ue_update_scopes(struct ue_event *event, u64 scopes)
+{
+	struct ue_update update;
+	u64 changed;
+
+	ue_update_begin(&update);
+	changed = event->scopes ^ scopes;
+	event->scopes = scopes;
+	if (!scopes && !event->nr_targets && event->set_elsewhere) {
+		event->set_elsewhere = false;
+		changed = UE_ALL_PROGRAMS;
+	}
+	if (changed && !ue_event_wants_all(event))
+		ue_update_programs(event, &update, changed);
+	else
+		ue_update_end(&update);
 }

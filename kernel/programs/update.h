@@ -24,6 +24,19 @@ struct ue_mm;
 void ue_update_event(struct ue_event *event);
 
 /**
+ * ue_update_scopes() - set the scopes for which an event is recorded
+ * @event: the event
+ * @scopes: their bits, see scope.h
+ *
+ * Updates the enable bits of the programs for which that makes a difference, as
+ * ue_update_event() does. If a recorder of all programs comes or goes as well, the
+ * event has it while this is called.
+ *
+ * Context: as ue_update_event().
+ */
+void ue_update_scopes(struct ue_event *event, u64 scopes);
+
+/**
  * struct ue_update - an update in progress
  * @start: when it began; local_clock()
  * @granted: how many bits it may write directly in all

@@ -157,6 +157,8 @@ bool ue_mm_has_want(const struct ue_mm *ue_mm, const struct ue_event *event)
 bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
+	if (ue_mm->scopes & event->scopes)
+		return true;
 	if (!event->nr_targets)
 		return false;
 	if (ue_mm->wants_unknown) {

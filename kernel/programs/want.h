@@ -162,7 +162,7 @@ bool ue_mm_has_want(const struct ue_mm *ue_mm, const struct ue_event *event);
  *
  * Context: ue_enabler_mutex held.
  * Return: true if one of its tasks may be a target, or may have inherited a perf
- * event of the event.
+ * event of the event, or if the event is recorded for one of its scopes.
  */
 bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event);
 

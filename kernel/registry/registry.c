@@ -16,6 +16,7 @@
 #include "port/compat.h"
 #include "port/kernel_symbols.h"
 #include "programs/perf_target.h"
+#include "programs/scope.h"
 #include "programs/update.h"
 #include "programs/user.h"
 #include "registry/registry.h"
@@ -519,6 +520,8 @@ static int ue_registry_create_empty(struct ue_registry *registry)
 	registry->owner.state_changed = ue_registry_state_changed;
 	/* The bits are written even if the state is the same: some may be wrong. */
 	registry->owner.all_changed = ue_update_event;
+	registry->owner.scopes_changed = ue_update_scopes;
+	registry->owner.scopes_of_current = ue_scopes_of_current;
 	registry->owner.perf_opened = ue_perf_open;
 	registry->owner.perf_closed = ue_perf_close;
 	xa_init(&registry->by_serial);

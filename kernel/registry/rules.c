@@ -21,6 +21,7 @@
 #include "port/debug_counter.h"
 #include "port/kernel_symbols.h"
 #include "port/module_state.h"
+#include "programs/scope.h"
 #include "registry/registry.h"
 #include "registry/rule_action.h"
 #include "registry/rules.h"
@@ -31,6 +32,7 @@
  * @parsed: the parsed text
  * @source: what @parsed points into
  * @text: the canonical text; equal rules have equal texts
+ * @scope: for which programs the rule is, see scope.h; 0 for all
  * @instance: the ftrace instance, with a reference
  * @removed: the rule is not applied any more
  * @applied: the events to which the rule was applied, by serial. The value is
@@ -48,6 +50,7 @@ struct ue_rule {
 	struct ue_rule_text parsed;
 	char *source;
 	char *text;
+	u64 scope;
 	struct trace_array *instance;
 	bool removed;
 	struct xarray applied;
@@ -142,6 +145,84 @@ static void ue_rule_applied(struct ue_rule *rule, const struct ue_event *event,
 	rule->nr_applied++;
 }
 
+/*
+ * Adds up the scopes of the rules that have enabled an event in an instance, or have
+ * given it a trigger, that is, of the rules with an entry for the same recorder.
+ * *@scopes is 0 if one of them is for all programs, or if there is none.
+ *
+ * Return: whether one of them has enabled the event.
+ */
+static bool ue_rules_add_up(const struct ue_event *event, unsigned long number,
+			    u64 *scopes)
+{
+	const void *entry = xa_mk_value(number);
+	bool enabled = false, all = false;
+	struct ue_rule *rule;
+
+	*scopes = 0;
+	list_for_each_entry(rule, &ue_rules, node) {
+		if (rule->removed || xa_load(&rule->applied, event->serial) != entry)
+			continue;
+		enabled |= !rule->parsed.trigger;
+		all |= !rule->scope;
+		*scopes |= rule->scope;
+	}
+	if (all)
+		*scopes = 0;
+	return enabled;
+}
+
+/*
+ * An event may be enabled already, with the same filter, by rules of which at least one
+ * is for some programs, or by any rule if the new one is. The rules then add up.
+ */
+static bool ue_rule_may_join(const struct ue_rule *rule,
+			     const struct ue_event *event,
+			     struct trace_event_file *file)
+{
+	unsigned long number = ue_recorder_number(&event->recorders, file);
+	u64 scopes;
+
+	return number && ue_rules_add_up(event, number, &scopes) &&
+	       (scopes || rule->scope) &&
+	       ue_file_is_enabled(file, rule->parsed.filter);
+}
+
+static void ue_rule_join(const struct ue_rule *rule, struct ue_event *event,
+			 struct trace_event_file *file)
+{
+	u64 scopes = ue_recorder_scopes(&event->recorders, file);
+
+	if (scopes)
+		ue_event_set_scopes(event, file,
+				    rule->scope ? scopes | rule->scope : 0);
+}
+
+/* Enables an event, or gives it a trigger, which enables the event in secret. */
+static int ue_rule_enable(const struct ue_rule *rule, struct ue_event *event,
+			  struct trace_event_file *file, char *reason)
+{
+	int err;
+
+	if (!rule->parsed.trigger && ue_rule_may_join(rule, event, file)) {
+		ue_rule_join(rule, event, file);
+		return 0;
+	}
+	if (ue_recorder_number(&event->recorders, file) &&
+	    ue_recorder_scopes(&event->recorders, file) != rule->scope) {
+		strscpy(reason,
+			"recorded there for other programs or with another filter",
+			UE_REASON_MAX);
+		return -EBUSY;
+	}
+	event->recorders.next_scopes = rule->scope;
+	err = rule->parsed.trigger ?
+	      ue_file_add_trigger(file, rule->parsed.trigger, reason) :
+	      ue_file_enable(file, rule->parsed.filter, reason);
+	event->recorders.next_scopes = 0;
+	return err;
+}
+
 static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 		       char *reason)
 {
@@ -161,9 +242,7 @@ static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 		strscpy(reason, "-ENOMEM", UE_REASON_MAX);
 		return -ENOMEM;
 	}
-	err = rule->parsed.trigger ?
-	      ue_file_add_trigger(file, rule->parsed.trigger, reason) :
-	      ue_file_enable(file, rule->parsed.filter, reason);
+	err = ue_rule_enable(rule, event, file, reason);
 	if (err)
 		xa_release(&rule->applied, event->serial);
 	else
@@ -271,12 +350,45 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
 			continue;
 		if (!ue_file_set_filter(file, rule->parsed.filter, reason)) {
+			ue_event_set_scopes(event, file, rule->scope);
 			ue_rule_applied(rule, event, file);
 			return true;
 		}
 		xa_release(&rule->applied, event->serial);
 	}
 	return false;
+}
+
+/*
+ * Gives up the scope of a rule that is removed, if the event stays enabled in the
+ * instance: for the rules that are left, or if there are none, as others have changed
+ * the event, for all programs.
+ */
+static void ue_rule_leave(const struct ue_rule *rule, struct ue_event *event,
+			  unsigned long number)
+{
+	struct trace_event_file *file = ue_recorder_file(&event->recorders, number);
+	u64 scopes;
+
+	if (!file)
+		return;
+	ue_rules_add_up(event, number, &scopes);
+	if (ue_recorder_scopes(&event->recorders, file) != scopes)
+		ue_event_set_scopes(event, file, scopes);
+}
+
+static int ue_rule_undo_file(struct ue_rule *rule, struct ue_event *event,
+			     struct trace_event_file *file, unsigned long number)
+{
+	u64 scopes;
+
+	if (rule->parsed.trigger)
+		return ue_file_remove_trigger(file, rule->parsed.trigger);
+	if (ue_file_is_enabled(file, rule->parsed.filter) &&
+	    !ue_rules_add_up(event, number, &scopes) &&
+	    !ue_rules_hand_over(rule, event, file))
+		ue_file_disable(file);
+	return 0;
 }
 
 /*
@@ -288,15 +400,11 @@ static int ue_rule_undo(struct ue_rule *rule, struct ue_event *event,
 {
 	/* Not by name: a kernel probe may have the same name. */
 	struct trace_event_file *file = ue_recorder_file(&event->recorders, number);
+	int err = file ? ue_rule_undo_file(rule, event, file, number) : 0;
 
-	if (!file)
-		return 0;
-	if (rule->parsed.trigger)
-		return ue_file_remove_trigger(file, rule->parsed.trigger);
-	if (ue_file_is_enabled(file, rule->parsed.filter) &&
-	    !ue_rules_hand_over(rule, event, file))
-		ue_file_disable(file);
-	return 0;
+	if (!err)
+		ue_rule_leave(rule, event, number);
+	return err;
 }
 
 /* After a success, the rule has no entry for the event. */
@@ -362,6 +470,7 @@ static void ue_rule_free(struct ue_rule *rule)
 {
 	if (rule->instance)
 		ue_instance_put(rule->instance);
+	ue_scope_put(rule->scope);
 	xa_destroy(&rule->applied);
 	kfree(rule->text);
 	kfree(rule->source);
@@ -413,11 +522,18 @@ static struct ue_rule *ue_rules_find(const char *text)
 static int ue_rules_add(struct ue_rule *rule)
 {
 	const struct cred *cred;
+	int err;
 
 	if (ue_rules_find(rule->text))
 		return -EEXIST;
+	err = ue_scope_get(&rule->parsed, &rule->scope);
+	if (err) {
+		pr_warn("the rule is not added, %s: %.128s\n",
+			ue_scope_reason(err), rule->text);
+		return err;
+	}
 	cred = override_creds(ue_kernel_cred());
-	rule->instance = ue_instance_get(rule->parsed.instance);
+	rule->instance = ue_instance_get(rule->parsed.options[UE_RULE_INSTANCE]);
 	revert_creds(cred);
 	if (!rule->instance)
 		return -ENOMEM;
@@ -509,10 +625,17 @@ void ue_rules_stop(struct seq_file *seq, void *item)
 int ue_rules_show(struct seq_file *seq, void *item)
 {
 	const struct ue_rule *rule = list_entry(item, struct ue_rule, node);
+	int matching = 0;
 
 	if (rule->removed)
 		return 0;
+	if (rule->scope)
+		matching = ue_scope_count(rule->scope);
+	if (matching < 0)
+		return matching;
 	seq_printf(seq, "%s # applied to %lu", rule->text, rule->nr_applied);
+	if (rule->scope)
+		seq_printf(seq, ", matches %d", matching);
 	if (rule->nr_failed)
 		seq_printf(seq, ", failed for %lu: %s", rule->nr_failed,
 			   rule->reason);

@@ -23,7 +23,8 @@ struct seq_file;
  *
  * Context: may sleep; event_mutex not held.
  * Return: 0; -EINVAL if the text is malformed; -EEXIST if the rule exists;
- * -ENOENT if the rule to remove does not exist; -EBUSY if the trigger of the
+ * -ENOENT if the rule to remove does not exist, or a process that a new rule names;
+ * -ENOSPC and -EOPNOTSUPP as ue_scope_get(); -EBUSY if the trigger of the
  * rule to remove is used by another trigger; -ENOMEM, also if the kernel can't
  * create the instance, or remove the trigger. A rule whose trigger can't be
  * removed from an event stays, and is undone for the other events.
@@ -76,7 +77,7 @@ void ue_rules_stop(struct seq_file *seq, void *item);
  * @item: the rule
  *
  * Context: event_mutex held by ue_rules_start().
- * Return: 0.
+ * Return: 0; -ENOMEM.
  */
 int ue_rules_show(struct seq_file *seq, void *item);
 

@@ -34,6 +34,8 @@ void ue_stub_enable(struct ue_event *event, bool enable)
 	event->recorders.nr[UE_RECORDER_FTRACE] = enable;
 }
 
+DEFINE_STATIC_CALL_RET0(ue_get_task_exe_file, get_task_exe_file);
+
 struct ue_event *ue_event_of_call(struct trace_event_call *call)
 {
 	return NULL;

@@ -40,6 +40,12 @@ static const struct ue_test_rule {
 	{ "maximum", "o max=010 if a # c", "o max=10 if a" },
 	{ "instance, maximum, trigger", "o instance=i max=1 trigger x",
 	  "o instance=i max=1 trigger x" },
+	{ "maximum, instance", "o max=1 instance=i if a", "o instance=i max=1 if a" },
+	{ "all options, backwards",
+	  "o cgroup=/a/b exe=/bin/* comm=x? uid=0,4294967295 pid=1 max=2 instance=i if a",
+	  "o instance=i max=2 pid=1 uid=0,4294967295 comm=x? exe=/bin/* cgroup=/a/b if a" },
+	{ "the root of control groups", "o instance=i cgroup=/",
+	  "o instance=i cgroup=/" },
 	{ "trigger", "o trigger hist:keys=a", "o trigger hist:keys=a" },
 	{ "instance, trigger", "o instance=i trigger stacktrace:5 if a # c",
 	  "o instance=i trigger stacktrace:5 if a" },
@@ -81,6 +87,13 @@ static void ue_rule_text_test(struct kunit *test)
 #define UE_TEST_NO_ACTION \
 	"expected \"if\" or \"trigger\" after the pattern and its options"
 
+#define UE_TEST_NO_NUMBERS(option) \
+	"not numbers with commas between them after \"" option "=\""
+#define UE_TEST_NO_GROUP \
+	"not the path of a control group, from /, after \"cgroup=\""
+#define UE_TEST_NO_INSTANCE \
+	"a rule for some programs needs an instance: others enable events in the top-level one"
+
 static const struct ue_test_refusal {
 	const char *line;
 	const char *reason;
@@ -97,11 +110,27 @@ static const struct ue_test_refusal {
 	{ "o if a == ' # c", "no filter after \"if\", or a quote without its end" },
 	{ "o max=0", "not a number above 0 after \"max=\"" },
 	{ "o max=1x", "not a number above 0 after \"max=\"" },
-	{ "o max=1 instance=i", UE_TEST_NO_ACTION },
+	{ "o max=1 max=1", "an option is given twice" },
+	{ "o instance=i pid=1 pid=1", "an option is given twice" },
+	{ "o instance=i pid=", UE_TEST_NO_NUMBERS("pid") },
+	{ "o instance=i pid=,", UE_TEST_NO_NUMBERS("pid") },
+	{ "o instance=i pid=1,", UE_TEST_NO_NUMBERS("pid") },
+	{ "o instance=i pid=1,,2", UE_TEST_NO_NUMBERS("pid") },
+	{ "o instance=i pid=-1", UE_TEST_NO_NUMBERS("pid") },
+	{ "o instance=i pid=4294967296", UE_TEST_NO_NUMBERS("pid") },
+	{ "o instance=i pid=00000000001", UE_TEST_NO_NUMBERS("pid") },
+	{ "o instance=i uid=x", UE_TEST_NO_NUMBERS("uid") },
+	{ "o instance=i comm=", "nothing after \"comm=\"" },
+	{ "o instance=i exe=", "nothing after \"exe=\"" },
+	{ "o instance=i cgroup=", UE_TEST_NO_GROUP },
+	{ "o instance=i cgroup=a", UE_TEST_NO_GROUP },
+	{ "o instance=i cgroup=/a/", UE_TEST_NO_GROUP },
+	{ "o comm=x", UE_TEST_NO_INSTANCE },
+	{ "o pids=1", UE_TEST_NO_ACTION },
 	{ "o a > 1", UE_TEST_NO_ACTION },
 	{ "o if# a", UE_TEST_NO_ACTION },
 	{ "o if a instance=i", NULL },
-	{ "o instance=a instance=b", UE_TEST_NO_ACTION },
+	{ "o instance=a instance=b", "an option is given twice" },
 	{ "o trigger", "no trigger after \"trigger\", or a quote without its end" },
 	{ "o trigger # x", "no trigger after \"trigger\", or a quote without its end" },
 	{ "o trigger !x", "a rule can't remove a trigger" },

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scopes, and the address spaces that match them.
+ *
+ * An address space is described by the process that owns it (mm->owner): its own
+ * process, or if processes share the memory, the one that has brought it into being.
+ *
+ * Facts about a process are read without ue_enabler_mutex. A new scope changes
+ * ue_generation with the mutex held, and only then looks at the attached address
+ * spaces. So an address space is looked at afterwards, or notices the change when it
+ * is attached.
+ */
+#include <linux/cred.h>
+#include <linux/dcache.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/glob.h>
+#include <linux/limits.h>
+#include <linux/mm_types.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
+#include <trace/events/cgroup.h>
+
+#include "events/event.h"
+#include "format/rule_parse.h"
+#include "port/compat.h"
+#include "port/debug_counter.h"
+#include "port/kernel_symbols.h"
+#include "programs/enabler.h"
+#include "programs/mm.h"
+#include "programs/scope.h"
+#include "programs/update.h"
+#include "programs/worker.h"
+
+#define UE_SCOPES_MAX		64
+
+/* How long processes that move between control groups are collected. */
+#define UE_RECHECK_DELAY	(HZ / 20)
+
+/**
+ * struct ue_scope - a scope
+ * @text: the options as text; scopes with the same text are one
+ * @source: what the members below point into
+ * @references: how many rules have the scope
+ * @pids: the processes of pid=, not numbers: these may be given out again
+ * @nr_pids: how many; 0 if any process matches
+ * @uid: the list of user IDs, or NULL
+ * @comm: the glob, or NULL
+ * @exe: the glob, or NULL
+ * @cgroup: the path in the unified hierarchy, or NULL
+ */
+struct ue_scope {
+	char *text;
+	unsigned int references;
+	struct pid **pids;
+	unsigned int nr_pids;
+	char *uid;
+	char *comm;
+	char *exe;
+	char *cgroup;
+};
+
+/*
+ * Changed by one task at a time, with ue_enabler_mutex held; read with the mutex held
+ * or under RCU.
+ */
+static struct ue_scope __rcu *ue_scopes[UE_SCOPES_MAX];
+
+/* The scopes that there are, and those with a control group; as above. */
+static u64 ue_all_scopes, ue_cgroup_scopes;
+
+/* Changes when a scope is added. Protected by ue_enabler_mutex. */
+static unsigned int ue_generation;
+
+static struct tracepoint *ue_move_tracepoint;
+
+static bool ue_has_number(const char *list, u32 number)
+{
+	u32 one;
+
+	while (ue_rule_next_number(&list, &one) > 0) {
+		if (one == number)
+			return true;
+	}
+	return false;
+}
+
+static bool ue_has_pid(const struct ue_scope *scope, struct task_struct *process)
+{
+	const struct pid *pid = task_tgid(process);
+
+	for (unsigned int i = 0; i < scope->nr_pids; i++) {
+		if (scope->pids[i] == pid)
+			return true;
+	}
+	return !scope->nr_pids;
+}
+
+/* @buffer: PATH_MAX bytes. */
+static bool ue_has_exe(const char *glob, struct task_struct *process, char *buffer)
+{
+	struct file *file = static_call(ue_get_task_exe_file)(process);
+	const char *path;
+
+	if (!file)
+		return false;
+	path = d_path(&file->f_path, buffer, PATH_MAX);
+	fput(file);
+	return !IS_ERR(path) && glob_match(glob, path);
+}
+
+/* Is the group, or one above it, at @path? */
+static bool ue_is_in_cgroup(const char *path, struct task_struct *process,
+			    char *buffer)
+{
+	const size_t length = strlen(path);
+
+	ue_cgroup_path(process, buffer, PATH_MAX);
+	return length == 1 || (!strncmp(buffer, path, length) &&
+			       (!buffer[length] || buffer[length] == '/'));
+}
+
+/* What takes least time comes first. */
+static bool ue_scope_matches(const struct ue_scope *scope,
+			     struct task_struct *process, char *buffer)
+{
+	return ue_has_pid(scope, process) &&
+	       (!scope->uid ||
+		ue_has_number(scope->uid, __kuid_val(task_uid(process)))) &&
+	       (!scope->comm || glob_match(scope->comm, process->comm)) &&
+	       (!scope->cgroup ||
+		ue_is_in_cgroup(scope->cgroup, process, buffer)) &&
+	       (!scope->exe || ue_has_exe(scope->exe, process, buffer));
+}
+
+/*
+ * Return: the bits of those scopes in @of that match the owner of @mm, and the bits of
+ * @before for the others; @before without an owner: the memory is at its end.
+ */
+static u64 ue_scopes_find(struct mm_struct *mm, u64 of, u64 before, char *buffer)
+{
+	u64 found = before & ~of;
+	struct task_struct *owner;
+
+	rcu_read_lock();
+	owner = ue_mm_owner(mm);
+	if (!owner)
+		found = before;
+	for (int i = 0; owner && i < UE_SCOPES_MAX; i++) {
+		const struct ue_scope *scope = rcu_dereference(ue_scopes[i]);
+
+		if (of & BIT_ULL(i) && scope &&
+		    ue_scope_matches(scope, owner->group_leader, buffer))
+			found |= BIT_ULL(i);
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/* An allocation of this size does not fail for long. */
+static char *ue_path_buffer(void)
+{
+	return kmalloc(PATH_MAX, GFP_KERNEL | __GFP_NOFAIL);
+}
+
+bool ue_scopes_lock(struct ue_mm *ue_mm)
+{
+	u64 found = 0;
+	bool differ;
+
+	ue_enabler_lock();
+	while (ue_all_scopes) {
+		const unsigned int generation = ue_generation;
+		const u64 all = ue_all_scopes;
+		char *buffer;
+
+		ue_enabler_unlock();
+		buffer = ue_path_buffer();
+		found = ue_scopes_find(ue_mm->mm, all, 0, buffer);
+		kfree(buffer);
+		ue_enabler_lock();
+		if (generation == ue_generation)
+			break;
+	}
+	/* A scope may have ended in the meantime. */
+	found &= ue_all_scopes;
+	differ = found != ue_mm->scopes;
+	WRITE_ONCE(ue_mm->scopes, found);
+	return differ;
+}
+
+u64 ue_scopes_of_current(void)
+{
+	const struct ue_mm *ue_mm = current->mm ? ue_mm_find_current() : NULL;
+
+	return ue_mm ? READ_ONCE(ue_mm->scopes) : 0;
+}
+
+/*
+ * @update: an event may be recorded for one of the scopes. Then all bits are updated,
+ * as which event that is, is not known here.
+ */
+static void ue_mm_set_scopes(struct ue_mm *ue_mm, u64 scopes, bool update)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (!ue_mm->set || ue_mm->scopes == scopes)
+		return;
+	WRITE_ONCE(ue_mm->scopes, scopes);
+	if (hlist_unhashed(&ue_mm->of_set))
+		/* A forked child updates all its bits before it runs. */
+		ue_mm->inherited_stale = true;
+	else if (update && ue_mm->set->nr)
+		/* The enablers hold a reference to the module. */
+		ue_worker_start(ue_mm);
+}
+
+/* Looks anew which scopes in @of match an address space. */
+static void ue_mm_recheck(struct ue_mm *ue_mm, u64 of, bool update, char *buffer)
+{
+	const u64 found = ue_scopes_find(ue_mm->mm, of, READ_ONCE(ue_mm->scopes),
+					 buffer);
+
+	ue_enabler_lock();
+	ue_mm_set_scopes(ue_mm, (ue_mm->scopes & ~of) |
+				(found & of & ue_all_scopes), update);
+	ue_enabler_unlock();
+}
+
+/* Return: 0; -ENOMEM. */
+static int ue_mms_recheck(u64 of, bool update)
+{
+	char *buffer = ue_path_buffer();
+	struct ue_mm **mms;
+	int nr = ue_mms_get(&mms);
+
+	for (int i = 0; i < nr; i++) {
+		ue_mm_recheck(mms[i], of, update, buffer);
+		ue_mm_put(mms[i]);
+		cond_resched();
+	}
+	if (nr >= 0)
+		kvfree(mms);
+	kfree(buffer);
+	return min(nr, 0);
+}
+
+static void ue_recheck_cgroups(struct work_struct *work);
+
+static DECLARE_DELAYED_WORK(ue_recheck_work, ue_recheck_cgroups);
+
+/* Without memory, the next attempt is made later. */
+static void ue_recheck_cgroups(struct work_struct *work)
+{
+	if (ue_mms_recheck(READ_ONCE(ue_cgroup_scopes), true))
+		queue_delayed_work(system_unbound_wq, &ue_recheck_work,
+				   UE_RECHECK_DELAY);
+}
+
+/* Called with interrupts disabled, and with locks of control groups held. */
+static void ue_move_probe(void *data, struct cgroup *to, const char *path,
+			  struct task_struct *task, bool threadgroup)
+{
+	queue_delayed_work(system_unbound_wq, &ue_recheck_work, UE_RECHECK_DELAY);
+}
+
+static void ue_find_move_tracepoint(struct tracepoint *tracepoint, void *data)
+{
+	if (!strcmp(tracepoint->name, "cgroup_attach_task"))
+		ue_move_tracepoint = tracepoint;
+}
+
+static int ue_watch_moves(void)
+{
+	check_trace_callback_type_cgroup_attach_task(ue_move_probe);
+	for_each_kernel_tracepoint(ue_find_move_tracepoint, NULL);
+	if (!ue_move_tracepoint)
+		return -EOPNOTSUPP;
+	return tracepoint_probe_register(ue_move_tracepoint, ue_move_probe, NULL);
+}
+
+static void ue_stop_watching_moves(void)
+{
+	tracepoint_probe_unregister(ue_move_tracepoint, ue_move_probe, NULL);
+	tracepoint_synchronize_unregister();
+	cancel_delayed_work_sync(&ue_recheck_work);
+}
+
+static void ue_scope_free(struct ue_scope *scope)
+{
+	while (scope->nr_pids)
+		put_pid(scope->pids[--scope->nr_pids]);
+	kfree(scope->pids);
+	kfree(scope->uid);
+	kfree(scope->comm);
+	kfree(scope->exe);
+	kfree(scope->cgroup);
+	kfree(scope->text);
+	kfree(scope);
+	ue_debug_count(UE_COUNT_SCOPES, -1);
+}
+
+/* Return: 0; -ENOENT if one of them does not exist; -ENOMEM. */
+static int ue_scope_find_pids(struct ue_scope *scope, const char *list)
+{
+	/* Not more than there are characters. */
+	scope->pids = kcalloc(strlen(list), sizeof(*scope->pids), GFP_KERNEL);
+	if (!scope->pids)
+		return -ENOMEM;
+	for (u32 number; ue_rule_next_number(&list, &number) > 0;) {
+		struct pid *pid = find_get_pid(number);
+
+		if (!pid)
+			return -ENOENT;
+		scope->pids[scope->nr_pids++] = pid;
+		if (!pid_has_task(pid, PIDTYPE_TGID))
+			return -ENOENT;
+	}
+	return 0;
+}
+
+/* Return: whether the option could be copied, if there is one. */
+static bool ue_copy_option(const struct ue_rule_text *rule,
+			   enum ue_rule_option option, char **copy)
+{
+	*copy = kstrdup(rule->options[option], GFP_KERNEL);
+	return *copy || !rule->options[option];
+}
+
+static int ue_scope_fill(struct ue_scope *scope, const struct ue_rule_text *rule)
+{
+	if (!ue_copy_option(rule, UE_RULE_UID, &scope->uid) ||
+	    !ue_copy_option(rule, UE_RULE_COMM, &scope->comm) ||
+	    !ue_copy_option(rule, UE_RULE_EXE, &scope->exe) ||
+	    !ue_copy_option(rule, UE_RULE_CGROUP, &scope->cgroup))
+		return -ENOMEM;
+	return rule->options[UE_RULE_PID] ?
+	       ue_scope_find_pids(scope, rule->options[UE_RULE_PID]) : 0;
+}
+
+static struct ue_scope *ue_scope_create(const struct ue_rule_text *rule,
+					char *text)
+{
+	struct ue_scope *scope = kzalloc(sizeof(*scope), GFP_KERNEL);
+	int err;
+
+	if (!scope) {
+		kfree(text);
+		return ERR_PTR(-ENOMEM);
+	}
+	ue_debug_count(UE_COUNT_SCOPES, 1);
+	scope->text = text;
+	scope->references = 1;
+	err = ue_scope_fill(scope, rule);
+	if (!err)
+		return scope;
+	ue_scope_free(scope);
+	return ERR_PTR(err);
+}
+
+static struct ue_scope *ue_scope_at(int slot)
+{
+	/* The caller is the only task that changes scopes. */
+	return rcu_dereference_protected(ue_scopes[slot], true);
+}
+
+/* Return: the slot of the scope, or if there is none, a free one; -ENOSPC. */
+static int ue_scope_slot(const char *text)
+{
+	int free = -ENOSPC;
+
+	for (int i = UE_SCOPES_MAX - 1; i >= 0; i--) {
+		const struct ue_scope *scope = ue_scope_at(i);
+
+		if (!scope)
+			free = i;
+		else if (!strcmp(scope->text, text))
+			return i;
+	}
+	return free;
+}
+
+static void ue_scope_publish(int slot, struct ue_scope *scope)
+{
+	const u64 bit = BIT_ULL(slot);
+
+	ue_enabler_lock();
+	rcu_assign_pointer(ue_scopes[slot], scope);
+	ue_all_scopes &= ~bit;
+	ue_cgroup_scopes &= ~bit;
+	if (scope)
+		ue_all_scopes |= bit;
+	if (scope && scope->cgroup)
+		ue_cgroup_scopes |= bit;
+	ue_generation++;
+	ue_enabler_unlock();
+}
+
+/*
+ * Address spaces keep the bit. It says nothing until another scope has the slot, which
+ * then sets or clears the bit everywhere.
+ */
+static void ue_scope_remove(int slot)
+{
+	struct ue_scope *scope = ue_scope_at(slot);
+
+	ue_scope_publish(slot, NULL);
+	if (scope->cgroup && !ue_cgroup_scopes)
+		ue_stop_watching_moves();
+	synchronize_rcu();
+	ue_scope_free(scope);
+}
+
+/* Frees the scope after a failure. */
+static int ue_scope_add(int slot, struct ue_scope *scope)
+{
+	int err = scope->cgroup && !ue_cgroup_scopes ? ue_watch_moves() : 0;
+
+	if (err) {
+		ue_scope_free(scope);
+		return err;
+	}
+	ue_scope_publish(slot, scope);
+	err = ue_mms_recheck(BIT_ULL(slot), false);
+	if (err)
+		ue_scope_remove(slot);
+	return err;
+}
+
+/* Consumes @text. */
+static int ue_scope_find_or_add(const struct ue_rule_text *rule, char *text)
+{
+	const int slot = ue_scope_slot(text);
+	struct ue_scope *scope;
+
+	if (slot < 0 || ue_scope_at(slot)) {
+		kfree(text);
+		if (slot >= 0)
+			ue_scope_at(slot)->references++;
+		return slot;
+	}
+	scope = ue_scope_create(rule, text);
+	return IS_ERR(scope) ? PTR_ERR(scope) : ue_scope_add(slot, scope) ?: slot;
+}
+
+int ue_scope_get(const struct ue_rule_text *rule, u64 *scope)
+{
+	char *text;
+	int slot;
+
+	*scope = 0;
+	if (!ue_rule_has_scope(rule))
+		return 0;
+	if (!IS_ENABLED(CONFIG_MEMCG))
+		return -EOPNOTSUPP;
+	text = ue_rule_scope_to_text(rule);
+	if (!text)
+		return -ENOMEM;
+	slot = ue_scope_find_or_add(rule, text);
+	if (slot < 0)
+		return slot;
+	*scope = BIT_ULL(slot);
+	return 0;
+}
+
+const char *ue_scope_reason(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return "no such process";
+	case -ENOSPC:
+		return "64 other sets of options are in use";
+	case -EOPNOTSUPP:
+		return "this kernel lacks memory cgroups";
+	default:
+		return "out of memory";
+	}
+}
+
+void ue_scope_put(u64 scope)
+{
+	const int slot = scope ? __ffs64(scope) : -1;
+
+	if (slot >= 0 && !--ue_scope_at(slot)->references)
+		ue_scope_remove(slot);
+}
+
+int ue_scope_count(u64 scope)
+{
+	struct ue_mm **mms;
+	int nr = ue_mms_get(&mms), matching = 0;
+
+	for (int i = 0; i < nr; i++) {
+		matching += !!(READ_ONCE(mms[i]->scopes) & scope);
+		ue_mm_put(mms[i]);
+	}
+	if (nr >= 0)
+		kvfree(mms);
+	return nr < 0 ? nr : matching;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Scopes: what rules say of programs (pid=, uid=, comm=, exe=, cgroup=).
+ *
+ * Each distinct text of these options is a scope, and has a bit. An address space has
+ * the bits of the scopes that match the process that owns the memory. They are found
+ * when the address space is attached, before a forked child runs, and when a rule
+ * with a new scope is added; the bits of scopes with a control group also some time
+ * after any process has moved to another one.
+ *
+ * An event is recorded for all programs, or for the scopes in @scopes of struct
+ * ue_event.
+ */
+#ifndef UE_SCOPE_H
+#define UE_SCOPE_H
+
+#include <linux/types.h>
+
+struct ue_mm;
+struct ue_rule_text;
+
+/**
+ * ue_scope_get() - get the scope of a rule, which is kept for the rule
+ * @rule: the rule
+ * @scope: set to the bit of the scope; 0 if the rule is for all programs
+ *
+ * From now on, the address spaces that match have the bit.
+ *
+ * Context: may sleep; called by one task at a time. event_mutex not held.
+ * Return: 0; -ENOENT if there is no process of one of the numbers; -ENOSPC if there
+ * are 64 scopes; -EOPNOTSUPP if the kernel lacks memory cgroups, which know the
+ * process that owns an address space; -ENOMEM.
+ */
+int ue_scope_get(const struct ue_rule_text *rule, u64 *scope);
+
+/**
+ * ue_scope_reason() - say why ue_scope_get() has failed
+ * @err: the error
+ *
+ * Context: any.
+ * Return: the reason.
+ */
+const char *ue_scope_reason(int err);
+
+/**
+ * ue_scope_put() - undo ue_scope_get()
+ * @scope: the bit, which no event has any more because of this rule; or 0
+ *
+ * Context: as ue_scope_get().
+ */
+void ue_scope_put(u64 scope);
+
+/**
+ * ue_scope_count() - count the address spaces that match
+ * @scope: a bit that some rule has
+ *
+ * Context: may sleep; ue_enabler_mutex not held.
+ * Return: the number; -ENOMEM.
+ */
+int ue_scope_count(u64 scope);
+
+/**
+ * ue_scopes_lock() - find the scopes of an address space, and take ue_enabler_mutex
+ * @ue_mm: the address space, which need not be attached yet. Its memory belongs to
+ *	the current task.
+ *
+ * The scopes cannot change while the mutex is held.
+ *
+ * Context: may sleep; ue_enabler_mutex not held, but held afterwards by
+ * ue_enabler_lock().
+ * Return: true if they differ from what @ue_mm had.
+ */
+bool ue_scopes_lock(struct ue_mm *ue_mm);
+
+/**
+ * ue_scopes_of_current() - get the scopes of the current program
+ *
+ * Context: any.
+ * Return: their bits; 0 if the address space is not attached.
+ */
+u64 ue_scopes_of_current(void);
+
+#endif /* UE_SCOPE_H */

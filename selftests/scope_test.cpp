@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Rules for some programs: only these have their enable bits set, and only they are recorded.
+#include "catch.hpp"
+#include "control_group.hpp"
+#include "deadline.hpp"
+#include "kernel_log.hpp"
+#include "mapping.hpp"
+#include "perf.hpp"
+#include "program.hpp"
+#include "rule.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <filesystem>
+#include <list>
+#include <map>
+#include <optional>
+#include <sys/mman.h>
+
+using namespace selftest;
+
+namespace {
+
+std::string rule_text(const Event& event, const Instance& instance, const std::string& options,
+                      const std::string& rest = "") {
+    return event.name() + " instance=" + instance.name() + (options.empty() ? "" : " ") +
+           options + rest;
+}
+
+std::string pid_option(const Program& program) {
+    return "pid=" + std::to_string(program.pid());
+}
+
+std::string own_path() {
+    return std::filesystem::read_symlink("/proc/self/exe");
+}
+
+/// Bits are updated by workers if a program has changed, and not when a rule is added.
+bool has_bit(Program& program, int bit) {
+    return eventually([&] { return program.bit() == bit; });
+}
+
+/// A copy of the test's program with another name.
+class Copy {
+public:
+    Copy() : path("/tmp/" + unique_name("copy")) { std::filesystem::copy_file(own_path(), path); }
+    Copy(const Copy&) = delete;
+    Copy& operator=(const Copy&) = delete;
+    ~Copy() { unlink(path.c_str()); }
+
+    const std::string path;
+};
+
+/// The path of a group, as the kernel has it.
+std::string group_path(const ControlGroup& group) {
+    return "/" + std::filesystem::path(group.path()).filename().string();
+}
+
+std::string with_words(std::string text, const std::map<std::string, std::string>& words) {
+    for (const auto& [word, meaning] : words) {
+        const auto at = text.find(word);
+        if (at != std::string::npos)
+            text.replace(at, word.size(), meaning);
+    }
+    return text;
+}
+
+void move(const Program& program, const std::string& directory) {
+    expect(write_text(directory + "/cgroup.procs", std::to_string(program.pid())), directory);
+}
+
+/// A path's directory, which for a group is the hierarchy's root.
+std::string root_of(const ControlGroup& group) {
+    return std::filesystem::path(group.path()).parent_path();
+}
+
+} // namespace
+
+TEST_CASE("A rule for a process sets its bit, and writes to no other's memory") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    REQUIRE(other.ask(Request::drop) == 0);
+    {
+        const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+        CHECK(rule.comment() == "applied to 1, matches 1");
+        CHECK(target.bit() == 1);
+        CHECK(kept.bit() == 0);
+        CHECK(other.ask(Request::is_dropped) == 1);
+        CHECK(kept.status() == " # Used by ftrace");
+        CHECK(target.ask(Request::record) == 0);
+        // A program that does not look at its bit is not recorded, and gets no error.
+        CHECK(other.ask(Request::record) == 0);
+        CHECK(other.ask(Request::record_large) == 0);
+        CHECK(target.ask(Request::record_large) == E2BIG);
+        CHECK(instance.records().size() == 1);
+        CHECK(kept.status() == " # Used by ftrace");
+    }
+    CHECK(target.bit() == 0);
+    CHECK(target.ask(Request::record) == EBADF);
+    CHECK(other.ask(Request::is_dropped) == 1);
+    CHECK(other.bit() == 0);
+}
+
+TEST_CASE("A program that registers when the rule exists gets the bit 1 if it matches") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event, false), second(kept.event, false), other(kept.event, false);
+    const Rule rule(rule_text(kept.event, instance,
+                              pid_option(target) + "," + std::to_string(second.pid())));
+    CHECK(rule.comment() == "applied to 1, matches 0");
+    for (Program* program : {&target, &second, &other})
+        REQUIRE(program->ask(Request::add) == 0);
+    CHECK(target.bit() == 1);
+    CHECK(second.bit() == 1);
+    CHECK(other.bit() == 0);
+    CHECK(rule.comment() == "applied to 1, matches 2");
+    CHECK(target.ask(Request::remove) == 0);
+    CHECK(target.bit() == 0);
+    CHECK(target.ask(Request::add) == 0);
+    CHECK(target.bit() == 1);
+}
+
+TEST_CASE("A rule for programs creates no event, and is for events that come later") {
+    Instance instance;
+    const std::string name = unique_name("scope_later");
+    const Rule rule(name + "_* instance=" + instance.name() + " comm=scope_test");
+    const Event event(name + "_x");
+    Program target(event);
+    CHECK(target.bit() == 1);
+    CHECK(target.ask(Request::record) == 0);
+    CHECK(instance.records().size() == 1);
+    CHECK(rule.comment() == "applied to 1, matches 1");
+}
+
+TEST_CASE("Each option is found at REG, and again after exec") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event, false);
+    Copy copy;
+    const std::map<std::string, std::string> words{
+        {"TARGET", std::to_string(target.pid())}, {"COPY", copy.path}, {"OWN", own_path()}};
+    const auto [text, matches, after_exec] = GENERATE(table<std::string, int, int>({
+        {"pid=TARGET", 1, 1},
+        {"pid=1,TARGET", 1, 1},
+        {"pid=1", 0, 0},
+        {"uid=0", 1, 1},
+        {"uid=65533,0", 1, 1},
+        {"uid=65534", 0, 0},
+        {"comm=scope_*", 1, 0},
+        {"comm=copy*", 0, 1},
+        {"exe=OWN", 1, 0},
+        {"exe=*/scope_test", 1, 0},
+        {"exe=COPY", 0, 1},
+        {"cgroup=/", 1, 1},
+        {"cgroup=/nowhere", 0, 0},
+        {"uid=0 comm=scope_*", 1, 0},
+        {"uid=1 comm=scope_*", 0, 0},
+        {"pid=TARGET uid=0 comm=* exe=/* cgroup=/", 1, 1},
+    }));
+    const std::string options = with_words(text, words);
+    CAPTURE(options);
+    const Rule rule(rule_text(kept.event, instance, options));
+    REQUIRE(target.ask(Request::add) == 0);
+    CHECK(target.bit() == matches);
+    CHECK(target.ask(Request::record) == 0);
+    CHECK(instance.records().size() == static_cast<std::size_t>(matches));
+    target.execute(copy.path);
+    REQUIRE(target.ask(Request::add) == 0);
+    CHECK(target.bit() == after_exec);
+}
+
+TEST_CASE("A new name or user counts from the next registration of a process on, not before") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event);
+    const auto [options, change] = GENERATE(table<std::string, Request>({
+        {"comm=renamed", Request::rename},
+        {"uid=65534", Request::become_nobody},
+    }));
+    const Rule rule(rule_text(kept.event, instance, options));
+    REQUIRE(target.ask(change) == 0);
+    CHECK(target.bit() == 0);
+    // A forked child is a process of its own.
+    CHECK(target.ask(Request::fork) == 1);
+    CHECK(target.bit() == 0);
+}
+
+TEST_CASE("A child is recorded if it matches, whatever its parent does") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    {
+        const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+        CHECK(target.ask(Request::fork) == 0);
+        CHECK(target.bit() == 1);
+        CHECK(other.ask(Request::fork) == 0);
+    }
+    const Rule rule(rule_text(kept.event, instance, "comm=scope_test"));
+    CHECK(target.ask(Request::fork) == 1);
+    REQUIRE(target.ask(Request::pass_on) == 0);
+    CHECK(target.bit() == 1);
+    CHECK(target.ask(Request::record) == 0);
+    CHECK(instance.records().size() == 1);
+}
+
+TEST_CASE("A number that is given to another process does not match") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event);
+    const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+    const pid_t number = target.pid();
+    target.end();
+    // The next process gets the number, unless another one is faster.
+    std::optional<Program> other;
+    REQUIRE(eventually([&] {
+        other.reset();
+        expect(write_text("/proc/sys/kernel/ns_last_pid", std::to_string(number - 1)), "number");
+        return other.emplace(kept.event).pid() == number;
+    }));
+    CHECK(other->bit() == 0);
+    CHECK(rule.comment() == "applied to 1, matches 0");
+}
+
+TEST_CASE("A move to another control group counts soon, for groups below as well") {
+    Kept kept;
+    Instance instance;
+    const ControlGroup group("pids");
+    Program target(kept.event), other(kept.event);
+    const Rule rule(rule_text(kept.event, instance, "cgroup=" + group_path(group)));
+    CHECK(target.bit() == 0);
+    for (const std::string& directory : {group.path(), group.path() + "/below"}) {
+        std::filesystem::create_directory(directory);
+        move(target, directory);
+        CHECK(has_bit(target, 1));
+        CHECK(other.bit() == 0);
+        CHECK(target.ask(Request::fork) == 1);
+        move(target, root_of(group));
+        CHECK(has_bit(target, 0));
+    }
+    rmdir((group.path() + "/below").c_str());
+}
+
+TEST_CASE("A control group whose name only begins like the rule's does not match") {
+    Kept kept;
+    Instance instance;
+    const ControlGroup group("pids");
+    Program target(kept.event, false);
+    move(target, group.path());
+    const std::string path = group_path(group);
+    const Rule rule(
+        rule_text(kept.event, instance, "cgroup=" + path.substr(0, path.size() - 1)));
+    REQUIRE(target.ask(Request::add) == 0);
+    CHECK(target.bit() == 0);
+    move(target, root_of(group));
+}
+
+TEST_CASE("A control group that comes later under the rule's path matches") {
+    Kept kept;
+    Instance instance;
+    const ControlGroup group("pids");
+    Program target(kept.event);
+    const Rule rule(rule_text(kept.event, instance, "cgroup=" + group_path(group) + "/new"));
+    for (int round = 0; round < 2; round++) {
+        const std::string directory = group.path() + "/new";
+        std::filesystem::create_directory(directory);
+        move(target, directory);
+        CHECK(has_bit(target, 1));
+        move(target, root_of(group));
+        CHECK(has_bit(target, 0));
+        REQUIRE(eventually([&] { return rmdir(directory.c_str()) == 0; }));
+    }
+}
+
+TEST_CASE("Rules with the same filter add up, in any order of adding and removing") {
+    Kept kept;
+    Instance instance;
+    Program first(kept.event), second(kept.event);
+    const std::string filter = GENERATE("", " if common_pid > 0");
+    const bool first_one = GENERATE(false, true);
+    const bool with_all = GENERATE(false, true);
+    CAPTURE(filter, first_one, with_all);
+    const auto bits = [&] { return first.bit() + 2 * second.bit(); };
+    std::optional<Rule> one, two;
+    one.emplace(rule_text(kept.event, instance, pid_option(first), filter));
+    CHECK(bits() == 1);
+    two.emplace(with_all ? rule_text(kept.event, instance, "", filter)
+                         : rule_text(kept.event, instance, pid_option(second), filter));
+    CHECK(bits() == 3);
+    CHECK(kept.bit() == with_all);
+    CHECK(two->comment().find("failed") == std::string::npos);
+    CHECK(first.ask(Request::record) == 0);
+    CHECK(second.ask(Request::record) == 0);
+    CHECK(instance.records().size() == 2);
+    (first_one ? one : two).reset();
+    CHECK(bits() == (first_one ? (with_all ? 3 : 2) : 1));
+    (first_one ? two : one).reset();
+    CHECK(bits() == 0);
+    CHECK(kept.bit() == 0);
+    CHECK(read_text(instance.path(kept.event, "enable")).substr(0, 1) == "0");
+}
+
+TEST_CASE("A rule with another filter, and a trigger for other programs, fail with a reason") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+    const Rule filtered(
+        rule_text(kept.event, instance, pid_option(other), " if common_pid > 0"));
+    const std::string reason = "applied to 0, matches 1, failed for 1: " + kept.event.name() +
+                               ": recorded there for other programs or with another filter";
+    CHECK(filtered.comment() == reason);
+    const Rule trigger(rule_text(kept.event, instance, pid_option(other), " trigger traceoff"));
+    CHECK(trigger.comment() == reason);
+    CHECK(other.bit() == 0);
+    CHECK(target.bit() == 1);
+}
+
+TEST_CASE("A trigger of a rule for a program counts that program's records alone") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    const Rule rule(rule_text(kept.event, instance, pid_option(target),
+                              " trigger hist:keys=common_pid"));
+    CHECK(target.bit() == 1);
+    CHECK(other.bit() == 0);
+    CHECK(target.ask(Request::record) == 0);
+    CHECK(other.ask(Request::record) == 0);
+    const std::string histogram = read_text(instance.path(kept.event, "hist"));
+    CHECK(histogram.find("Hits: 1\n") != std::string::npos);
+}
+
+TEST_CASE("Rules for programs, perf of one process, and recorders of all add up in any order") {
+    Kept kept;
+    Instance instance, for_all;
+    Program target(kept.event), other(kept.event), third(kept.event);
+    const auto bits = [&] { return target.bit() + 2 * other.bit() + 4 * third.bit(); };
+    const bool rule_first = GENERATE(false, true);
+    CAPTURE(rule_first);
+    std::optional<Rule> rule;
+    std::optional<PerfEvent> perf;
+    if (rule_first)
+        rule.emplace(rule_text(kept.event, instance, pid_option(target)));
+    perf.emplace(perf_attributes(kept.event), other.pid());
+    if (!rule_first)
+        rule.emplace(rule_text(kept.event, instance, pid_option(target)));
+    CHECK(bits() == 3);
+    REQUIRE(for_all.enable(kept.event) == succeeds());
+    CHECK(bits() == 7);
+    CHECK(third.ask(Request::record) == 0);
+    REQUIRE(for_all.disable(kept.event) == succeeds());
+    CHECK(bits() == 3);
+    CHECK(instance.records().empty());
+    CHECK(for_all.records().size() == 1);
+    if (rule_first)
+        rule.reset();
+    else
+        perf.reset();
+    CHECK(bits() == (rule_first ? 2 : 1));
+}
+
+TEST_CASE("Memory that programs share has the bit 1 while anybody records the event") {
+    Kept kept;
+    Instance instance;
+    const Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    const bool late = GENERATE(false, true);
+    CAPTURE(late);
+    Program target(kept.event, !late, memory.at()), other(kept.event, !late, memory.at());
+    {
+        const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+        if (late) {
+            // The one that does not match registers first.
+            REQUIRE(other.ask(Request::add) == 0);
+            CHECK(other.bit() == 1);
+            REQUIRE(target.ask(Request::add) == 0);
+        }
+        CHECK(target.bit() == 1);
+        CHECK(other.ask(Request::record) == 0);
+        CHECK(instance.records().empty());
+    }
+    CHECK(target.bit() == 0);
+    CHECK(other.bit() == 0);
+}
+
+TEST_CASE("An event that others change is left enabled for all programs when its rule is removed") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    {
+        const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+        expect(write_text(instance.path(kept.event, "filter"), "common_pid > 0"), "filter");
+        CHECK(other.bit() == 0);
+    }
+    CHECK(target.bit() == 1);
+    CHECK(other.bit() == 1);
+    CHECK(other.ask(Request::record) == 0);
+    CHECK(instance.records().size() == 1);
+}
+
+TEST_CASE("A rule with a bad option is refused, with the reason in the log") {
+    Instance instance;
+    const auto [options, error, reason] = GENERATE(table<std::string, int, std::string>({
+        {"pid=0", ENOENT, "no such process"},
+        {"pid=4294967295", ENOENT, "no such process"},
+        {"pid=1,", EINVAL, "not numbers"},
+        {"pid=1 pid=1", EINVAL, "twice"},
+        {"comm=", EINVAL, "nothing after"},
+        {"cgroup=x", EINVAL, "not the path"},
+        {"color=red", EINVAL, "expected"},
+    }));
+    KernelLog log;
+    const std::string rules = read_text(rules_file());
+    CHECK(change_rule("scope_bad_* instance=" + instance.name() + " " + options) == fails(error));
+    CHECK(log.read().find(reason) != std::string::npos);
+    CHECK(read_text(rules_file()) == rules);
+    CHECK(change_rule("scope_bad_* uid=0") == fails(EINVAL));
+}
+
+TEST_CASE("64 sets of options can be in use, and their places are used again") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event);
+    {
+        std::list<Rule> rules;
+        for (int uid = 1; uid <= 64; uid++)
+            rules.emplace_back(
+                rule_text(kept.event, instance, "uid=" + std::to_string(uid)));
+        // The same options in another rule are no further set.
+        const Rule same("scope_none instance=" + instance.name() + " uid=1");
+        CHECK(change_rule(rule_text(kept.event, instance, "uid=0")) == fails(ENOSPC));
+        CHECK(target.bit() == 0);
+    }
+    for (int round = 0; round < 2; round++) {
+        const Rule rule(rule_text(kept.event, instance, "uid=0"));
+        CHECK(target.bit() == 1);
+        CHECK(rule.comment() == "applied to 1, matches 2");
+    }
+    const Rule rule(rule_text(kept.event, instance, "uid=1"));
+    CHECK(target.bit() == 0);
+    CHECK(rule.comment() == "applied to 1, matches 0");
+}
