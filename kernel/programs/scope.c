@@ -36,7 +36,6 @@
 #include "programs/enabler.h"
 #include "programs/mm.h"
 #include "programs/scope.h"
-#include "programs/update.h"
 #include "programs/worker.h"
 
 #define UE_SCOPES_MAX		64
@@ -227,10 +226,10 @@ static void ue_mm_recheck(struct ue_mm *ue_mm, u64 of, bool update, char *buffer
 	const u64 found = ue_scopes_find(ue_mm->mm, of, READ_ONCE(ue_mm->scopes),
 					 buffer);
 
-	ue_enabler_lock();
+	ue_enabler_lock_kernel();
 	ue_mm_set_scopes(ue_mm, (ue_mm->scopes & ~of) |
 				(found & of & ue_all_scopes), update);
-	ue_enabler_unlock();
+	ue_enabler_unlock_kernel();
 }
 
 /* Return: 0; -ENOMEM. */
@@ -390,7 +389,7 @@ static void ue_scope_publish(int slot, struct ue_scope *scope)
 {
 	const u64 bit = BIT_ULL(slot);
 
-	ue_enabler_lock();
+	ue_enabler_lock_kernel();
 	rcu_assign_pointer(ue_scopes[slot], scope);
 	ue_all_scopes &= ~bit;
 	ue_cgroup_scopes &= ~bit;
@@ -399,7 +398,7 @@ static void ue_scope_publish(int slot, struct ue_scope *scope)
 	if (scope && scope->cgroup)
 		ue_cgroup_scopes |= bit;
 	ue_generation++;
-	ue_enabler_unlock();
+	ue_enabler_unlock_kernel();
 }
 
 /*
