@@ -127,8 +127,8 @@ TEST_CASE("A decoder sees opcodes, activities and related ones") {
         const auto event = tool::eventheader::to_event(copy.bytes());
         CHECK(event.why_not.why == reason::none);
         CHECK(event.opcode == static_cast<int>(what.opcode));
-        CHECK(tool::eventheader::to_text(event.activity) == expected);
-        CHECK(tool::eventheader::to_text(event.related_activity) == expected_related);
+        CHECK(tool::eventheader::to_text(event.activity.data) == expected);
+        CHECK(tool::eventheader::to_text(event.related_activity.data) == expected_related);
         CHECK(decode(payload).text == "n=3");
     };
     const std::string_view own_bytes(reinterpret_cast<const char*>(&own), 16),
