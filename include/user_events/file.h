@@ -107,7 +107,8 @@ USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int d
         return error;
     }
     if (!file->mark)
-        __atomic_store_n(&file->mark, 1 + descriptor % 63, __ATOMIC_RELAXED);
+        /* No real-time signal: an emulator such as qemu-user maps these to others. */
+        __atomic_store_n(&file->mark, 1 + descriptor % 31, __ATOMIC_RELAXED);
     fcntl(descriptor, F_SETSIG, file->mark);
     __atomic_store_n(&file->device, (uint64_t)status.st_dev, __ATOMIC_RELAXED);
     __atomic_store_n(&file->inode, (uint64_t)status.st_ino, __ATOMIC_RELAXED);

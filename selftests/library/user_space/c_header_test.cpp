@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,10 +28,12 @@ Payload record_of(std::uint32_t index = 0) {
 
 constexpr const char* tick = "tick u32 count";
 
+/// Also for children of fork, which must not report checks.
 bool write_count(user_event& event, std::uint32_t count) {
     errno = EXDEV;
     const int error = user_event_write(&event, &count, sizeof(count));
-    CHECK(errno == EXDEV);
+    if (errno != EXDEV)
+        throw std::runtime_error("user_event_write() has changed errno");
     return error == 0;
 }
 
