@@ -6,6 +6,8 @@
 #include "child.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
+#include "rule.hpp"
+#include "text_file.hpp"
 
 #include <chrono>
 #include <memory>
@@ -116,6 +118,26 @@ void with_perf(Report& report, std::size_t count) {
     report.add("open perf of all" + of, cost_of(-1, 0));
 }
 
+/// Adding a rule for one of the processes; in-tree, enabling the event for all.
+void with_rule(Report& report, std::size_t count) {
+    const std::string name = unique_name("ruled");
+    const Subscribers subscribers(count, name + " u32 a", 1);
+    const Event event(name);
+    Instance instance;
+    const std::string rule =
+        name + " instance=" + instance.name() + " pid=" + std::to_string(subscribers.first());
+    const bool has_rules = exists(rules_file());
+    std::vector<double> costs;
+    for (int i = 0; i < 15; i++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        costs.push_back(cost_once(
+            [&] { expect(has_rules ? change_rule(rule) : instance.enable(event), "record one"); }));
+        expect(has_rules ? change_rule("!" + rule) : instance.disable(event), "record none");
+    }
+    report.add("record one of " + std::to_string(count) + " processes, by a rule", median(costs),
+               "instructions", "in-tree: all of them");
+}
+
 /// Measures enabling that first waits until tracing has completed the previous disable.
 void after_disabling(Report& report) {
     const Registered event(" u32 a");
@@ -144,6 +166,7 @@ void enabling(Report& report) {
         with_unrelated_processes(report, count);
     with_subscribed_processes(report, 500);
     with_perf(report, 500);
+    with_rule(report, 500);
     with_registrations(report, 500);
     after_disabling(report);
 }

@@ -8,6 +8,7 @@
 #include "mark.hpp"
 #include "perf.hpp"
 #include "registered.hpp"
+#include "rule.hpp"
 #include "text_file.hpp"
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
@@ -52,6 +54,24 @@ public:
 private:
     Event event_;
     Instance instance_;
+};
+
+/// Records the event for one process. In-tree user_events have no rules: an instance records all.
+class OfProcess {
+public:
+    OfProcess(const Event& event, pid_t pid) {
+        const std::string rule =
+            event.name() + " instance=" + instance_.name() + " pid=" + std::to_string(pid);
+        if (exists(rules_file()))
+            rule_.emplace(rule);
+        else
+            in_tree_.emplace(event);
+    }
+
+private:
+    Instance instance_;
+    std::optional<Rule> rule_;
+    std::optional<InInstance> in_tree_;
 };
 
 /// Enables the event in the top-level instance, with a filter that rejects all records written
@@ -180,6 +200,19 @@ void user_events(Report& report) {
         }
 }
 
+void of_process(Report& report) {
+    static const std::pair<const char*, pid_t> programs[] = {
+        {"8 bytes, a rule for this program", getpid()},
+        {"8 bytes, a rule for another program", 1},
+    };
+    for (const auto& [what, pid] : programs) {
+        Registered event(" u64 value");
+        const OfProcess recorder(event.event, pid);
+        add_both(report, what, Calls(event.file.descriptor(), event.index, payload_of(8)), false,
+                 "in-tree: recorded for all");
+    }
+}
+
 void program(Report& report) {
     Registered event(" u64 value");
     const Counting counting(event.event);
@@ -284,6 +317,7 @@ void writing(Report& report) {
     strings(report);
     several_strings(report);
     arrays(report);
+    of_process(report);
     program(report);
 }
 

@@ -235,7 +235,8 @@ TEST_CASE("Two processes that share their memory have the bit 1 if either is the
     target.end();
 }
 
-TEST_CASE("A program that shared its memory when it registered gets the bit 1 from perf of itself") {
+TEST_CASE(
+    "A program that shared its memory when it registered gets the bit 1 from perf of itself") {
     // While there is a target of any event, which programs share memory cannot be told.
     Kept kept, other;
     Program target(kept.event, false), recorded(other.event);

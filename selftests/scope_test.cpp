@@ -26,8 +26,8 @@ namespace {
 
 std::string rule_text(const Event& event, const Instance& instance, const std::string& options,
                       const std::string& rest = "") {
-    return event.name() + " instance=" + instance.name() + (options.empty() ? "" : " ") +
-           options + rest;
+    return event.name() + " instance=" + instance.name() + (options.empty() ? "" : " ") + options +
+           rest;
 }
 
 std::string pid_option(const Program& program) {
@@ -109,8 +109,8 @@ TEST_CASE("A program that registers when the rule exists gets the bit 1 if it ma
     Kept kept;
     Instance instance;
     Program target(kept.event, false), second(kept.event, false), other(kept.event, false);
-    const Rule rule(rule_text(kept.event, instance,
-                              pid_option(target) + "," + std::to_string(second.pid())));
+    const Rule rule(
+        rule_text(kept.event, instance, pid_option(target) + "," + std::to_string(second.pid())));
     CHECK(rule.comment() == "applied to 1, matches 0");
     for (Program* program : {&target, &second, &other})
         REQUIRE(program->ask(Request::add) == 0);
@@ -256,8 +256,7 @@ TEST_CASE("A control group whose name only begins like the rule's does not match
     Program target(kept.event, false);
     move(target, group.path());
     const std::string path = group_path(group);
-    const Rule rule(
-        rule_text(kept.event, instance, "cgroup=" + path.substr(0, path.size() - 1)));
+    const Rule rule(rule_text(kept.event, instance, "cgroup=" + path.substr(0, path.size() - 1)));
     REQUIRE(target.ask(Request::add) == 0);
     CHECK(target.bit() == 0);
     move(target, root_of(group));
@@ -313,8 +312,7 @@ TEST_CASE("A rule with another filter, and a trigger for other programs, fail wi
     Instance instance;
     Program target(kept.event), other(kept.event);
     const Rule rule(rule_text(kept.event, instance, pid_option(target)));
-    const Rule filtered(
-        rule_text(kept.event, instance, pid_option(other), " if common_pid > 0"));
+    const Rule filtered(rule_text(kept.event, instance, pid_option(other), " if common_pid > 0"));
     const std::string reason = "applied to 0, matches 1, failed for 1: " + kept.event.name() +
                                ": recorded there for other programs or with another filter";
     CHECK(filtered.comment() == reason);
@@ -328,8 +326,8 @@ TEST_CASE("A trigger of a rule for a program counts that program's records alone
     Kept kept;
     Instance instance;
     Program target(kept.event), other(kept.event);
-    const Rule rule(rule_text(kept.event, instance, pid_option(target),
-                              " trigger hist:keys=common_pid"));
+    const Rule rule(
+        rule_text(kept.event, instance, pid_option(target), " trigger hist:keys=common_pid"));
     CHECK(target.bit() == 1);
     CHECK(other.bit() == 0);
     CHECK(target.ask(Request::record) == 0);
@@ -431,8 +429,7 @@ TEST_CASE("64 sets of options can be in use, and their places are used again") {
     {
         std::list<Rule> rules;
         for (int uid = 1; uid <= 64; uid++)
-            rules.emplace_back(
-                rule_text(kept.event, instance, "uid=" + std::to_string(uid)));
+            rules.emplace_back(rule_text(kept.event, instance, "uid=" + std::to_string(uid)));
         // The same options in another rule are no further set.
         const Rule same("scope_none instance=" + instance.name() + " uid=1");
         CHECK(change_rule(rule_text(kept.event, instance, "uid=0")) == fails(ENOSPC));

@@ -175,7 +175,7 @@ static const char *ue_rule_parse_options(char **text, const char **word,
 			break;
 	}
 	if (!reason && ue_rule_has_scope(rule) && !rule->options[UE_RULE_INSTANCE])
-		return "a rule for some programs needs an instance: others enable events in the top-level one";
+		return "a rule for some programs needs \"instance=\"";
 	return reason;
 }
 

@@ -73,6 +73,7 @@ static noinline void ue_enabler_wait(void)
 void ue_enabler_lock(void)
 {
 	might_lock(&ue_enabler_mutex);
+	/* Without a barrier: a task that has just begun to wait may be overtaken. */
 	if (waitqueue_active(&ue_enabler_queue) || !ue_enabler_trylock())
 		ue_enabler_wait();
 	else

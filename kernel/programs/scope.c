@@ -46,7 +46,6 @@
 /**
  * struct ue_scope - a scope
  * @text: the options as text; scopes with the same text are one
- * @source: what the members below point into
  * @references: how many rules have the scope
  * @pids: the processes of pid=, not numbers: these may be given out again
  * @nr_pids: how many; 0 if any process matches

@@ -92,7 +92,7 @@ static void ue_rule_text_test(struct kunit *test)
 #define UE_TEST_NO_GROUP \
 	"not the path of a control group, from /, after \"cgroup=\""
 #define UE_TEST_NO_INSTANCE \
-	"a rule for some programs needs an instance: others enable events in the top-level one"
+	"a rule for some programs needs \"instance=\""
 
 static const struct ue_test_refusal {
 	const char *line;

@@ -96,7 +96,8 @@ private:
         case Request::become_nobody:
             return setuid(65534);
         case Request::record_large:
-            return file_.record(reg_.write_index, Payload().add_string(std::string(70'000, 'x'))).error();
+            return file_.record(reg_.write_index, Payload().add_string(std::string(70'000, 'x')))
+                .error();
         case Request::end:
             break;
         }
@@ -204,4 +205,3 @@ TEST_CASE("Helper program of tests", "[.]") {
     const Mapping memory(1);
     Served(channel, event, memory.at()).run();
 }
-
