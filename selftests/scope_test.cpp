@@ -8,17 +8,19 @@
 #include "perf.hpp"
 #include "program.hpp"
 #include "rule.hpp"
-#include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
-#include <algorithm>
+#include <csignal>
 #include <filesystem>
+#include <linux/sched.h>
 #include <list>
 #include <map>
 #include <optional>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 using namespace selftest;
 
@@ -53,6 +55,15 @@ public:
 
     const std::string path;
 };
+
+/// Forks a process with this number.
+pid_t fork_as(pid_t number) {
+    clone_args arguments{};
+    arguments.exit_signal = SIGCHLD;
+    arguments.set_tid = reinterpret_cast<std::uintptr_t>(&number);
+    arguments.set_tid_size = 1;
+    return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
+}
 
 /// The path of a group, as the kernel has it.
 std::string group_path(const ControlGroup& group) {
@@ -208,25 +219,22 @@ TEST_CASE("A child is recorded if it matches, whatever its parent does") {
 }
 
 TEST_CASE("A number that is given to another process does not match") {
-    // Numbers up to 300 are not given out again.
-    constexpr pid_t first_again = 301;
     Kept kept;
     Instance instance;
-    std::optional<Program> target;
-    while (target.emplace(kept.event).pid() < first_again)
-        target.reset();
-    const Rule rule(rule_text(kept.event, instance, pid_option(*target)));
-    const pid_t number = target->pid();
-    target->end();
-    target.reset();
-    // Few numbers are left, so that this one is soon given out again.
-    Setting numbers("/proc/sys/kernel/pid_max");
-    numbers.set(std::to_string(std::max(number, first_again) + 100));
-    REQUIRE(eventually([&] {
-        target.reset();
-        return target.emplace(kept.event).pid() == number;
-    }));
-    CHECK(target->bit() == 0);
+    Program target(kept.event);
+    const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+    target.end();
+    const pid_t again = fork_as(target.pid());
+    if (again == 0) {
+        DataFile file;
+        Word word{0};
+        const bool registered = file.register_event(&word, 0, kept.event.name()) == succeeds();
+        _exit(registered ? static_cast<int>(word.load()) : 2);
+    }
+    REQUIRE(again == target.pid());
+    int status = -1;
+    REQUIRE(waitpid(again, &status, 0) == again);
+    CHECK(status == 0);
     CHECK(rule.comment() == "applied to 1, matches 0");
 }
 

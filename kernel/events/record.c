@@ -104,22 +104,22 @@ ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
 	       UE_DROPPED : UE_RECORDED;
 }
 
-static bool ue_is_in_scope(const struct ue_event *event,
-			   const struct ue_recorder *recorder)
+static noinline bool ue_is_in_scope(const struct ue_event *event,
+				    const struct ue_recorder *recorder)
 {
-	/* A recorder that has just begun to record all programs has no scopes. */
-	const u64 scopes = READ_ONCE(recorder->scopes);
-
-	return !scopes || event->owner->scopes_of_current() & scopes;
+	return event->owner->scopes_of_current() & READ_ONCE(recorder->scopes);
 }
 
-/* A program may write without looking at its bit. */
-static noinline enum ue_outcome ue_record_scoped(const struct ue_event *event,
-						 const struct ue_recorder *recorder,
-						 const void *record, size_t size)
+/*
+ * Whether an ftrace instance records the current program, which may write without looking
+ * at its bit. The kind may change between the two comparisons; either is right then.
+ */
+static __always_inline bool ue_records_program(const struct ue_event *event,
+					       const struct ue_recorder *recorder)
 {
-	return ue_is_in_scope(event, recorder) ?
-	       ue_record_ftrace(recorder->file, record, size) : UE_RECORDED;
+	return data_race(recorder->kind == UE_RECORDER_FTRACE) ||
+	       (data_race(recorder->kind == UE_RECORDER_SCOPED) &&
+		ue_is_in_scope(event, recorder));
 }
 
 /*
@@ -215,7 +215,7 @@ static bool ue_may_hold(const struct ue_recorder *recorder,
 		return ue_perf_size(size) <= PERF_MAX_TRACE_SIZE ||
 		       (event->call.flags & TRACE_EVENT_FL_CAP_ANY &&
 			ue_perf_ignores(&event->call));
-	return !ue_is_in_scope(event, recorder) ||
+	return !ue_records_program(event, recorder) ||
 	       ue_ftrace_may_hold(recorder->file, UE_RECORD_HEADER + size);
 }
 
@@ -264,16 +264,13 @@ int ue_record(struct ue_event *event, void *record, size_t size)
 	probe = ue_probe_begin();
 	list_for_each_entry_rcu(recorder, &event->recorders.list, node,
 				rcu_read_lock_sched_held()) {
-		const enum ue_recorder_kind kind = READ_ONCE(recorder->kind);
-
-		if (kind == UE_RECORDER_FTRACE)
+		if (ue_records_program(event, recorder))
 			outcomes |= ue_record_ftrace(recorder->file, record,
 						     size);
-		else if (kind == UE_RECORDER_PERF)
+		else if (data_race(recorder->kind == UE_RECORDER_PERF))
 			outcomes |= ue_record_perf(&event->call, record, size);
 		else
-			outcomes |= ue_record_scoped(event, recorder, record,
-						     size);
+			outcomes |= UE_RECORDED;
 	}
 	ue_probe_end(probe);
 	return ue_conclude(event, outcomes);

@@ -70,7 +70,10 @@ enum ue_recorder_kind ue_recorder_remove(struct ue_recorders *recorders,
 	return recorder->kind;
 }
 
-/* A write in progress may find any combination of the old and new kind and scopes. */
+/*
+ * A recorder that is for all programs from now on keeps its old scopes, for writes in
+ * progress. A write may also find the new scopes with the old kind.
+ */
 bool ue_recorder_set_scopes(struct ue_recorders *recorders,
 			    struct trace_event_file *file, u64 scopes)
 {
@@ -80,7 +83,8 @@ bool ue_recorder_set_scopes(struct ue_recorders *recorders,
 
 	if (!recorder)
 		return false;
-	WRITE_ONCE(recorder->scopes, scopes);
+	if (scopes)
+		WRITE_ONCE(recorder->scopes, scopes);
 	if (recorder->kind == kind)
 		return false;
 	ue_recorders_count(recorders, recorder->kind, -1);
@@ -89,12 +93,17 @@ bool ue_recorder_set_scopes(struct ue_recorders *recorders,
 	return true;
 }
 
+static u64 ue_scopes_of(const struct ue_recorder *recorder)
+{
+	return recorder->kind == UE_RECORDER_SCOPED ? recorder->scopes : 0;
+}
+
 u64 ue_recorder_scopes(const struct ue_recorders *recorders,
 		       const struct trace_event_file *file)
 {
 	const struct ue_recorder *recorder = ue_recorder_find(recorders, file);
 
-	return recorder ? recorder->scopes : 0;
+	return recorder ? ue_scopes_of(recorder) : 0;
 }
 
 u64 ue_recorders_scopes(const struct ue_recorders *recorders)
@@ -104,7 +113,7 @@ u64 ue_recorders_scopes(const struct ue_recorders *recorders)
 
 	lockdep_assert_held(ue_event_mutex);
 	list_for_each_entry(recorder, &recorders->list, node)
-		scopes |= recorder->scopes;
+		scopes |= ue_scopes_of(recorder);
 	return scopes;
 }
 

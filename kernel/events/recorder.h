@@ -32,8 +32,8 @@ enum ue_recorder_kind {
  * @kind: kind of the recorder
  * @file: event file of an ftrace instance, NULL for perf
  * @number: no other recorder ever has it
- * @scopes: of UE_RECORDER_SCOPED: bits of the scopes whose programs are recorded;
- *	else 0. Changed with event_mutex held, as @kind
+ * @scopes: of UE_RECORDER_SCOPED: bits of the scopes whose programs are recorded.
+ *	Changed with event_mutex held, as @kind
  * @rcu: frees the memory
  */
 struct ue_recorder {

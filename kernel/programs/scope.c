@@ -151,12 +151,12 @@ static u64 ue_scopes_find(struct mm_struct *mm, u64 of, u64 before, char *buffer
 	owner = ue_mm_owner(mm);
 	if (!owner)
 		found = before;
-	for (int i = 0; owner && i < UE_SCOPES_MAX; i++) {
-		const struct ue_scope *scope = rcu_dereference(ue_scopes[i]);
+	for (; owner && of; of &= of - 1) {
+		const int slot = __ffs64(of);
+		const struct ue_scope *scope = rcu_dereference(ue_scopes[slot]);
 
-		if (of & BIT_ULL(i) && scope &&
-		    ue_scope_matches(scope, owner->group_leader, buffer))
-			found |= BIT_ULL(i);
+		if (scope && ue_scope_matches(scope, owner->group_leader, buffer))
+			found |= BIT_ULL(slot);
 	}
 	rcu_read_unlock();
 	return found;
@@ -196,7 +196,7 @@ bool ue_scopes_lock(struct ue_mm *ue_mm)
 
 u64 ue_scopes_of_current(void)
 {
-	const struct ue_mm *ue_mm = current->mm ? ue_mm_find_current() : NULL;
+	const struct ue_mm *ue_mm = ue_mm_find_current();
 
 	return ue_mm ? READ_ONCE(ue_mm->scopes) : 0;
 }

@@ -44,7 +44,7 @@
  * then.
  */
 #define UE_DIRECT_TIME		(2 * NSEC_PER_MSEC)
-#define UE_WRITES_PER_CLOCK	16
+#define UE_WRITES_PER_CLOCK	32
 
 /* Protected by event_mutex. */
 static unsigned int ue_writes_left;
@@ -77,12 +77,10 @@ static __always_inline bool ue_hold_mm(struct ue_update *update,
 	return true;
 }
 
-/* Whether the last update of the event makes a difference to an address space. */
-static __always_inline bool ue_is_concerned(const struct ue_event *event,
-					    const struct ue_mm *ue_mm)
+/* Whether an update for programs with @scopes makes a difference to an address space. */
+static __always_inline bool ue_is_concerned(u64 scopes, const struct ue_mm *ue_mm)
 {
-	return event->update_scopes == UE_ALL_PROGRAMS ||
-	       event->update_scopes & ue_mm->scopes;
+	return scopes == UE_ALL_PROGRAMS || scopes & ue_mm->scopes;
 }
 
 static void ue_leave_to_worker(struct ue_update *update, struct ue_mm *ue_mm)
@@ -123,13 +121,13 @@ static bool ue_time_is_up(const struct ue_update *update, unsigned int left)
  */
 static unsigned int ue_write_bits(struct ue_update *update,
 				  const struct ue_enabler *enabler,
-				  unsigned int left)
+				  u64 scopes, unsigned int left)
 {
 	const unsigned int before = left;
 	struct ue_mm *ue_mm;
 
 	hlist_for_each_entry(ue_mm, &enabler->set->mms, of_set) {
-		if (!ue_is_concerned(enabler->event, ue_mm))
+		if (!ue_is_concerned(scopes, ue_mm))
 			continue;
 		if (left) {
 			ue_write_or_start_worker(update, ue_mm, enabler);
@@ -160,7 +158,7 @@ static void ue_start_workers(const struct ue_enabler *enabler)
 		return;
 	set->left_to_workers = enabler->event->update;
 	hlist_for_each_entry(ue_mm, &set->mms, of_set) {
-		if (ue_is_concerned(enabler->event, ue_mm))
+		if (ue_is_concerned(enabler->event->update_scopes, ue_mm))
 			ue_worker_start(ue_mm);
 		if (need_resched())
 			cond_resched();
@@ -178,6 +176,7 @@ static unsigned int ue_update_enablers(struct ue_event *event,
 				       unsigned int nr,
 				       struct ue_update *update)
 {
+	const u64 scopes = event->update_scopes;
 	struct ue_enabler *enabler;
 
 	lockdep_assert_held(&ue_enabler_mutex);
@@ -192,7 +191,7 @@ static unsigned int ue_update_enablers(struct ue_event *event,
 			break;
 		}
 		if (update) {
-			nr = ue_write_bits(update, enabler, nr);
+			nr = ue_write_bits(update, enabler, scopes, nr);
 		} else {
 			ue_start_workers(enabler);
 			nr--;

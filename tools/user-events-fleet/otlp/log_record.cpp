@@ -55,7 +55,7 @@ void set_body(message::LogRecord& to) {
 /// An exporter of OTLP would have sent this. The time at which the program has handed over the
 /// record is that of the kernel.
 service fill_log_of_schema(message::LogRecord& to, const recording::record& from,
-                           std::string name) {
+                           const std::string& name) {
     to.set_observed_time_unix_nano(from.time);
     if (std::find(std::begin(no_names), std::end(no_names), name) == std::end(no_names))
         assign_utf8(*to.mutable_event_name(), name);

@@ -20,7 +20,7 @@ std::size_t size_of(const description& of) {
     std::size_t result =
         of.provider.size() + of.name.size() + of.fields.size() * sizeof(eventheader::field);
     for (const std::string& name : of.names)
-        result += name.size() + sizeof name;
+        result += name.size() + sizeof(std::string);
     return result;
 }
 
