@@ -7,7 +7,6 @@
 #include <linux/preempt.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/wait.h>
 
 #include "events/event.h"
 #include "port/debug_counter.h"
@@ -37,77 +36,31 @@ static struct mutex ue_turns[UE_NR_SHARES];
  */
 static struct mutex *ue_held_turn;
 
-/*
- * Where tasks of programs wait for the mutex. In the mutex's own queue, a task may be
- * given the mutex while the task does not run. Others then wait for as long as its
- * program is throttled, or has to wait for a CPU.
- */
-static DECLARE_WAIT_QUEUE_HEAD(ue_enabler_queue);
-
-/* On success, preemption is disabled, except on PREEMPT_RT. */
-static __always_inline bool ue_enabler_trylock(void)
-{
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		preempt_disable();
-	if (mutex_trylock(&ue_enabler_mutex))
-		return true;
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		preempt_enable();
-	return false;
-}
-
-/* On PREEMPT_RT, the mutex has priority inheritance instead. */
-static noinline void ue_enabler_wait(void)
-{
-	struct mutex *turn = &ue_turns[ue_share_of_cred(current_cred())];
-
-	mutex_lock(turn);
-	if (IS_ENABLED(CONFIG_PREEMPT_RT))
-		mutex_lock(&ue_enabler_mutex);
-	else
-		wait_event(ue_enabler_queue, ue_enabler_trylock());
-	ue_held_turn = turn;
-}
-
-/* A task needs no turn if the mutex is free and no other task waits. */
+/* A task that finds the mutex free needs no turn. */
 void ue_enabler_lock(void)
 {
-	might_lock(&ue_enabler_mutex);
-	/* Without a barrier: a task that has just begun to wait may be overtaken. */
-	if (waitqueue_active(&ue_enabler_queue) || !ue_enabler_trylock())
-		ue_enabler_wait();
-	else
-		ue_held_turn = NULL;
-}
+	struct mutex *turn = NULL;
 
-/* Wakes all that wait, at most one of each share: the first may not run for long. */
-static __always_inline void ue_enabler_release(void)
-{
-	mutex_unlock(&ue_enabler_mutex);
-	if (unlikely(wq_has_sleeper(&ue_enabler_queue)))
-		wake_up_all(&ue_enabler_queue);
+	if (!mutex_trylock(&ue_enabler_mutex)) {
+		turn = &ue_turns[ue_share_of_cred(current_cred())];
+		mutex_lock(turn);
+		mutex_lock(&ue_enabler_mutex);
+	}
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+	ue_held_turn = turn;
 }
 
 void ue_enabler_unlock(void)
 {
 	struct mutex *turn = ue_held_turn;
 
-	ue_enabler_release();
+	mutex_unlock(&ue_enabler_mutex);
 	if (turn)
 		mutex_unlock(turn);
 	/* Last: else the task might be preempted before it releases the mutex. */
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_enable();
-}
-
-void ue_enabler_lock_kernel(void)
-{
-	mutex_lock(&ue_enabler_mutex);
-}
-
-void ue_enabler_unlock_kernel(void)
-{
-	ue_enabler_release();
 }
 
 /*

@@ -40,9 +40,9 @@ extern u64 ue_enabler_last_id;
  *
  * Of all tasks that have a share (see user.h), one at a time waits for the
  * mutex. The others wait for their turn. So the queue is no longer than there
- * are shares, however many tasks a user has. A task gets the mutex only while
- * it runs, and then preemption is disabled (except on PREEMPT_RT). So no
- * scheduling parameter or limit of a program keeps others waiting for the mutex.
+ * are shares, however many tasks a user has. While the mutex is held,
+ * preemption is disabled, except on PREEMPT_RT. But the kernel may give the mutex
+ * to the first waiter before that one runs.
  *
  * Context: may sleep. Taken inside the mmap_lock, outside event_mutex.
  */
@@ -54,20 +54,6 @@ void ue_enabler_lock(void);
  * Context: in the task that has called ue_enabler_lock(), with the same user.
  */
 void ue_enabler_unlock(void);
-
-/**
- * ue_enabler_lock_kernel() - take ue_enabler_mutex in a worker, or in a change of tracing
- *
- * Context: may sleep. As ue_enabler_lock(), but preemption stays enabled.
- */
-void ue_enabler_lock_kernel(void);
-
-/**
- * ue_enabler_unlock_kernel() - undo ue_enabler_lock_kernel()
- *
- * Context: in the task that has called ue_enabler_lock_kernel().
- */
-void ue_enabler_unlock_kernel(void);
 
 /**
  * ue_cache_create() - create a cache for objects of one size

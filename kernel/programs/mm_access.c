@@ -32,7 +32,7 @@ static void ue_access_lock(bool own)
 	if (own)
 		ue_enabler_lock();
 	else
-		ue_enabler_lock_kernel();
+		mutex_lock(&ue_enabler_mutex);
 }
 
 static void ue_access_unlock(bool own)
@@ -40,7 +40,7 @@ static void ue_access_unlock(bool own)
 	if (own)
 		ue_enabler_unlock();
 	else
-		ue_enabler_unlock_kernel();
+		mutex_unlock(&ue_enabler_mutex);
 }
 
 int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,

@@ -225,10 +225,10 @@ static void ue_mm_recheck(struct ue_mm *ue_mm, u64 of, bool update, char *buffer
 	const u64 found = ue_scopes_find(ue_mm->mm, of, READ_ONCE(ue_mm->scopes),
 					 buffer);
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	ue_mm_set_scopes(ue_mm, (ue_mm->scopes & ~of) |
 				(found & of & ue_all_scopes), update);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /* Return: 0; -ENOMEM. */
@@ -388,7 +388,7 @@ static void ue_scope_publish(int slot, struct ue_scope *scope)
 {
 	const u64 bit = BIT_ULL(slot);
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	rcu_assign_pointer(ue_scopes[slot], scope);
 	ue_all_scopes &= ~bit;
 	ue_cgroup_scopes &= ~bit;
@@ -397,7 +397,7 @@ static void ue_scope_publish(int slot, struct ue_scope *scope)
 	if (scope && scope->cgroup)
 		ue_cgroup_scopes |= bit;
 	ue_generation++;
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /*

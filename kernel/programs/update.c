@@ -44,7 +44,7 @@
  * then.
  */
 #define UE_DIRECT_TIME		(2 * NSEC_PER_MSEC)
-#define UE_WRITES_PER_CLOCK	32
+#define UE_WRITES_PER_CLOCK	16
 
 /* Protected by event_mutex. */
 static unsigned int ue_writes_left;
@@ -107,10 +107,9 @@ ue_write_or_start_worker(struct ue_update *update, struct ue_mm *ue_mm,
 		ue_leave_to_worker(update, ue_mm);
 }
 
-static bool ue_time_is_up(const struct ue_update *update, unsigned int left)
+static bool ue_time_is_up(const struct ue_update *update)
 {
-	return left % UE_WRITES_PER_CLOCK == 0 &&
-	       local_clock() - update->start >= UE_DIRECT_TIME;
+	return local_clock() - update->start >= UE_DIRECT_TIME;
 }
 
 /*
@@ -132,13 +131,15 @@ static unsigned int ue_write_bits(struct ue_update *update,
 		if (left) {
 			ue_write_or_start_worker(update, ue_mm, enabler);
 			left--;
-			if (ue_time_is_up(update, left))
-				left = 0;
 		} else {
 			ue_leave_to_worker(update, ue_mm);
 		}
-		if (need_resched())
+		/* Also after each worker that is started. */
+		if (left % UE_WRITES_PER_CLOCK == 0) {
+			if (ue_time_is_up(update))
+				left = 0;
 			cond_resched();
+		}
 	}
 	/* An enabler without an address space takes time as well. */
 	return left < before ? left : left - 1;
@@ -224,9 +225,9 @@ static void ue_finish_update(struct ue_event *event)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
 	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, NULL)) {
-		ue_enabler_unlock_kernel();
+		mutex_unlock(&ue_enabler_mutex);
 		cond_resched();
-		ue_enabler_lock_kernel();
+		mutex_lock(&ue_enabler_mutex);
 	}
 }
 
@@ -246,10 +247,10 @@ static void ue_deferred_work(struct work_struct *work)
 {
 	struct ue_deferred *deferred = container_of(work, struct ue_deferred, work);
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	ue_finish_update(deferred->event);
 	ue_update_wait_end(&deferred->wait);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	ue_event_unref(deferred->event);
 	kfree(deferred);
 	/*
@@ -267,7 +268,7 @@ static void ue_finish_later(struct ue_event *event)
 {
 	struct ue_deferred *deferred = kzalloc(sizeof(*deferred), GFP_KERNEL);
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	if (deferred) {
 		INIT_WORK(&deferred->work, ue_deferred_work);
 		INIT_LIST_HEAD(&deferred->wait.node);
@@ -283,7 +284,7 @@ static void ue_finish_later(struct ue_event *event)
 	} else {
 		ue_finish_update(event);
 	}
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 static void ue_refill_writes(void)
@@ -301,7 +302,7 @@ void ue_update_begin(struct ue_update *update)
 	ue_refill_writes();
 	update->granted = max(ue_writes_left, UE_DIRECT_WRITES_LEAST);
 	update->left = update->granted;
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	update->start = local_clock();
 }
 
@@ -309,7 +310,7 @@ static void ue_update_unlock(struct ue_update *update)
 {
 	ue_release_mm(update);
 	ue_writes_left -= min(ue_writes_left, update->granted - update->left);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 void ue_update_end(struct ue_update *update)
@@ -324,9 +325,9 @@ void ue_update_yield(struct ue_update *update)
 	if (++update->nr_yields % UE_ENABLERS_AT_ONCE)
 		return;
 	ue_release_mm(update);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	cond_resched();
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 }
 
 static void ue_write_bits_of_mm(struct ue_update *update,
@@ -342,7 +343,7 @@ static void ue_write_bits_of_mm(struct ue_update *update,
 		if (enabler->event != event)
 			continue;
 		ue_write_or_start_worker(update, ue_mm, enabler);
-		if (ue_time_is_up(update, 0)) {
+		if (ue_time_is_up(update)) {
 			ue_leave_to_worker(update, ue_mm);
 			update->left = 0;
 			return;

@@ -78,7 +78,7 @@ static void ue_updates_time_out(void)
 {
 	struct ue_update_wait *wait, *next;
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	list_for_each_entry_safe(wait, next, &ue_awaited, node) {
 		/* This update has only just become pending. */
 		if ((u32)jiffies - wait->since < UE_WAIT_TIME)
@@ -86,7 +86,7 @@ static void ue_updates_time_out(void)
 		wait->skip_waits = UE_SKIP_WAITS;
 		ue_update_wait_end(wait);
 	}
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /*

@@ -116,7 +116,7 @@ static bool ue_worker_try_finish(struct ue_slot *slot)
 	struct ue_mm *ue_mm = slot->ue_mm;
 	bool done;
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	done = !ue_mm->update_again;
 	ue_mm->update_again = false;
 	slot->turn_over = !done && ue_slot_is_wanted(slot);
@@ -125,7 +125,7 @@ static bool ue_worker_try_finish(struct ue_slot *slot)
 		smp_store_release(&ue_mm->update_pending, false);
 		ue_update_wait_end(&ue_mm->wait);
 	}
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	return done;
 }
 
@@ -134,20 +134,20 @@ static bool ue_worker_hold_mm(struct ue_mm *ue_mm)
 {
 	bool held;
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	held = mmget_not_zero(ue_mm->mm);
 	ue_mm->worker_holds_mm = held;
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	return held;
 }
 
 static void ue_worker_release_mm(struct ue_mm *ue_mm)
 {
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	ue_mm->worker_holds_mm = false;
 	/* Not mmput(): the end of an address space takes the mutex. */
 	mmput_async(ue_mm->mm);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /*
@@ -159,11 +159,11 @@ static void ue_worker_pause(struct ue_slot *slot)
 {
 	ktime_t until;
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	ue_update_wait_progress(&slot->ue_mm->wait);
 	until = max(ktime_get(), slot->pool->paused_until) + UE_WORKER_PAUSE;
 	slot->pool->paused_until = until;
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	set_current_state(TASK_KILLABLE);
 	schedule_hrtimeout_range(&until, UE_WORKER_PAUSE / 4, HRTIMER_MODE_ABS);
 }
@@ -268,13 +268,13 @@ static void ue_slot_begin(struct ue_slot *slot)
 {
 	/* Only ue_check_slots() sends this signal. */
 	allow_kernel_signal(SIGKILL);
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	slot->task = current;
 	slot->switches = current->nvcsw;
 	slot->since = jiffies;
 	slot->begun = jiffies;
 	slot->turn_over = false;
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /* Return: the address space, if its update is complete; else NULL. */
@@ -308,10 +308,10 @@ static void ue_slot_work(struct work_struct *work)
 	ue_slot_begin(slot);
 	complete = ue_worker_run(slot);
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	ue_mm = ue_slot_end(slot, complete);
 	ue_slot_fill(slot);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	if (!ue_mm)
 		return;
 	ue_debug_count(UE_COUNT_WORKERS, -1);
@@ -360,7 +360,7 @@ static void ue_check_slots(struct work_struct *work)
 {
 	bool busy = false;
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	for (int pool = 0; pool < UE_NR_SHARES; pool++) {
 		for (int i = 0; i < UE_SLOTS_EACH; i++) {
 			struct ue_slot *slot = &ue_pools[pool].slots[i];
@@ -372,7 +372,7 @@ static void ue_check_slots(struct work_struct *work)
 	if (busy)
 		schedule_delayed_work(to_delayed_work(work),
 				      UE_CHECK_INTERVAL);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 static DECLARE_DELAYED_WORK(ue_check_slots_work, ue_check_slots);

@@ -4,7 +4,6 @@
  * is a user of its event for as long as it exists.
  */
 #include <kunit/test.h>
-#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/sched/signal.h>
@@ -133,9 +132,9 @@ static void ue_new_set_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&set->references), 1);
 	KUNIT_EXPECT_TRUE(test, hlist_empty(&set->mms));
 	ue_test_has(test, set, 0);
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	ue_enabler_set_free(set);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /* Every order of insertion, each with another order of erasure. */
@@ -143,7 +142,7 @@ static void ue_every_order_test(struct kunit *test)
 {
 	int in[UE_TEST_BITS], out[UE_TEST_BITS];
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	for (int nr = 0; nr < UE_TEST_ORDERS; nr++) {
 		struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
 		unsigned int bits = 0;
@@ -165,7 +164,7 @@ static void ue_every_order_test(struct kunit *test)
 		}
 		ue_enabler_set_free(set);
 	}
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	ue_test_users(test, 0);
 }
 
@@ -174,7 +173,7 @@ static void ue_taken_test(struct kunit *test)
 {
 	struct ue_enabler_set *set;
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	set = ue_test_full_set(test);
 	for (int i = 0; i < UE_TEST_BITS; i++)
 		KUNIT_EXPECT_EQ(test, ue_test_insert(test, set, i),
@@ -182,7 +181,7 @@ static void ue_taken_test(struct kunit *test)
 	ue_test_has(test, set, BIT(UE_TEST_BITS) - 1);
 	ue_test_users(test, 1);
 	ue_enabler_set_free(set);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	ue_test_users(test, 0);
 }
 
@@ -203,7 +202,7 @@ static void ue_after_test(struct kunit *test)
 	};
 	struct ue_enabler_set *set;
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	set = ue_test_full_set(test);
 	for (int i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct ue_enabler *enabler =
@@ -214,16 +213,16 @@ static void ue_after_test(struct kunit *test)
 				    rows[i].next, "row %d", i);
 	}
 	ue_enabler_set_free(set);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /* A full set, and a copy of it. */
 static void ue_test_copied_sets(struct kunit *test,
 				struct ue_enabler_set *sets[2])
 {
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	sets[0] = ue_test_full_set(test);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	sets[1] = ue_enabler_set_copy(sets[0], ULONG_MAX, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sets[1]);
 	KUNIT_EXPECT_EQ(test, atomic_read(&sets[1]->references), 1);
@@ -238,12 +237,12 @@ static void ue_copy_test(struct kunit *test)
 		ue_test_copied_sets(test, sets);
 		ue_test_users(test, 2);
 
-		ue_enabler_lock_kernel();
+		mutex_lock(&ue_enabler_mutex);
 		ue_enabler_set_free(sets[first]);
 		ue_test_users(test, 1);
 		ue_test_has(test, sets[!first], BIT(UE_TEST_BITS) - 1);
 		ue_enabler_set_free(sets[!first]);
-		ue_enabler_unlock_kernel();
+		mutex_unlock(&ue_enabler_mutex);
 		ue_test_users(test, 0);
 	}
 }
@@ -254,14 +253,14 @@ static void ue_copy_apart_test(struct kunit *test)
 	struct ue_enabler_set *sets[2];
 
 	ue_test_copied_sets(test, sets);
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	ue_test_erase(test, sets[0], 2);
 	ue_test_erase(test, sets[1], 4);
 	ue_test_has(test, sets[0], 0x3b);
 	ue_test_has(test, sets[1], 0x2f);
 	ue_enabler_set_free(sets[0]);
 	ue_enabler_set_free(sets[1]);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	ue_test_users(test, 0);
 }
 
@@ -279,14 +278,14 @@ static void ue_copy_outdated_test(struct kunit *test)
 
 	ue_test_copied_sets(test, sets);
 	KUNIT_EXPECT_EQ(test, sets[1]->changes, 0);
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	event->update++;
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	copy = ue_enabler_set_copy(sets[0], ULONG_MAX, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, copy);
 	KUNIT_EXPECT_NE(test, copy->changes, 0);
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	list_for_each_entry(enabler, &event->enablers, of_event) {
 		if (enabler->set == copy)
 			behind++;
@@ -297,7 +296,7 @@ static void ue_copy_outdated_test(struct kunit *test)
 	ue_enabler_set_free(sets[0]);
 	ue_enabler_set_free(sets[1]);
 	ue_enabler_set_free(copy);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /* Several times as many as are copied or freed at once. */
@@ -314,10 +313,10 @@ static int ue_test_look(void *data)
 	struct ue_test_other *other = data;
 
 	while (!kthread_should_stop()) {
-		ue_enabler_lock_kernel();
+		mutex_lock(&ue_enabler_mutex);
 		if (ue_stub_users(other->event) % UE_TEST_MANY)
 			other->between = true;
-		ue_enabler_unlock_kernel();
+		mutex_unlock(&ue_enabler_mutex);
 		usleep_range(100, 200);
 	}
 	return 0;
@@ -334,13 +333,13 @@ static struct ue_enabler_set *ue_test_large_set(struct kunit *test,
 	KUNIT_ASSERT_NOT_NULL(test, set);
 	KUNIT_ASSERT_EQ(test, ue_enablers_create(&blank, UE_TEST_MANY,
 						 GFP_KERNEL), 0);
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	list_for_each_entry_safe(enabler, next, &blank, of_event) {
 		list_del(&enabler->of_event);
 		bit.address += 8;
 		ue_enabler_insert(set, enabler, &bit, event, 1);
 	}
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	return set;
 }
 
@@ -404,13 +403,13 @@ static void ue_count_test(struct kunit *test)
 	struct ue_enabler_set *set, *copy;
 	const struct ue_user *user;
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	set = ue_test_full_set(test);
 	user = set->user;
 	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
 	KUNIT_EXPECT_EQ(test, ue_test_insert(test, set, 0), -EADDRINUSE);
 	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 
 	copy = ue_enabler_set_copy(set, 2 * UE_TEST_BITS - 1, GFP_KERNEL);
 	KUNIT_EXPECT_PTR_EQ(test, copy, ERR_PTR(-EMFILE));
@@ -421,7 +420,7 @@ static void ue_count_test(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, copy);
 	KUNIT_EXPECT_PTR_EQ(test, copy->user, set->user);
 
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	KUNIT_EXPECT_EQ(test, user->nr_registrations, 2 * UE_TEST_BITS);
 	KUNIT_EXPECT_FALSE(test, ue_enabler_set_may_grow(set, 1,
 							 2 * UE_TEST_BITS));
@@ -433,7 +432,7 @@ static void ue_count_test(struct kunit *test)
 	ue_enabler_set_free(copy);
 	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
 	ue_enabler_set_free(set);
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 static void ue_blank_test(struct kunit *test)
@@ -472,59 +471,6 @@ static void ue_killed_test(struct kunit *test)
 	ue_enablers_free(&blank);
 }
 
-static int ue_test_wait_for_mutex(void *done)
-{
-	ue_enabler_lock();
-	ue_enabler_unlock();
-	complete(done);
-	while (!kthread_should_stop())
-		usleep_range(1000, 2000);
-	return 0;
-}
-
-static void ue_test_until_asleep(const struct task_struct *task)
-{
-	do
-		usleep_range(1000, 2000);
-	while (READ_ONCE(task->__state) != TASK_UNINTERRUPTIBLE);
-}
-
-/*
- * A program that waits for the mutex, and is not running when the mutex is released, is
- * not given it. The kernel gives a mutex to a waiter that has tried twice in vain.
- */
-static void ue_not_given_test(struct kunit *test)
-{
-	DECLARE_COMPLETION_ONSTACK(done);
-	struct task_struct *waiter;
-	bool locked;
-
-	/* On one CPU, so that the waiter runs only while the test sleeps. */
-	migrate_disable();
-	waiter = kthread_create(ue_test_wait_for_mutex, &done, "ue_test");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(waiter));
-	kthread_bind(waiter, raw_smp_processor_id());
-	ue_enabler_lock_kernel();
-	wake_up_process(waiter);
-	ue_test_until_asleep(waiter);
-
-	preempt_disable();
-	ue_enabler_unlock_kernel();
-	locked = mutex_trylock(&ue_enabler_mutex);
-	preempt_enable();
-	KUNIT_EXPECT_TRUE(test, locked);
-	ue_test_until_asleep(waiter);
-
-	preempt_disable();
-	ue_enabler_unlock_kernel();
-	locked = mutex_is_locked(&ue_enabler_mutex);
-	preempt_enable();
-	KUNIT_EXPECT_FALSE(test, locked);
-	wait_for_completion(&done);
-	kthread_stop(waiter);
-	migrate_enable();
-}
-
 static void ue_test_teardown(struct kunit *test)
 {
 	ue_enablers_exit();
@@ -543,7 +489,6 @@ static struct kunit_case ue_enabler_cases[] = {
 	KUNIT_CASE(ue_count_test),
 	KUNIT_CASE(ue_blank_test),
 	KUNIT_CASE(ue_killed_test),
-	KUNIT_CASE(ue_not_given_test),
 	{ }
 };
 

@@ -797,9 +797,9 @@ static void ue_copy_in_update_test(struct kunit *test)
 	ue_do_run(test, &world, 1, 0);
 	ue_test_references_at_start = 0;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&probe), 0);
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	world.events[0].update++;
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	ue_do_unregister(test, &world, 1, 1);
 	unregister_kprobe(&probe);
 	/*
@@ -864,9 +864,9 @@ static void ue_pass_test(struct kunit *test)
 
 	ue_test_create_world(test, &world);
 	ue_do_register(test, &world, 0, 0);
-	ue_enabler_lock_kernel();
+	mutex_lock(&ue_enabler_mutex);
 	position.last_id = ue_enabler_last_id;
-	ue_enabler_unlock_kernel();
+	mutex_unlock(&ue_enabler_mutex);
 	ue_do_register(test, &world, 0, 1);
 	mutex_lock(ue_event_mutex);
 	for (int i = 0; i < UE_TEST_BITS; i++)
