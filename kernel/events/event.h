@@ -31,8 +31,8 @@ struct ue_user;
  * @state_changed: the event has got its first recorder or lost its last one
  * @all_changed: the event has got or lost a recorder of all programs
  * @scopes_changed: recorders of some programs now record the event for these scopes
- * @scopes_of_current: the scopes of the current program; called by each write to an
- *	event that has such a recorder, with preemption disabled
+ * @current_has_scopes: whether one of these scopes matches the current program; called
+ *	by each write to an event that has such a recorder, with preemption disabled
  * @perf_opened: perf has opened a perf event that records the event; 0 or -ENOMEM
  * @perf_closed: perf closes the perf event
  *
@@ -43,7 +43,7 @@ struct ue_event_owner {
 	void (*state_changed)(struct ue_event *event);
 	void (*all_changed)(struct ue_event *event);
 	void (*scopes_changed)(struct ue_event *event, u64 scopes);
-	u64 (*scopes_of_current)(void);
+	bool (*current_has_scopes)(u64 scopes);
 	int (*perf_opened)(struct ue_event *event, struct perf_event *perf_event);
 	void (*perf_closed)(struct ue_event *event,
 			    struct perf_event *perf_event);

@@ -107,19 +107,21 @@ ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
 static noinline bool ue_is_in_scope(const struct ue_event *event,
 				    const struct ue_recorder *recorder)
 {
-	return event->owner->scopes_of_current() & READ_ONCE(recorder->scopes);
+	return event->owner->current_has_scopes(READ_ONCE(recorder->scopes));
 }
 
 /*
  * Whether an ftrace instance records the current program, which may write without looking
- * at its bit. The kind may change between the two comparisons; either is right then.
+ * at its bit.
  */
 static __always_inline bool ue_records_program(const struct ue_event *event,
 					       const struct ue_recorder *recorder)
 {
-	return data_race(recorder->kind == UE_RECORDER_FTRACE) ||
-	       (data_race(recorder->kind == UE_RECORDER_SCOPED) &&
-		ue_is_in_scope(event, recorder));
+	/* The kind may change at any time; the old one and the new one are both right. */
+	if (data_race(recorder->kind == UE_RECORDER_FTRACE))
+		return true;
+	return READ_ONCE(recorder->kind) == UE_RECORDER_SCOPED &&
+	       ue_is_in_scope(event, recorder);
 }
 
 /*
@@ -267,7 +269,7 @@ int ue_record(struct ue_event *event, void *record, size_t size)
 		if (ue_records_program(event, recorder))
 			outcomes |= ue_record_ftrace(recorder->file, record,
 						     size);
-		else if (data_race(recorder->kind == UE_RECORDER_PERF))
+		else if (READ_ONCE(recorder->kind) == UE_RECORDER_PERF)
 			outcomes |= ue_record_perf(&event->call, record, size);
 		else
 			outcomes |= UE_RECORDED;

@@ -194,11 +194,11 @@ bool ue_scopes_lock(struct ue_mm *ue_mm)
 	return differ;
 }
 
-u64 ue_scopes_of_current(void)
+bool ue_current_has_scopes(u64 scopes)
 {
 	const struct ue_mm *ue_mm = ue_mm_find_current();
 
-	return ue_mm ? READ_ONCE(ue_mm->scopes) : 0;
+	return ue_mm && READ_ONCE(ue_mm->scopes) & scopes;
 }
 
 /*

@@ -73,11 +73,12 @@ int ue_scope_count(u64 scope);
 bool ue_scopes_lock(struct ue_mm *ue_mm);
 
 /**
- * ue_scopes_of_current() - get the scopes of the current program
+ * ue_current_has_scopes() - find out if the current program is in one of some scopes
+ * @scopes: their bits
  *
  * Context: any.
- * Return: their bits; 0 if the address space is not attached.
+ * Return: true if it is; false also if the address space is not attached.
  */
-u64 ue_scopes_of_current(void);
+bool ue_current_has_scopes(u64 scopes);
 
 #endif /* UE_SCOPE_H */

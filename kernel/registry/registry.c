@@ -521,7 +521,7 @@ static int ue_registry_create_empty(struct ue_registry *registry)
 	/* The bits are written even if the state is the same: some may be wrong. */
 	registry->owner.all_changed = ue_update_event;
 	registry->owner.scopes_changed = ue_update_scopes;
-	registry->owner.scopes_of_current = ue_scopes_of_current;
+	registry->owner.current_has_scopes = ue_current_has_scopes;
 	registry->owner.perf_opened = ue_perf_open;
 	registry->owner.perf_closed = ue_perf_close;
 	xa_init(&registry->by_serial);
