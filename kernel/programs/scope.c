@@ -187,9 +187,9 @@ bool ue_scopes_lock(struct ue_mm *ue_mm)
 		if (generation == ue_generation)
 			break;
 	}
-	/* A scope may have ended in the meantime. */
+	/* Bits of scopes that have ended say nothing. */
 	found &= ue_all_scopes;
-	differ = found != ue_mm->scopes;
+	differ = found != (ue_mm->scopes & ue_all_scopes);
 	WRITE_ONCE(ue_mm->scopes, found);
 	return differ;
 }

@@ -535,8 +535,12 @@ static int ue_rules_add(struct ue_rule *rule)
 	cred = override_creds(ue_kernel_cred());
 	rule->instance = ue_instance_get(rule->parsed.options[UE_RULE_INSTANCE]);
 	revert_creds(cred);
-	if (!rule->instance)
+	if (!rule->instance) {
+		/* Here, as scopes are changed with the mutex held. */
+		ue_scope_put(rule->scope);
+		rule->scope = 0;
 		return -ENOMEM;
+	}
 	ue_rule_apply_all(rule);
 	return 0;
 }
