@@ -60,14 +60,16 @@ enum ue_recorder_kind ue_recorder_remove(struct ue_recorders *recorders,
 					 struct trace_event_file *file)
 {
 	struct ue_recorder *recorder = ue_recorder_find(recorders, file);
+	enum ue_recorder_kind kind;
 
 	if (WARN_ONCE(!recorder, "user_events: tracing removes a recorder that it has not added\n"))
 		return UE_RECORDER_KINDS;
+	kind = recorder->kind;
 	list_del_rcu(&recorder->node);
-	ue_recorders_count(recorders, recorder->kind, -1);
+	ue_recorders_count(recorders, kind, -1);
 	ue_debug_count(UE_COUNT_RECORDERS, -1);
 	kfree_rcu(recorder, rcu);
-	return recorder->kind;
+	return kind;
 }
 
 /*
