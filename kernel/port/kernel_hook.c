@@ -7,6 +7,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
 
 #include "port/compat.h"
 #include "port/kernel_hook.h"
@@ -61,4 +63,25 @@ void ue_kernel_hook_remove(struct ftrace_ops *hook)
 		set_current_state(TASK_IDLE);
 		schedule();
 	}
+}
+
+struct ue_search {
+	const char *name;
+	struct tracepoint *found;
+};
+
+static void ue_tracepoint_compare(struct tracepoint *tracepoint, void *data)
+{
+	struct ue_search *search = data;
+
+	if (!strcmp(tracepoint->name, search->name))
+		search->found = tracepoint;
+}
+
+struct tracepoint *ue_tracepoint_find(const char *name)
+{
+	struct ue_search search = { .name = name };
+
+	for_each_kernel_tracepoint(ue_tracepoint_compare, &search);
+	return search.found;
 }

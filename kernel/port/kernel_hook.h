@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Calls a function of the module when the kernel enters one of its own
- * functions, for what the kernel reports in no other way.
+ * functions, for what the kernel reports in no other way. Finds tracepoints.
  */
 #ifndef UE_KERNEL_HOOK_H
 #define UE_KERNEL_HOOK_H
 
 #include <linux/ftrace.h>
+
+struct tracepoint;
 
 /**
  * ue_kernel_hook_add() - call the module whenever a function is entered
@@ -34,5 +36,17 @@ int ue_kernel_hook_add(struct ftrace_ops *hook, void *function);
  * Context: may sleep.
  */
 void ue_kernel_hook_remove(struct ftrace_ops *hook);
+
+/**
+ * ue_tracepoint_find() - find a tracepoint of the kernel
+ * @name: its name
+ *
+ * For tracepoints that the kernel does not export. The caller checks the type of its
+ * probe by check_trace_callback_type_NAME().
+ *
+ * Context: may sleep.
+ * Return: the tracepoint, or NULL.
+ */
+struct tracepoint *ue_tracepoint_find(const char *name);
 
 #endif /* UE_KERNEL_HOOK_H */

@@ -24,7 +24,6 @@
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
-#include <linux/string.h>
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
@@ -267,18 +266,12 @@ static void ue_fork_probe(void *data, struct task_struct *parent,
 	WARN_ON_ONCE(task_work_add(child, &ue_mm->first_run, TWA_RESUME));
 }
 
-static void ue_find_tracepoint(struct tracepoint *tracepoint, void *data)
-{
-	if (!strcmp(tracepoint->name, "sched_process_fork"))
-		ue_fork_tracepoint = tracepoint;
-}
-
 int ue_fork_init(void)
 {
 	int err;
 
 	check_trace_callback_type_sched_process_fork(ue_fork_probe);
-	for_each_kernel_tracepoint(ue_find_tracepoint, NULL);
+	ue_fork_tracepoint = ue_tracepoint_find("sched_process_fork");
 	if (!ue_fork_tracepoint) {
 		pr_err("this kernel lacks the tracepoint sched_process_fork\n");
 		return -ENOENT;

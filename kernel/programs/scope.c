@@ -32,6 +32,7 @@
 #include "format/rule_parse.h"
 #include "port/compat.h"
 #include "port/debug_counter.h"
+#include "port/kernel_hook.h"
 #include "port/kernel_symbols.h"
 #include "programs/enabler.h"
 #include "programs/mm.h"
@@ -268,16 +269,10 @@ static void ue_move_probe(void *data, struct cgroup *to, const char *path,
 	queue_delayed_work(system_unbound_wq, &ue_recheck_work, UE_RECHECK_DELAY);
 }
 
-static void ue_find_move_tracepoint(struct tracepoint *tracepoint, void *data)
-{
-	if (!strcmp(tracepoint->name, "cgroup_attach_task"))
-		ue_move_tracepoint = tracepoint;
-}
-
 static int ue_watch_moves(void)
 {
 	check_trace_callback_type_cgroup_attach_task(ue_move_probe);
-	for_each_kernel_tracepoint(ue_find_move_tracepoint, NULL);
+	ue_move_tracepoint = ue_tracepoint_find("cgroup_attach_task");
 	if (!ue_move_tracepoint)
 		return -EOPNOTSUPP;
 	return tracepoint_probe_register(ue_move_tracepoint, ue_move_probe, NULL);
