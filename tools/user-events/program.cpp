@@ -10,7 +10,6 @@
 #include <exception>
 #include <new>
 #include <string_view>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace tool {
@@ -27,8 +26,6 @@ int complain(status result, std::string_view message, std::string_view remedy = 
 } // namespace
 
 int run_program(std::span<const command> commands, int argc, char** argv) {
-    // An instance is in use if the process that its name has has this name, see tracefs.cpp.
-    prctl(PR_SET_NAME, "user-events");
     // Writing to a pipe without a reader fails instead.
     std::signal(SIGPIPE, SIG_IGN);
     try {
