@@ -3,8 +3,10 @@
  * Sets of enablers, as red-black trees by address and number of the bit.
  */
 #include <linux/cred.h>
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -36,19 +38,68 @@ static struct mutex ue_turns[UE_NR_SHARES];
  */
 static struct mutex *ue_held_turn;
 
+/*
+ * How long a task looks for the mutex before it sleeps. The mutex is mostly held for less,
+ * and by a task that runs.
+ */
+#define UE_SPIN_TIME		(20 * NSEC_PER_USEC)
+
+/* How long a task sleeps before it looks for the mutex again, in microseconds. */
+#define UE_SLEEP_LEAST		20
+#define UE_SLEEP_MOST		50
+
+/* On success, preemption is disabled, except on PREEMPT_RT. */
+static __always_inline bool ue_enabler_trylock(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+	if (mutex_trylock(&ue_enabler_mutex))
+		return true;
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+	return false;
+}
+
+static bool ue_enabler_spin(void)
+{
+	const u64 start = local_clock();
+
+	do {
+		if (!mutex_is_locked(&ue_enabler_mutex) && ue_enabler_trylock())
+			return true;
+		cpu_relax();
+	} while (!need_resched() && local_clock() - start < UE_SPIN_TIME);
+	return false;
+}
+
+/*
+ * Tasks of programs do not wait in the mutex's queue. There, a task may be given the
+ * mutex while it does not run, and others would wait for as long as its program is
+ * throttled, or waits for a CPU. Instead they look now and then, at most one of each
+ * share. (A queue that wakes one may wake one that does not run; a queue that wakes all
+ * wakes most in vain.) On PREEMPT_RT, the mutex has priority inheritance.
+ */
+static noinline void ue_enabler_wait(void)
+{
+	struct mutex *turn = &ue_turns[ue_share_of_cred(current_cred())];
+
+	mutex_lock(turn);
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		mutex_lock(&ue_enabler_mutex);
+	else
+		while (!ue_enabler_spin())
+			usleep_range(UE_SLEEP_LEAST, UE_SLEEP_MOST);
+	ue_held_turn = turn;
+}
+
 /* A task that finds the mutex free needs no turn. */
 void ue_enabler_lock(void)
 {
-	struct mutex *turn = NULL;
-
-	if (!mutex_trylock(&ue_enabler_mutex)) {
-		turn = &ue_turns[ue_share_of_cred(current_cred())];
-		mutex_lock(turn);
-		mutex_lock(&ue_enabler_mutex);
-	}
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		preempt_disable();
-	ue_held_turn = turn;
+	might_lock(&ue_enabler_mutex);
+	if (ue_enabler_trylock())
+		ue_held_turn = NULL;
+	else
+		ue_enabler_wait();
 }
 
 void ue_enabler_unlock(void)

@@ -4,6 +4,7 @@
  * is a user of its event for as long as it exists.
  */
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/sched/signal.h>
@@ -471,6 +472,59 @@ static void ue_killed_test(struct kunit *test)
 	ue_enablers_free(&blank);
 }
 
+static int ue_test_wait_for_mutex(void *done)
+{
+	ue_enabler_lock();
+	ue_enabler_unlock();
+	complete(done);
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+static void ue_test_until_asleep(const struct task_struct *task)
+{
+	do
+		msleep(1);
+	while (READ_ONCE(task->__state) != TASK_UNINTERRUPTIBLE);
+}
+
+/*
+ * A program that waits for the mutex, and is not running when the mutex is released, is
+ * not given it. The kernel gives a mutex to a waiter that has tried twice in vain.
+ */
+static void ue_not_given_test(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct task_struct *waiter;
+	bool locked;
+
+	/* On one CPU, so that the waiter runs only while the test sleeps. */
+	migrate_disable();
+	waiter = kthread_create(ue_test_wait_for_mutex, &done, "ue_test");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(waiter));
+	kthread_bind(waiter, raw_smp_processor_id());
+	mutex_lock(&ue_enabler_mutex);
+	wake_up_process(waiter);
+	ue_test_until_asleep(waiter);
+
+	preempt_disable();
+	mutex_unlock(&ue_enabler_mutex);
+	locked = mutex_trylock(&ue_enabler_mutex);
+	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, locked);
+	ue_test_until_asleep(waiter);
+
+	preempt_disable();
+	mutex_unlock(&ue_enabler_mutex);
+	locked = mutex_is_locked(&ue_enabler_mutex);
+	preempt_enable();
+	KUNIT_EXPECT_FALSE(test, locked);
+	wait_for_completion(&done);
+	kthread_stop(waiter);
+	migrate_enable();
+}
+
 static void ue_test_teardown(struct kunit *test)
 {
 	ue_enablers_exit();
@@ -489,6 +543,7 @@ static struct kunit_case ue_enabler_cases[] = {
 	KUNIT_CASE(ue_count_test),
 	KUNIT_CASE(ue_blank_test),
 	KUNIT_CASE(ue_killed_test),
+	KUNIT_CASE(ue_not_given_test),
 	{ }
 };
 
