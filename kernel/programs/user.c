@@ -4,6 +4,7 @@
  */
 #include <linux/bug.h>
 #include <linux/cred.h>
+#include <linux/jhash.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -75,9 +76,10 @@ void ue_user_put(struct ue_user *user)
 /*
  * Shares are no objects, whose allocation could fail. Users with the same hash value
  * have the same share. The hash has a random key, so that no user can choose an ID that
- * has the share of another one. The key is an odd number.
+ * has the share of another one. It is not a multiplication: with one key in 40, 400
+ * users with IDs in a row would have less than half of the shares.
  */
-static u32 ue_share_key = 1;
+static u32 ue_share_key;
 
 /*
  * In a user namespace, an unprivileged user may have many user IDs. So the
@@ -101,10 +103,10 @@ unsigned int ue_share_of_cred(const struct cred *cred)
 		user = cred->user_ns == &init_user_ns ?
 			__kuid_val(cred->uid) :
 			ue_namespace_user(cred->user_ns);
-	return user * ue_share_key >> (32 - UE_SHARE_BITS);
+	return jhash_1word(user, ue_share_key) >> (32 - UE_SHARE_BITS);
 }
 
 void ue_shares_init(void)
 {
-	ue_share_key = get_random_u32() | 1;
+	ue_share_key = get_random_u32();
 }

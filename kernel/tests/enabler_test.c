@@ -4,7 +4,9 @@
  * is a user of its event for as long as it exists.
  */
 #include <kunit/test.h>
+#include <linux/bitops.h>
 #include <linux/completion.h>
+#include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/sched/signal.h>
@@ -525,6 +527,23 @@ static void ue_not_given_test(struct kunit *test)
 	migrate_enable();
 }
 
+/* With any key, users in a row have most of the shares: 400 have 63.9 of 64 on average. */
+static void ue_shares_test(struct kunit *test)
+{
+	struct cred cred = { .user_ns = &init_user_ns };
+
+	for (int key = 0; key < 500; key++) {
+		u64 shares = 0;
+
+		ue_shares_init();
+		for (int user = 1000; user < 1400; user++) {
+			cred.uid = KUIDT_INIT(user);
+			shares |= BIT_ULL(ue_share_of_cred(&cred));
+		}
+		KUNIT_EXPECT_GE(test, hweight64(shares), 48);
+	}
+}
+
 static void ue_test_teardown(struct kunit *test)
 {
 	ue_enablers_exit();
@@ -544,6 +563,7 @@ static struct kunit_case ue_enabler_cases[] = {
 	KUNIT_CASE(ue_blank_test),
 	KUNIT_CASE(ue_killed_test),
 	KUNIT_CASE(ue_not_given_test),
+	KUNIT_CASE(ue_shares_test),
 	{ }
 };
 
