@@ -33,10 +33,12 @@ all: $(BUILD)/$(program)
 $(BUILD)/$(program): $(folder)/main.o $(library) $(others)
 	@$(CXX) $(CXXFLAGS) $(LDFLAGS) $(link) -o $@ $^ $(shell pkg-config --libs $(libraries))
 
+# ccache may have the dependencies from a compilation whose object had a relative name.
 $(folder)/%.o: %.cpp Makefile $(tool)program.mk
 	@mkdir -p $(@D)
 	@echo "  CXX  tools/$(program)/$<"
 	@$(CXX) $(flags) $(CPPFLAGS) $(CXXFLAGS) -c -o $@ $<
+	@sed -i '1s|^[^:]*:|$@:|' $(@:.o=.d)
 
 .SECONDEXPANSION:
 $(library): $$(objects)
