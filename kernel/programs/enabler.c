@@ -8,6 +8,7 @@
 #include <linux/preempt.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
+#include <linux/semaphore.h>
 #include <linux/slab.h>
 
 #include "events/event.h"
@@ -28,15 +29,15 @@ static struct kmem_cache *ue_enabler_cache, *ue_set_cache;
 
 /*
  * One for each share, held by the task of that share that waits for
- * ue_enabler_mutex or has it.
+ * ue_enabler_mutex or has it. Semaphores, since one can wait for them with a limit.
  */
-static struct mutex ue_turns[UE_NR_SHARES];
+static struct semaphore ue_turns[UE_NR_SHARES];
 
 /*
  * The turn that is held together with ue_enabler_mutex, or NULL. Protected by
  * the mutex.
  */
-static struct mutex *ue_held_turn;
+static struct semaphore *ue_held_turn;
 
 /*
  * How long a task looks for the mutex before it sleeps. The mutex is mostly held for less,
@@ -44,9 +45,15 @@ static struct mutex *ue_held_turn;
  */
 #define UE_SPIN_TIME		(20 * NSEC_PER_USEC)
 
-/* How long a task sleeps before it looks for the mutex again, in microseconds. */
+/* How long a task sleeps before it looks again, in microseconds; doubled each time. */
 #define UE_SLEEP_LEAST		20
-#define UE_SLEEP_MOST		50
+#define UE_SLEEP_MOST		640
+
+/*
+ * How long a task waits for its turn before it looks for the mutex: the task that has
+ * the turn may not run.
+ */
+#define UE_TURN_WAIT		msecs_to_jiffies(5)
 
 /* On success, preemption is disabled, except on PREEMPT_RT. */
 static __always_inline bool ue_enabler_trylock(void)
@@ -79,16 +86,30 @@ static bool ue_enabler_spin(void)
  * share. (A queue that wakes one may wake one that does not run; a queue that wakes all
  * wakes most in vain.) On PREEMPT_RT, the mutex has priority inheritance.
  */
+static void ue_enabler_look(void)
+{
+	unsigned int sleep = UE_SLEEP_LEAST;
+
+	while (!ue_enabler_spin()) {
+		usleep_range(sleep, 2 * sleep);
+		sleep = min(2 * sleep, UE_SLEEP_MOST);
+	}
+}
+
 static noinline void ue_enabler_wait(void)
 {
-	struct mutex *turn = &ue_turns[ue_share_of_cred(current_cred())];
+	struct semaphore *turn = &ue_turns[ue_share_of_cred(current_cred())];
 
-	mutex_lock(turn);
+	while (down_timeout(turn, UE_TURN_WAIT)) {
+		if (ue_enabler_trylock()) {
+			ue_held_turn = NULL;
+			return;
+		}
+	}
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		mutex_lock(&ue_enabler_mutex);
 	else
-		while (!ue_enabler_spin())
-			usleep_range(UE_SLEEP_LEAST, UE_SLEEP_MOST);
+		ue_enabler_look();
 	ue_held_turn = turn;
 }
 
@@ -104,11 +125,11 @@ void ue_enabler_lock(void)
 
 void ue_enabler_unlock(void)
 {
-	struct mutex *turn = ue_held_turn;
+	struct semaphore *turn = ue_held_turn;
 
 	mutex_unlock(&ue_enabler_mutex);
 	if (turn)
-		mutex_unlock(turn);
+		up(turn);
 	/* Last: else the task might be preempted before it releases the mutex. */
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_enable();
@@ -137,7 +158,7 @@ int ue_enablers_init(void)
 	}
 	ue_shares_init();
 	for (int i = 0; i < UE_NR_SHARES; i++)
-		mutex_init(&ue_turns[i]);
+		sema_init(&ue_turns[i], 1);
 	return 0;
 }
 

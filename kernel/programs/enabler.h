@@ -39,10 +39,10 @@ extern u64 ue_enabler_last_id;
  * ue_enabler_lock() - take ue_enabler_mutex in a task of a program
  *
  * Of all tasks that have a share (see user.h), one at a time waits for the
- * mutex. The others wait for their turn. So no more tasks wait for the mutex than
- * there are shares, however many tasks a user has. A task gets the mutex only while
- * it runs, and then preemption is disabled (except on PREEMPT_RT). So no
- * scheduling parameter or limit of a program keeps others waiting for the mutex.
+ * mutex. The others wait for their turn, and look for the mutex only now and then, in
+ * case the one that has the turn does not run. A task gets the mutex only while it
+ * runs, and then preemption is disabled (except on PREEMPT_RT). So no scheduling
+ * parameter or limit of a program that calls this keeps others waiting for the mutex.
  *
  * Context: may sleep. Taken inside the mmap_lock, outside event_mutex.
  */

@@ -6,9 +6,11 @@
 #include <kunit/test.h>
 #include <linux/bitops.h>
 #include <linux/completion.h>
+#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -527,6 +529,54 @@ static void ue_not_given_test(struct kunit *test)
 	migrate_enable();
 }
 
+/*
+ * Nor does a program that waits, and does not run, keep others of the same user from
+ * the mutex when it is free.
+ */
+static void ue_turn_test(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(first_done);
+	DECLARE_COMPLETION_ONSTACK(second_done);
+	struct task_struct *first, *second;
+	bool first_was, second_was;
+	int other;
+	u64 start;
+
+	migrate_disable();
+	other = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	if (other >= nr_cpu_ids) {
+		migrate_enable();
+		kunit_skip(test, "needs two CPUs");
+	}
+	first = kthread_create(ue_test_wait_for_mutex, &first_done, "ue_first");
+	second = kthread_create(ue_test_wait_for_mutex, &second_done, "ue_second");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(first) || IS_ERR(second));
+	kthread_bind(first, raw_smp_processor_id());
+	kthread_bind(second, other);
+	mutex_lock(&ue_enabler_mutex);
+	wake_up_process(first);
+	ue_test_until_asleep(first);
+	wake_up_process(second);
+	ue_test_until_asleep(second);
+
+	preempt_disable();
+	mutex_unlock(&ue_enabler_mutex);
+	start = local_clock();
+	while (!completion_done(&second_done) &&
+	       local_clock() - start < NSEC_PER_SEC)
+		cpu_relax();
+	first_was = completion_done(&first_done);
+	second_was = completion_done(&second_done);
+	preempt_enable();
+	KUNIT_EXPECT_FALSE(test, first_was);
+	KUNIT_EXPECT_TRUE(test, second_was);
+	wait_for_completion(&first_done);
+	wait_for_completion(&second_done);
+	kthread_stop(first);
+	kthread_stop(second);
+	migrate_enable();
+}
+
 /* With any key, users in a row have most of the shares: 400 have 63.9 of 64 on average. */
 static void ue_shares_test(struct kunit *test)
 {
@@ -563,6 +613,7 @@ static struct kunit_case ue_enabler_cases[] = {
 	KUNIT_CASE(ue_blank_test),
 	KUNIT_CASE(ue_killed_test),
 	KUNIT_CASE(ue_not_given_test),
+	KUNIT_CASE(ue_turn_test),
 	KUNIT_CASE(ue_shares_test),
 	{ }
 };
