@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Rules for some programs: only these have their enable bits set, and only they are recorded.
 #include "catch.hpp"
+#include "child.hpp"
 #include "control_group.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "kernel_log.hpp"
 #include "mapping.hpp"
 #include "perf.hpp"
@@ -13,14 +15,17 @@
 #include "user_events.hpp"
 
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <linux/sched.h>
 #include <list>
 #include <map>
 #include <optional>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 
 using namespace selftest;
 
@@ -64,6 +69,43 @@ pid_t fork_as(pid_t number) {
     arguments.set_tid_size = 1;
     return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
 }
+
+/// Registers, tells so, and registers again when told to. Returns the bits that it has found.
+int register_twice(Channel& channel, const Event& event) {
+    DataFile file;
+    Word words[2] = {};
+    expect(file.register_event(&words[0], 0, event.name()), "register");
+    const std::uint32_t before = words[0].load();
+    channel.send('r');
+    channel.receive<char>();
+    expect(file.register_event(&words[1], 1, event.name()), "register again");
+    return static_cast<int>(before | words[1].load());
+}
+
+/// Forks a process whose first thread ends. Another thread then does what `body` says, and exits
+/// with its result.
+class WithoutMain {
+public:
+    explicit WithoutMain(const std::function<int()>& body)
+        : child_([&](Channel& channel) {
+              std::thread([&] {
+                  channel.receive<char>();
+                  _exit(body());
+              }).detach();
+              syscall(SYS_exit, 0);
+              return 1;
+          }) {
+        CHECK(eventually([&] { return state_of(child_.pid(), child_.pid()) == 'Z'; }));
+    }
+    pid_t pid() const { return child_.pid(); }
+    int go() {
+        child_.channel().send('g');
+        return child_.wait();
+    }
+
+private:
+    Child child_;
+};
 
 /// The path of a group, as the kernel has it.
 std::string group_path(const ControlGroup& group) {
@@ -218,24 +260,31 @@ TEST_CASE("A child is recorded if it matches, whatever its parent does") {
     CHECK(instance.records().size() == 1);
 }
 
-TEST_CASE("A number that is given to another process does not match") {
+TEST_CASE("A number that is given to another process matches only rules that come later") {
     Kept kept;
     Instance instance;
     Program target(kept.event);
     const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+    const std::string later =
+        rule_text(Event(kept.event.name() + "*"), instance, pid_option(target));
     target.end();
+    CHECK(change_rule(later) == fails(ENOENT));
+    int sockets[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+    Channel ours{Descriptor(sockets[0])}, its{Descriptor(sockets[1])};
     const pid_t again = fork_as(target.pid());
-    if (again == 0) {
-        DataFile file;
-        Word word{0};
-        const bool registered = file.register_event(&word, 0, kept.event.name()) == succeeds();
-        _exit(registered ? static_cast<int>(word.load()) : 2);
-    }
+    if (again == 0)
+        _exit(register_twice(its, kept.event));
     REQUIRE(again == target.pid());
+    REQUIRE(ours.receive<char>() == 'r');
+    CHECK(rule.comment() == "applied to 1, matches 0");
+    const Rule second(later);
+    CHECK(second.comment() == "applied to 1, matches 1");
+    ours.send('g');
     int status = -1;
     REQUIRE(waitpid(again, &status, 0) == again);
-    CHECK(status == 0);
-    CHECK(rule.comment() == "applied to 1, matches 0");
+    // The bits before and after the second rule.
+    CHECK(WEXITSTATUS(status) == 0b10);
 }
 
 TEST_CASE("A move to another control group counts soon, for groups below as well") {
@@ -255,6 +304,71 @@ TEST_CASE("A move to another control group counts soon, for groups below as well
         CHECK(has_bit(target, 0));
     }
     rmdir((group.path() + "/below").c_str());
+}
+
+TEST_CASE("A process whose first thread has ended has its program and its control group") {
+    Kept kept;
+    Instance instance;
+    const ControlGroup group("pids");
+    WithoutMain target([&] {
+        DataFile file;
+        Word word{0};
+        expect(file.register_event(&word, 0, kept.event.name()), "register");
+        return static_cast<int>(word.load());
+    });
+    const bool by_group = GENERATE(false, true);
+    CAPTURE(by_group);
+    const Rule rule(rule_text(kept.event, instance,
+                              by_group ? "cgroup=" + group_path(group) : "exe=" + own_path()));
+    expect(write_text(group.path() + "/cgroup.procs", std::to_string(target.pid())), "move");
+    CHECK(target.go() == 1);
+}
+
+TEST_CASE("A process that is moved to and fro while it registers has the bit of its last group") {
+    Kept kept;
+    Instance instance;
+    const ControlGroup group("pids");
+    Program target(kept.event, false), other(kept.event);
+    const Rule rule(rule_text(kept.event, instance, "cgroup=" + group_path(group)));
+    const unsigned count = fewer_if_debug(400);
+    for (unsigned i = 0; i < count; i++) {
+        std::thread registering([&] { target.ask(i % 4 < 2 ? Request::add : Request::remove); });
+        move(target, i % 2 ? root_of(group) : group.path());
+        registering.join();
+    }
+    // The last request was to remove the bit, and the last move out of the group.
+    REQUIRE(target.ask(Request::add) == 0);
+    CHECK(has_bit(target, 0));
+    // Another process has not had to wait for that.
+    move(other, group.path());
+    CHECK(has_bit(other, 1));
+    for (Program* program : {&target, &other})
+        move(*program, root_of(group));
+}
+
+TEST_CASE("Of a program that forks very many children, those that match have the bit 1") {
+    Kept kept;
+    Instance instance;
+    const bool by_name = GENERATE(false, true);
+    const unsigned count = fewer_if_debug(5000);
+    Child target([&](Channel& channel) {
+        DataFile file;
+        Word word{0};
+        expect(file.register_event(&word, 0, kept.event.name()), "register");
+        channel.send('r');
+        channel.receive<char>();
+        for (unsigned i = 0; i < count; i++) {
+            const int found = in_child([&] { return static_cast<int>(word.load()); });
+            if (found != by_name)
+                return 2;
+        }
+        return static_cast<int>(word.load());
+    });
+    REQUIRE(target.channel().receive<char>() == 'r');
+    const Rule rule(rule_text(kept.event, instance,
+                              by_name ? "comm=scope_test" : "pid=" + std::to_string(target.pid())));
+    target.channel().send('g');
+    CHECK(target.wait() == 1);
 }
 
 TEST_CASE("A control group whose name only begins like the rule's does not match") {
@@ -342,6 +456,39 @@ TEST_CASE("A trigger of a rule for a program counts that program's records alone
     CHECK(other.ask(Request::record) == 0);
     const std::string histogram = read_text(instance.path(kept.event, "hist"));
     CHECK(histogram.find("Hits: 1\n") != std::string::npos);
+}
+
+TEST_CASE("Two rules for a program that are removed together never record another program") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    REQUIRE(other.ask(Request::drop) == 0);
+    const bool trigger_first = GENERATE(false, true);
+    CAPTURE(trigger_first);
+    const std::string trigger =
+        rule_text(kept.event, instance, pid_option(target), " trigger hist:keys=common_pid");
+    const std::string plain = rule_text(kept.event, instance, pid_option(target));
+    const Rule first(trigger_first ? trigger : plain), second(trigger_first ? plain : trigger);
+    CHECK(target.bit() == 1);
+    expect(write_text(rules_file(), "", O_TRUNC), rules_file());
+    CHECK(target.bit() == 0);
+    CHECK(other.ask(Request::is_dropped) == 1);
+}
+
+TEST_CASE("A bit of shared memory is 0 after perf of its program ends beside a rule") {
+    // While there is a target of any event, which programs share memory cannot be told.
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event, false), third(kept.event);
+    const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+    std::optional<PerfEvent> perf;
+    perf.emplace(perf_attributes(kept.event), third.pid());
+    REQUIRE(other.ask(Request::lend) > 0);
+    REQUIRE(other.ask(Request::add) == 0);
+    perf.reset();
+    CHECK(other.bit() == 0);
+    CHECK(target.bit() == 1);
+    other.end();
 }
 
 TEST_CASE("Rules for programs, perf of one process, and recorders of all add up in any order") {

@@ -168,7 +168,7 @@ static bool ue_close_root(struct ue_update *update, struct ue_event *event,
 	if (WARN_ON_ONCE(!target) || --target->nr_roots)
 		return false;
 	ue_target_end(update, target);
-	if (event->nr_targets || event->scopes)
+	if (event->nr_targets)
 		return false;
 	elsewhere = event->set_elsewhere;
 	event->set_elsewhere = false;

@@ -5,10 +5,9 @@
  * An address space is described by the process that owns it (mm->owner): its own
  * process, or if processes share the memory, the one that has brought it into being.
  *
- * Facts about a process are read without ue_enabler_mutex. A new scope changes
- * ue_generation with the mutex held, and only then looks at the attached address
- * spaces. So an address space is looked at afterwards, or notices the change when it
- * is attached.
+ * Facts about a process are read without ue_enabler_mutex. A new scope, and a move
+ * between control groups, change ue_generation with the mutex held, and only then are
+ * the attached address spaces looked at. Who has looked before that looks again.
  */
 #include <linux/cred.h>
 #include <linux/dcache.h>
@@ -41,12 +40,15 @@
 
 #define UE_SCOPES_MAX		64
 
-/* How long processes that move between control groups are collected. */
+/* How long processes that move between control groups are collected, at least. */
 #define UE_RECHECK_DELAY	(HZ / 20)
+
+/* How much longer than it takes to look at all address spaces that is. */
+#define UE_RECHECK_REST		10
 
 /**
  * struct ue_scope - a scope
- * @text: the options as text; scopes with the same text are one
+ * @text: the options as text; scopes with the same text and processes are one
  * @references: how many rules have the scope
  * @pids: the processes of pid=, not numbers: these may be given out again
  * @nr_pids: how many; 0 if any process matches
@@ -75,8 +77,11 @@ static struct ue_scope __rcu *ue_scopes[UE_SCOPES_MAX];
 /* The scopes that there are, and those with a control group; as above. */
 static u64 ue_all_scopes, ue_cgroup_scopes;
 
-/* Changes when a scope is added. Protected by ue_enabler_mutex. */
+/* See above. Changed with ue_enabler_mutex held. */
 static unsigned int ue_generation;
+
+/* In jiffies. Only ue_recheck_cgroups() changes it. */
+static unsigned long ue_recheck_delay = UE_RECHECK_DELAY;
 
 static struct tracepoint *ue_move_tracepoint;
 
@@ -102,52 +107,72 @@ static bool ue_has_pid(const struct ue_scope *scope, struct task_struct *process
 	return !scope->nr_pids;
 }
 
-/* @buffer: PATH_MAX bytes. */
-static bool ue_has_exe(const char *glob, struct task_struct *process, char *buffer)
+/**
+ * struct ue_paths - paths of an owner
+ * @cgroup: of its group; empty if not looked at yet
+ * @exe: room for that of its program
+ */
+struct ue_paths {
+	char cgroup[PATH_MAX];
+	char exe[PATH_MAX];
+};
+
+static bool ue_has_exe(const char *glob, struct task_struct *owner,
+		       struct ue_paths *paths)
 {
-	struct file *file = static_call(ue_get_task_exe_file)(process);
+	struct file *file = static_call(ue_get_task_exe_file)(owner);
 	const char *path;
 
 	if (!file)
 		return false;
-	path = d_path(&file->f_path, buffer, PATH_MAX);
+	path = d_path(&file->f_path, paths->exe, PATH_MAX);
 	fput(file);
 	return !IS_ERR(path) && glob_match(glob, path);
 }
 
 /* Is the group, or one above it, at @path? */
-static bool ue_is_in_cgroup(const char *path, struct task_struct *process,
-			    char *buffer)
+static bool ue_is_in_cgroup(const char *path, struct task_struct *owner,
+			    struct ue_paths *paths)
 {
 	const size_t length = strlen(path);
 
-	ue_cgroup_path(process, buffer, PATH_MAX);
-	return length == 1 || (!strncmp(buffer, path, length) &&
-			       (!buffer[length] || buffer[length] == '/'));
+	if (!paths->cgroup[0])
+		ue_cgroup_path(owner, paths->cgroup, PATH_MAX);
+	return length == 1 || (!strncmp(paths->cgroup, path, length) &&
+			       (!paths->cgroup[length] ||
+				paths->cgroup[length] == '/'));
 }
 
-/* What takes least time comes first. */
+/*
+ * What takes least time comes first. The main thread may have ended before the owner,
+ * which is another thread then: the main thread has no program any more, and does not
+ * move to other groups.
+ */
 static bool ue_scope_matches(const struct ue_scope *scope,
-			     struct task_struct *process, char *buffer)
+			     struct task_struct *owner, struct ue_paths *paths)
 {
+	struct task_struct *process = owner->group_leader;
+
 	return ue_has_pid(scope, process) &&
 	       (!scope->uid ||
 		ue_has_number(scope->uid, __kuid_val(task_uid(process)))) &&
 	       (!scope->comm || glob_match(scope->comm, process->comm)) &&
 	       (!scope->cgroup ||
-		ue_is_in_cgroup(scope->cgroup, process, buffer)) &&
-	       (!scope->exe || ue_has_exe(scope->exe, process, buffer));
+		ue_is_in_cgroup(scope->cgroup, owner, paths)) &&
+	       (!scope->exe || ue_has_exe(scope->exe, owner, paths));
 }
 
 /*
  * Return: the bits of those scopes in @of that match the owner of @mm, and the bits of
  * @before for the others; @before without an owner: the memory is at its end.
  */
-static u64 ue_scopes_find(struct mm_struct *mm, u64 of, u64 before, char *buffer)
+static u64 ue_scopes_find(struct mm_struct *mm, u64 of, u64 before,
+			  struct ue_paths *paths)
 {
 	u64 found = before & ~of;
 	struct task_struct *owner;
 
+	paths->cgroup[0] = '\0';
 	rcu_read_lock();
 	owner = ue_mm_owner(mm);
 	if (!owner)
@@ -156,7 +181,7 @@ static u64 ue_scopes_find(struct mm_struct *mm, u64 of, u64 before, char *buffer
 		const int slot = __ffs64(of);
 		const struct ue_scope *scope = rcu_dereference(ue_scopes[slot]);
 
-		if (scope && ue_scope_matches(scope, owner->group_leader, buffer))
+		if (scope && ue_scope_matches(scope, owner, paths))
 			found |= BIT_ULL(slot);
 	}
 	rcu_read_unlock();
@@ -164,9 +189,9 @@ static u64 ue_scopes_find(struct mm_struct *mm, u64 of, u64 before, char *buffer
 }
 
 /* An allocation of this size does not fail for long. */
-static char *ue_path_buffer(void)
+static struct ue_paths *ue_paths_create(void)
 {
-	return kmalloc(PATH_MAX, GFP_KERNEL | __GFP_NOFAIL);
+	return kmalloc(sizeof(struct ue_paths), GFP_KERNEL | __GFP_NOFAIL);
 }
 
 bool ue_scopes_lock(struct ue_mm *ue_mm)
@@ -178,12 +203,12 @@ bool ue_scopes_lock(struct ue_mm *ue_mm)
 	while (ue_all_scopes) {
 		const unsigned int generation = ue_generation;
 		const u64 all = ue_all_scopes;
-		char *buffer;
+		struct ue_paths *paths;
 
 		ue_enabler_unlock();
-		buffer = ue_path_buffer();
-		found = ue_scopes_find(ue_mm->mm, all, 0, buffer);
-		kfree(buffer);
+		paths = ue_paths_create();
+		found = ue_scopes_find(ue_mm->mm, all, 0, paths);
+		kfree(paths);
 		ue_enabler_lock();
 		if (generation == ue_generation)
 			break;
@@ -218,35 +243,52 @@ static void ue_mm_set_scopes(struct ue_mm *ue_mm, u64 scopes, bool update)
 	else if (update && ue_mm->set->nr)
 		/* The enablers hold a reference to the module. */
 		ue_worker_start(ue_mm);
+	/* For children that are being forked, as in ue_update_enablers(). */
+	smp_store_release(&ue_mm->set->changes, ue_mm->set->changes + 1);
 }
 
-/* Looks anew which scopes in @of match an address space. */
-static void ue_mm_recheck(struct ue_mm *ue_mm, u64 of, bool update, char *buffer)
+/*
+ * Looks anew which scopes in @of match an address space. Most of them match as before,
+ * and the mutex is not taken.
+ */
+static void ue_mm_recheck(struct ue_mm *ue_mm, u64 of, bool update,
+			  struct ue_paths *paths)
 {
-	const u64 found = ue_scopes_find(ue_mm->mm, of, READ_ONCE(ue_mm->scopes),
-					 buffer);
+	unsigned int generation;
+	bool again;
+	u64 found;
 
-	mutex_lock(&ue_enabler_mutex);
-	ue_mm_set_scopes(ue_mm, (ue_mm->scopes & ~of) |
-				(found & of & ue_all_scopes), update);
-	mutex_unlock(&ue_enabler_mutex);
+	do {
+		generation = READ_ONCE(ue_generation);
+		found = ue_scopes_find(ue_mm->mm, of, READ_ONCE(ue_mm->scopes),
+				       paths);
+		if (!((found ^ READ_ONCE(ue_mm->scopes)) & of))
+			return;
+		mutex_lock(&ue_enabler_mutex);
+		again = generation != ue_generation;
+		if (!again)
+			ue_mm_set_scopes(ue_mm, (ue_mm->scopes & ~of) |
+						(found & of & ue_all_scopes),
+					 update);
+		mutex_unlock(&ue_enabler_mutex);
+	} while (again);
 }
 
 /* Return: 0; -ENOMEM. */
 static int ue_mms_recheck(u64 of, bool update)
 {
-	char *buffer = ue_path_buffer();
+	struct ue_paths *paths = ue_paths_create();
 	struct ue_mm **mms;
 	int nr = ue_mms_get(&mms);
 
 	for (int i = 0; i < nr; i++) {
-		ue_mm_recheck(mms[i], of, update, buffer);
+		ue_mm_recheck(mms[i], of, update, paths);
 		ue_mm_put(mms[i]);
 		cond_resched();
 	}
 	if (nr >= 0)
 		kvfree(mms);
-	kfree(buffer);
+	kfree(paths);
 	return min(nr, 0);
 }
 
@@ -254,19 +296,42 @@ static void ue_recheck_cgroups(struct work_struct *work);
 
 static DECLARE_DELAYED_WORK(ue_recheck_work, ue_recheck_cgroups);
 
-/* Without memory, the next attempt is made later. */
+static void ue_generation_next(void)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	WRITE_ONCE(ue_generation, ue_generation + 1);
+}
+
+static void ue_recheck_later(void)
+{
+	queue_delayed_work(ue_unbound_wq, &ue_recheck_work,
+			   READ_ONCE(ue_recheck_delay));
+}
+
+/*
+ * Without memory, the next attempt is made later. A user who moves programs all the time
+ * takes a tenth of a processor.
+ */
 static void ue_recheck_cgroups(struct work_struct *work)
 {
-	if (ue_mms_recheck(READ_ONCE(ue_cgroup_scopes), true))
-		queue_delayed_work(system_unbound_wq, &ue_recheck_work,
-				   UE_RECHECK_DELAY);
+	const unsigned long start = jiffies;
+	int err;
+
+	mutex_lock(&ue_enabler_mutex);
+	ue_generation_next();
+	mutex_unlock(&ue_enabler_mutex);
+	err = ue_mms_recheck(READ_ONCE(ue_cgroup_scopes), true);
+	WRITE_ONCE(ue_recheck_delay, max((jiffies - start) * UE_RECHECK_REST,
+					 (unsigned long)UE_RECHECK_DELAY));
+	if (err)
+		ue_recheck_later();
 }
 
 /* Called with interrupts disabled, and with locks of control groups held. */
 static void ue_move_probe(void *data, struct cgroup *to, const char *path,
 			  struct task_struct *task, bool threadgroup)
 {
-	queue_delayed_work(system_unbound_wq, &ue_recheck_work, UE_RECHECK_DELAY);
+	ue_recheck_later();
 }
 
 static int ue_watch_moves(void)
@@ -328,7 +393,8 @@ static bool ue_copy_option(const struct ue_rule_text *rule,
 
 static int ue_scope_fill(struct ue_scope *scope, const struct ue_rule_text *rule)
 {
-	if (!ue_copy_option(rule, UE_RULE_UID, &scope->uid) ||
+	scope->text = ue_rule_scope_to_text(rule);
+	if (!scope->text || !ue_copy_option(rule, UE_RULE_UID, &scope->uid) ||
 	    !ue_copy_option(rule, UE_RULE_COMM, &scope->comm) ||
 	    !ue_copy_option(rule, UE_RULE_EXE, &scope->exe) ||
 	    !ue_copy_option(rule, UE_RULE_CGROUP, &scope->cgroup))
@@ -337,18 +403,14 @@ static int ue_scope_fill(struct ue_scope *scope, const struct ue_rule_text *rule
 	       ue_scope_find_pids(scope, rule->options[UE_RULE_PID]) : 0;
 }
 
-static struct ue_scope *ue_scope_create(const struct ue_rule_text *rule,
-					char *text)
+static struct ue_scope *ue_scope_create(const struct ue_rule_text *rule)
 {
 	struct ue_scope *scope = kzalloc(sizeof(*scope), GFP_KERNEL);
 	int err;
 
-	if (!scope) {
-		kfree(text);
+	if (!scope)
 		return ERR_PTR(-ENOMEM);
-	}
 	ue_debug_count(UE_COUNT_SCOPES, 1);
-	scope->text = text;
 	scope->references = 1;
 	err = ue_scope_fill(scope, rule);
 	if (!err)
@@ -363,8 +425,16 @@ static struct ue_scope *ue_scope_at(int slot)
 	return rcu_dereference_protected(ue_scopes[slot], true);
 }
 
-/* Return: the slot of the scope, or if there is none, a free one; -ENOSPC. */
-static int ue_scope_slot(const char *text)
+/* A number of a process may have been another process's when the other scope was made. */
+static bool ue_scopes_equal(const struct ue_scope *one, const struct ue_scope *other)
+{
+	return !strcmp(one->text, other->text) && one->nr_pids == other->nr_pids &&
+	       !memcmp(one->pids, other->pids,
+		       one->nr_pids * sizeof(*one->pids));
+}
+
+/* Return: the slot of an equal scope, or if there is none, a free one; -ENOSPC. */
+static int ue_scope_slot(const struct ue_scope *new)
 {
 	int free = -ENOSPC;
 
@@ -373,7 +443,7 @@ static int ue_scope_slot(const char *text)
 
 		if (!scope)
 			free = i;
-		else if (!strcmp(scope->text, text))
+		else if (ue_scopes_equal(scope, new))
 			return i;
 	}
 	return free;
@@ -391,7 +461,7 @@ static void ue_scope_publish(int slot, struct ue_scope *scope)
 		ue_all_scopes |= bit;
 	if (scope && scope->cgroup)
 		ue_cgroup_scopes |= bit;
-	ue_generation++;
+	ue_generation_next();
 	mutex_unlock(&ue_enabler_mutex);
 }
 
@@ -426,25 +496,22 @@ static int ue_scope_add(int slot, struct ue_scope *scope)
 	return err;
 }
 
-/* Consumes @text. */
-static int ue_scope_find_or_add(const struct ue_rule_text *rule, char *text)
+/* Consumes @scope. */
+static int ue_scope_find_or_add(struct ue_scope *scope)
 {
-	const int slot = ue_scope_slot(text);
-	struct ue_scope *scope;
+	const int slot = ue_scope_slot(scope);
 
-	if (slot < 0 || ue_scope_at(slot)) {
-		kfree(text);
-		if (slot >= 0)
-			ue_scope_at(slot)->references++;
-		return slot;
-	}
-	scope = ue_scope_create(rule, text);
-	return IS_ERR(scope) ? PTR_ERR(scope) : ue_scope_add(slot, scope) ?: slot;
+	if (slot >= 0 && !ue_scope_at(slot))
+		return ue_scope_add(slot, scope) ?: slot;
+	ue_scope_free(scope);
+	if (slot >= 0)
+		ue_scope_at(slot)->references++;
+	return slot;
 }
 
 int ue_scope_get(const struct ue_rule_text *rule, u64 *scope)
 {
-	char *text;
+	struct ue_scope *new;
 	int slot;
 
 	*scope = 0;
@@ -452,10 +519,10 @@ int ue_scope_get(const struct ue_rule_text *rule, u64 *scope)
 		return 0;
 	if (!IS_ENABLED(CONFIG_MEMCG))
 		return -EOPNOTSUPP;
-	text = ue_rule_scope_to_text(rule);
-	if (!text)
-		return -ENOMEM;
-	slot = ue_scope_find_or_add(rule, text);
+	new = ue_scope_create(rule);
+	if (IS_ERR(new))
+		return PTR_ERR(new);
+	slot = ue_scope_find_or_add(new);
 	if (slot < 0)
 		return slot;
 	*scope = BIT_ULL(slot);

@@ -44,7 +44,8 @@ const char *ue_scope_reason(int err);
 
 /**
  * ue_scope_put() - undo ue_scope_get()
- * @scope: the bit, which no event has any more because of this rule; or 0
+ * @scope: the bit, which no event has any more because of this rule, nor an update
+ *	that is left to a work item (see ue_updates_finish()); or 0
  *
  * Context: as ue_scope_get().
  */

@@ -15,6 +15,7 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "events/event.h"
@@ -243,6 +244,16 @@ struct ue_deferred {
 	struct ue_update_wait wait;
 };
 
+/* How many there are. Changed with ue_enabler_mutex held. */
+static unsigned int ue_nr_deferred;
+
+static DECLARE_WAIT_QUEUE_HEAD(ue_no_deferred);
+
+void ue_updates_finish(void)
+{
+	wait_event(ue_no_deferred, !READ_ONCE(ue_nr_deferred));
+}
+
 static void ue_deferred_work(struct work_struct *work)
 {
 	struct ue_deferred *deferred = container_of(work, struct ue_deferred, work);
@@ -250,6 +261,9 @@ static void ue_deferred_work(struct work_struct *work)
 	mutex_lock(&ue_enabler_mutex);
 	ue_finish_update(deferred->event);
 	ue_update_wait_end(&deferred->wait);
+	WRITE_ONCE(ue_nr_deferred, ue_nr_deferred - 1);
+	if (!ue_nr_deferred)
+		wake_up_all(&ue_no_deferred);
 	mutex_unlock(&ue_enabler_mutex);
 	ue_event_unref(deferred->event);
 	kfree(deferred);
@@ -280,6 +294,7 @@ static void ue_finish_later(struct ue_event *event)
 		 */
 		__module_get(THIS_MODULE);
 		ue_update_wait_begin(&deferred->wait);
+		WRITE_ONCE(ue_nr_deferred, ue_nr_deferred + 1);
 		queue_work(ue_unbound_wq, &deferred->work);
 	} else {
 		ue_finish_update(event);

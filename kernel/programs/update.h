@@ -37,6 +37,13 @@ void ue_update_event(struct ue_event *event);
 void ue_update_scopes(struct ue_event *event, u64 scopes);
 
 /**
+ * ue_updates_finish() - wait until no update is left to a work item
+ *
+ * Context: may sleep; ue_enabler_mutex not held. Waits for no program.
+ */
+void ue_updates_finish(void);
+
+/**
  * struct ue_update - an update in progress
  * @start: when it began; local_clock()
  * @granted: how many bits it may write directly in all

@@ -248,6 +248,8 @@ static int ue_find_targets(struct ue_found *found)
 		ue_find_roots(thread, found);
 		for (int i = 0; i < UE_PERF_CONTEXTS; i++)
 			ue_find_in_context(ue_perf_context(thread, i), found);
+		if (found->nr > UE_WANTS_MAX)
+			break;
 	}
 	rcu_read_unlock();
 	return nr;

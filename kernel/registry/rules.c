@@ -22,6 +22,7 @@
 #include "port/kernel_symbols.h"
 #include "port/module_state.h"
 #include "programs/scope.h"
+#include "programs/update.h"
 #include "registry/registry.h"
 #include "registry/rule_action.h"
 #include "registry/rules.h"
@@ -147,13 +148,13 @@ static void ue_rule_applied(struct ue_rule *rule, const struct ue_event *event,
 
 /*
  * Adds up the scopes of the rules that have enabled an event in an instance, or have
- * given it a trigger, that is, of the rules with an entry for the same recorder.
- * *@scopes is 0 if one of them is for all programs, or if there is none.
+ * given it a trigger: of the rules other than @without that have an entry for the same
+ * recorder. *@scopes is 0 if one of them is for all programs, or if there is none.
  *
  * Return: whether one of them has enabled the event.
  */
 static bool ue_rules_add_up(const struct ue_event *event, unsigned long number,
-			    u64 *scopes)
+			    const struct ue_rule *without, u64 *scopes)
 {
 	const void *entry = xa_mk_value(number);
 	bool enabled = false, all = false;
@@ -161,7 +162,8 @@ static bool ue_rules_add_up(const struct ue_event *event, unsigned long number,
 
 	*scopes = 0;
 	list_for_each_entry(rule, &ue_rules, node) {
-		if (rule->removed || xa_load(&rule->applied, event->serial) != entry)
+		if (rule == without ||
+		    xa_load(&rule->applied, event->serial) != entry)
 			continue;
 		enabled |= !rule->parsed.trigger;
 		all |= !rule->scope;
@@ -183,7 +185,7 @@ static bool ue_rule_may_join(const struct ue_rule *rule,
 	unsigned long number = ue_recorder_number(&event->recorders, file);
 	u64 scopes;
 
-	return number && ue_rules_add_up(event, number, &scopes) &&
+	return number && ue_rules_add_up(event, number, NULL, &scopes) &&
 	       (scopes || rule->scope) &&
 	       ue_file_is_enabled(file, rule->parsed.filter);
 }
@@ -372,7 +374,7 @@ static void ue_rule_leave(const struct ue_rule *rule, struct ue_event *event,
 
 	if (!file)
 		return;
-	ue_rules_add_up(event, number, &scopes);
+	ue_rules_add_up(event, number, rule, &scopes);
 	if (ue_recorder_scopes(&event->recorders, file) != scopes)
 		ue_event_set_scopes(event, file, scopes);
 }
@@ -385,7 +387,7 @@ static int ue_rule_undo_file(struct ue_rule *rule, struct ue_event *event,
 	if (rule->parsed.trigger)
 		return ue_file_remove_trigger(file, rule->parsed.trigger);
 	if (ue_file_is_enabled(file, rule->parsed.filter) &&
-	    !ue_rules_add_up(event, number, &scopes) &&
+	    !ue_rules_add_up(event, number, rule, &scopes) &&
 	    !ue_rules_hand_over(rule, event, file))
 		ue_file_disable(file);
 	return 0;
@@ -470,6 +472,8 @@ static void ue_rule_free(struct ue_rule *rule)
 {
 	if (rule->instance)
 		ue_instance_put(rule->instance);
+	if (rule->scope)
+		ue_updates_finish();
 	ue_scope_put(rule->scope);
 	xa_destroy(&rule->applied);
 	kfree(rule->text);
