@@ -8,9 +8,13 @@
 #include "deadline.hpp"
 #include "kernel_log.hpp"
 #include "module.hpp"
+#include "registered.hpp"
+#include "rule.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
+
+#include <unistd.h>
 
 using namespace selftest;
 
@@ -142,12 +146,19 @@ TEST_CASE("After ftrace has switched itself off, unloading never ends, and progr
           "[.kills_ftrace]") {
     const module::Loaded loaded;
     unload();
-    // Adding a rule then calls the kernel's function that switches ftrace off.
+    // A rule that enables an event then calls the kernel's function that switches ftrace off.
     REQUIRE(module::load_image(with_changed_string("tracing_update_buffers", "ftrace_kill")) ==
             succeeds());
-    (void)write_text(tracing_file("user_events_rules"), "enable none_*");
+    {
+        const Registered registered("");
+        const Rule rule(registered.event.name());
+    }
     KernelLog log;
-    const Child unloading([](Channel&) { return module::unload().ok() ? 0 : 1; });
+    // Not a Child, which is killed and reaped. It keeps no pipe of the test open.
+    if (fork() == 0) {
+        close_range(0, ~0u, 0);
+        _exit(module::unload().ok());
+    }
     REQUIRE(eventually([&] { return log.read().find("unloading waits") != std::string::npos; }));
     for (int i = 0; i < 100; i++)
         REQUIRE(in_child([] { return 0; }) == 0);
