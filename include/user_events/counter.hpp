@@ -4,20 +4,29 @@
 
 #include "event.hpp"
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace USER_EVENTS_NAMESPACE {
 
 /// A counter. Tools see an event of this name, with the fields of Perfetto's convention for kernel
-/// track events.
+/// track events. The convention has integers only; `user-events export` also shows the others.
 ///
 ///     inline user_events::counter<"queue_length"> queue_length;
+///     inline user_events::counter<"load", double> load;
 ///     ...
 ///     queue_length(queue.size());
+///     load(0.75);
 ///
 /// \tparam Name the name of the event
-template <literal Name>
+/// \tparam Value the type of its values: std::int64_t, float or double
+template <literal Name, typename Value = std::int64_t>
 class counter {
+    static_assert(std::same_as<Value, std::int64_t> || std::same_as<Value, float> ||
+                      std::same_as<Value, double>,
+                  "the values of a counter are std::int64_t, float or double");
+
 public:
     [[gnu::visibility("hidden")]] counter() noexcept = default;
     counter(const counter&) = delete;
@@ -25,18 +34,20 @@ public:
     [[gnu::visibility("hidden")]] ~counter() = default;
 
     /// Records the value. As for event<>: from any thread, async-signal-safe.
-    template <std::integral T>
-    requires(!std::same_as<T, bool>) [[gnu::always_inline]] void
+    template <typename T>
+    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>) [[gnu::always_inline]] void
     operator()(const T& value, text track_name = Name.view()) const noexcept {
+        static_assert(std::integral<T> || std::floating_point<Value>,
+                      "this counter has integers only: write counter<\"NAME\", double>");
         if (event_) [[unlikely]]
-            event_(static_cast<std::int64_t>(value), track_name);
+            event_(static_cast<Value>(value), track_name);
     }
 
     explicit operator bool() const noexcept { return bool(event_); }
     std::error_code error() const noexcept { return event_.error(); }
 
 private:
-    event<Name, field<"counter_value", std::int64_t>, field<"track_name", data_loc_text>> event_;
+    event<Name, field<"counter_value", Value>, field<"track_name", data_loc_text>> event_;
 };
 
 } // namespace USER_EVENTS_NAMESPACE

@@ -2,6 +2,7 @@
 // Events that are declared in the program's source.
 #pragma once
 
+#include "carrier.hpp"
 #include "command.hpp"
 #include "field.hpp"
 #include "literal.hpp"
@@ -121,7 +122,7 @@ public:
     [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
         if (enabled()) [[unlikely]] {
             if constexpr (is_passed_on<Make>)
-                make_and_record(make);
+                making<Make>::record(*this, make);
             else
                 record_made(make());
         }
@@ -184,21 +185,14 @@ private:
         values::record(registration_, recorded<typename Fields::type>::make(arguments)...);
     }
 
-    /// g++ needs no memory for what a function object captures, if the function is inline. clang
-    /// does, and reserves the memory also for an event that is not enabled. It gets a small
-    /// function object in registers. One with a name is not copied, because its state may change.
+    /// A class, because clang exports the member templates of templates.
     template <typename Make>
-    static constexpr bool is_passed_on =
-#ifdef __clang__
-        !std::is_reference_v<Make> && std::is_trivially_copyable_v<Make> && sizeof(Make) <= 16;
-#else
-        false;
-#endif
-    template <typename Make>
-    [[gnu::noinline, gnu::visibility("hidden")]] void make_and_record(Make make) const
-        noexcept(noexcept(make())) {
-        record_made(make());
-    }
+    struct making {
+        [[gnu::noinline, gnu::visibility("hidden")]] static void
+        record(const typed_event& to, Make make) noexcept(noexcept(make())) {
+            to.record_made(make());
+        }
+    };
 
     /// Records what a function returned for lazily(): a tuple, or the argument of the only field.
     template <typename Made>

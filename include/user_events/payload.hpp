@@ -2,6 +2,7 @@
 // Puts a record together on the stack: the index, the fixed fields, and what locations refer to.
 #pragma once
 
+#include "carrier.hpp"
 #include "command.hpp"
 #include "copy.hpp"
 #include "registration.hpp"
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <sys/uio.h>
+#include <utility>
 
 namespace USER_EVENTS_NAMESPACE::detail {
 
@@ -100,10 +102,34 @@ struct recorder {
         return made;
     }();
 
-    /// Out of line, so that the code around an event stays small. Without a call, so that no
-    /// registers need to be saved, if the lengths of the texts are known.
-    [[gnu::noinline, gnu::visibility("hidden")]] static void record(const registration& event,
-                                                                    Values... values) noexcept {
+    [[gnu::always_inline]] static void record(const registration& event,
+                                              const Values&... values) noexcept {
+        out_of_line(std::index_sequence_for<Values...>(), event, values...);
+    }
+
+private:
+    static constexpr auto in_vector = in_vectors<Values...>(1);
+
+    template <std::size_t... At>
+    [[gnu::always_inline]] static void out_of_line(std::index_sequence<At...>,
+                                                   const registration& event,
+                                                   const Values&... values) noexcept {
+        carried<typename carrier<Values, in_vector.of[At]>::type...>::record(event, values...);
+    }
+
+    /// A class, because clang exports the member templates of templates.
+    template <typename... Carriers>
+    struct carried {
+        /// Out of line, so that the code around an event stays small. Without a call, so that no
+        /// registers need to be saved, if the lengths of the texts are known.
+        [[gnu::noinline, gnu::visibility("hidden")]] static void
+        record(const registration& event, Carriers... values) noexcept {
+            record_here(event, static_cast<Values>(values)...);
+        }
+    };
+
+    [[gnu::always_inline]] static void record_here(const registration& event,
+                                                   Values... values) noexcept {
         if (!(is_measured(values) && ...)) [[unlikely]]
             return measure_and_record(event, values...);
         std::byte buffer[index_size + size + (located ? most_copied : 0)];
@@ -118,7 +144,6 @@ struct recorder {
             event.write(buffer, sizeof(buffer));
     }
 
-private:
     [[gnu::noinline, gnu::visibility("hidden")]] static void
     measure_and_record(const registration& event, Values... values) noexcept {
         record(event, measured(values)...);

@@ -4,13 +4,145 @@
 #pragma once
 
 #include "event.hpp"
+#include "place.hpp"
 
 #include <atomic>
 #include <cstdint>
-#include <string_view>
 #include <unistd.h>
 
 namespace USER_EVENTS_NAMESPACE {
+
+/// An option of a track: each slice has the place in the source where it begins, in the fields
+/// line, function and file.
+struct with_place {};
+
+/// An option of a track: slices can be parts of a flow, which the field flow_id tells.
+struct with_flow {};
+
+namespace detail {
+
+/// Returns a number: the process, and how many calls there were. Other processes return others.
+[[gnu::visibility("hidden")]] inline std::uint64_t next_number() noexcept {
+    static constinit std::atomic<std::uint32_t> count{0};
+    return std::uint64_t{static_cast<std::uint32_t>(getpid())} << 32 |
+           (count.fetch_add(1, std::memory_order_relaxed) + 1);
+}
+
+} // namespace detail
+
+/// What slices have in common that belong together, in whatever thread or process they are: the
+/// steps of a request, for example. Trace viewers draw arrows from each to the next one.
+struct flow {
+    /// Any number but 0. All flows of a recording have different ones.
+    std::uint64_t id;
+
+    /// Returns a flow with a number that other processes do not return.
+    static flow next() noexcept { return {detail::next_number()}; }
+};
+
+namespace detail {
+
+/// An option of all asynchronous tracks: the field scope_id.
+struct with_scope {};
+
+/// What options add to a record.
+struct slice_facts {
+    std::uint64_t scope = 0;
+    flow belongs_to{0};
+    place from{"", "", 0};
+};
+
+/// The fields that an option adds after others.
+template <typename Option>
+struct track_option {
+    static constexpr bool is_known = false;
+    template <typename... Fields>
+    using after = field_list<Fields...>;
+};
+template <>
+struct track_option<with_scope> {
+    static constexpr bool is_known = true;
+    template <typename... Fields>
+    using after = field_list<Fields..., field<"scope_id", std::uint64_t>>;
+};
+template <>
+struct track_option<with_flow> {
+    static constexpr bool is_known = true;
+    template <typename... Fields>
+    using after = field_list<Fields..., field<"flow_id", std::uint64_t>>;
+};
+template <>
+struct track_option<with_place> {
+    static constexpr bool is_known = true;
+    template <typename... Fields>
+    using after = field_list<Fields..., field<"line", std::uint32_t>,
+                             field<"function", std::string_view>, field<"file", std::string_view>>;
+};
+
+/// The event with the fields of a list and of options.
+template <literal Name, typename List, typename... Options>
+struct track_event;
+template <literal Name, typename... Fields>
+struct track_event<Name, field_list<Fields...>> {
+    using type = event<Name, Fields...>;
+};
+template <literal Name, typename... Fields, typename Option, typename... Rest>
+struct track_event<Name, field_list<Fields...>, Option, Rest...>
+    : track_event<Name, typename track_option<Option>::template after<Fields...>, Rest...> {};
+
+template <literal Name, typename... Options>
+class any_track {
+    static_assert((track_option<Options>::is_known && ...),
+                  "the options of a track are with_place and with_flow");
+
+public:
+    any_track(const any_track&) = delete;
+    any_track& operator=(const any_track&) = delete;
+
+    /// As for event<>, like all functions of tracks: from any thread, async-signal-safe.
+    explicit operator bool() const noexcept { return bool(event_); }
+    std::error_code error() const noexcept { return event_.error(); }
+
+protected:
+    [[gnu::visibility("hidden")]] any_track() noexcept = default;
+    [[gnu::visibility("hidden")]] ~any_track() = default;
+
+    static constexpr bool has_flow = (std::same_as<Options, with_flow> || ...);
+
+    [[gnu::always_inline]] void record(char type, const text& name, const text& track_name,
+                                       const slice_facts& facts) const noexcept {
+        add<Options...>(facts, type, name, track_name);
+    }
+
+private:
+    /// Adds the values of the options, one after the other.
+    template <typename... Rest, typename... Values>
+    requires(sizeof...(Rest) == 0)
+        [[gnu::always_inline]] void add(const slice_facts&,
+                                        const Values&... values) const noexcept {
+        event_(values...);
+    }
+    template <typename Option, typename... Rest, typename... Values>
+    [[gnu::always_inline]] void add(const slice_facts& facts,
+                                    const Values&... values) const noexcept {
+        if constexpr (std::same_as<Option, with_scope>)
+            add<Rest...>(facts, values..., facts.scope);
+        else if constexpr (std::same_as<Option, with_flow>)
+            add<Rest...>(facts, values..., facts.belongs_to.id);
+        else if constexpr (std::same_as<Option, with_place>)
+            add<Rest...>(facts, values..., facts.from.line, facts.from.function, facts.from.file);
+        else
+            add<Rest...>(facts, values...);
+    }
+
+    typename track_event<
+        Name,
+        field_list<field<"track_event_type", char>, field<"slice_name", data_loc_text>,
+                   field<"track_name", data_loc_text>>,
+        Options...>::type event_;
+};
+
+} // namespace detail
 
 /// Tracks of slices. Tools see an event of this name. By default the slices of each thread are a
 /// track of their own.
@@ -20,40 +152,56 @@ namespace USER_EVENTS_NAMESPACE {
 ///     const user_events::slice parsing(work, "parse");
 ///
 /// \tparam Name the name of the event
-template <literal Name>
-class track {
+/// \tparam Options with_place, with_flow, in any order: records become longer by their fields
+template <literal Name, typename... Options>
+class track : public detail::any_track<Name, Options...> {
+    using base = detail::any_track<Name, Options...>;
+
 public:
     [[gnu::visibility("hidden")]] track() noexcept = default;
-    track(const track&) = delete;
-    track& operator=(const track&) = delete;
     [[gnu::visibility("hidden")]] ~track() = default;
 
     /// Records that a slice begins. Slices of one track nest: end() ends the last one.
-    void begin(text name, text track_name = {}) const noexcept { event_('B', name, track_name); }
-    void end(text track_name = {}) const noexcept { event_('E', text(), track_name); }
+    [[gnu::always_inline]] void begin(text name, text track_name = {},
+                                      const place& from = place::here()) const noexcept {
+        base::record('B', name, track_name, {.from = from});
+    }
+    [[gnu::always_inline]] void
+    begin(text name, flow belongs_to, text track_name = {},
+          const place& from = place::here()) const noexcept requires base::has_flow {
+        base::record('B', name, track_name, {.belongs_to = belongs_to, .from = from});
+    }
+    [[gnu::always_inline]] void end(text track_name = {}) const noexcept {
+        base::record('E', text(), track_name, {});
+    }
     /// Records a moment.
-    void instant(text name, text track_name = {}) const noexcept { event_('I', name, track_name); }
-
-    /// As for event<>, like the functions above: from any thread, async-signal-safe.
-    explicit operator bool() const noexcept { return bool(event_); }
-    std::error_code error() const noexcept { return event_.error(); }
-
-private:
-    event<Name, field<"track_event_type", char>, field<"slice_name", data_loc_text>,
-          field<"track_name", data_loc_text>>
-        event_;
+    [[gnu::always_inline]] void instant(text name, text track_name = {},
+                                        const place& from = place::here()) const noexcept {
+        base::record('I', name, track_name, {.from = from});
+    }
 };
 
 /// A slice that begins with the object and ends with it. If the track is not recorded at the
 /// beginning, the end is not recorded either. Construct and destroy it in one thread.
-template <literal Name>
+template <literal Name, typename... Options>
 class [[nodiscard]] slice {
 public:
     /// The texts are used at the beginning only; the name of the track must exist until the end.
-    [[nodiscard]] explicit slice(const track<Name>& where, text name, text track_name = {}) noexcept
+    [[nodiscard, gnu::always_inline]] explicit slice(const track<Name, Options...>& where,
+                                                     text name, text track_name = {},
+                                                     const place& from = place::here()) noexcept
         : where_(where ? &where : nullptr), track_name_(track_name) {
         if (where_) [[unlikely]]
-            where_->begin(name, track_name_);
+            where_->begin(name, track_name_, from);
+    }
+    /// For tracks with the option with_flow.
+    [[nodiscard, gnu::always_inline]] explicit slice(const track<Name, Options...>& where,
+                                                     text name, flow belongs_to,
+                                                     text track_name = {},
+                                                     const place& from = place::here()) noexcept
+        : where_(where ? &where : nullptr), track_name_(track_name) {
+        if (where_) [[unlikely]]
+            where_->begin(name, belongs_to, track_name_, from);
     }
     slice(const slice&) = delete;
     slice& operator=(const slice&) = delete;
@@ -63,7 +211,7 @@ public:
     }
 
 private:
-    const track<Name>* where_;
+    const track<Name, Options...>* where_;
     text track_name_;
 };
 
@@ -76,52 +224,60 @@ private:
 ///     requests.begin(request.id, "fetch");
 ///
 /// \tparam Name the name of the event
-template <literal Name>
-class async_track {
+/// \tparam Options as for track<>
+template <literal Name, typename... Options>
+class async_track : public detail::any_track<Name, detail::with_scope, Options...> {
+    using base = detail::any_track<Name, detail::with_scope, Options...>;
+
 public:
     [[gnu::visibility("hidden")]] async_track() noexcept = default;
-    async_track(const async_track&) = delete;
-    async_track& operator=(const async_track&) = delete;
     [[gnu::visibility("hidden")]] ~async_track() = default;
 
     /// As for track<>, for the track of this number.
-    void begin(std::uint64_t id, text name, text track_name = {}) const noexcept {
-        event_('B', name, track_name, id);
+    [[gnu::always_inline]] void begin(std::uint64_t id, text name, text track_name = {},
+                                      const place& from = place::here()) const noexcept {
+        base::record('B', name, track_name, {.scope = id, .from = from});
     }
-    void end(std::uint64_t id, text track_name = {}) const noexcept {
-        event_('E', text(), track_name, id);
+    [[gnu::always_inline]] void
+    begin(std::uint64_t id, text name, flow belongs_to, text track_name = {},
+          const place& from = place::here()) const noexcept requires base::has_flow {
+        base::record('B', name, track_name, {.scope = id, .belongs_to = belongs_to, .from = from});
     }
-    void instant(std::uint64_t id, text name, text track_name = {}) const noexcept {
-        event_('I', name, track_name, id);
+    [[gnu::always_inline]] void end(std::uint64_t id, text track_name = {}) const noexcept {
+        base::record('E', text(), track_name, {.scope = id});
     }
-
-    explicit operator bool() const noexcept { return bool(event_); }
-    std::error_code error() const noexcept { return event_.error(); }
-
-    /// Returns a number: the process, and how many calls there were for this track.
-    [[gnu::visibility("hidden")]] static std::uint64_t next_id() noexcept {
-        static constinit std::atomic<std::uint32_t> count{0};
-        return std::uint64_t{static_cast<std::uint32_t>(getpid())} << 32 |
-               (count.fetch_add(1, std::memory_order_relaxed) + 1);
+    [[gnu::always_inline]] void instant(std::uint64_t id, text name, text track_name = {},
+                                        const place& from = place::here()) const noexcept {
+        base::record('I', name, track_name, {.scope = id, .from = from});
     }
 
-private:
-    event<Name, field<"track_event_type", char>, field<"slice_name", data_loc_text>,
-          field<"track_name", data_loc_text>, field<"scope_id", std::uint64_t>>
-        event_;
+    /// Returns a number: the process, and how many calls of this and of flow::next() there were.
+    static std::uint64_t next_id() noexcept { return detail::next_number(); }
 };
 
 /// A slice that begins with the object, and ends with end() or with the object that it has been
 /// moved to, in any thread. If the track is not recorded at the beginning, the end is not recorded
 /// either.
-template <literal Name>
+template <literal Name, typename... Options>
 class [[nodiscard]] async_slice {
 public:
     /// The name is used at the beginning only. The track must exist until the end.
-    [[nodiscard]] explicit async_slice(const async_track<Name>& where, text name) noexcept
+    [[nodiscard,
+      gnu::always_inline]] explicit async_slice(const async_track<Name, Options...>& where,
+                                                text name,
+                                                const place& from = place::here()) noexcept
         : where_(where ? &where : nullptr) {
         if (where_) [[unlikely]]
-            where_->begin(id_ = async_track<Name>::next_id(), name);
+            where_->begin(id_ = detail::next_number(), name, text(), from);
+    }
+    /// For tracks with the option with_flow.
+    [[nodiscard,
+      gnu::always_inline]] explicit async_slice(const async_track<Name, Options...>& where,
+                                                text name, flow belongs_to,
+                                                const place& from = place::here()) noexcept
+        : where_(where ? &where : nullptr) {
+        if (where_) [[unlikely]]
+            where_->begin(id_ = detail::next_number(), name, belongs_to, text(), from);
     }
     async_slice(async_slice&& other) noexcept : where_(other.where_), id_(other.id_) {
         other.where_ = nullptr;
@@ -147,7 +303,7 @@ public:
     std::uint64_t id() const noexcept { return id_; }
 
 private:
-    const async_track<Name>* where_;
+    const async_track<Name, Options...>* where_;
     std::uint64_t id_ = 0;
 };
 
