@@ -18,9 +18,10 @@ struct level {
     int number;
 };
 
-// By their numbers.
-constexpr level of_syslog[] = {{"emergency", 24}, {"alert", 22},  {"critical", 21}, {"error", 17},
-                               {"warning", 13},   {"notice", 10}, {"info", 9},      {"debug", 5}};
+// By their numbers. The library's log has a level after those of syslog.
+constexpr level of_syslog[] = {{"emergency", 24}, {"alert", 22},   {"critical", 21},
+                               {"error", 17},     {"warning", 13}, {"notice", 10},
+                               {"info", 9},       {"debug", 5},    {"trace", 1}};
 constexpr level of_spdlog[] = {{"trace", 1},    {"debug", 5},  {"info", 9},
                                {"warning", 13}, {"error", 17}, {"critical", 21}};
 constexpr level by_name[] = {{"trace", 1},      {"debug", 5},  {"info", 9},   {"notice", 10},

@@ -6,7 +6,9 @@
 #include "text/json.hpp"
 
 #include <fmt/format.h>
+#include <iterator>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 namespace tool::exporting {
@@ -164,7 +166,18 @@ private:
         }
         std::string& to = begin_event(type[0], name, track.process, thread);
         add_time(to, record.time);
+        if (fields.flow && type == "B")
+            add_flow(to, read(*fields.flow, record.data).natural);
         add_arguments(to, record, &fields);
+    }
+
+    /// Readers draw an arrow to the slice from the last one of the same flow. A slice that ends a
+    /// flow is one that continues it, because nobody knows what comes later.
+    void add_flow(std::string& to, std::uint64_t id) {
+        if (id == 0)
+            return;
+        fmt::format_to(std::back_inserter(to), ",\"bind_id\":\"{:#x}\"{},\"flow_out\":true", id,
+                       flows_.insert(id).second ? "" : ",\"flow_in\":true");
     }
 
     void add_counter(const recording::record& record, const convention& fields) {
@@ -247,6 +260,7 @@ private:
     open_spans<nothing> spans_;
     std::vector<std::map<int, lanes>> lanes_; // for each pair, by process
     std::map<std::tuple<std::size_t, int, std::size_t>, std::int64_t> lane_tracks_;
+    std::unordered_set<std::uint64_t> flows_;
     std::set<std::pair<int, int>> threads_;
     std::map<int, std::string> processes_;
     std::uint64_t start_ = 0;

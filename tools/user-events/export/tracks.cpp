@@ -21,10 +21,12 @@ convention::convention(const recording::event_type& event) {
             slice_name = &field;
         else if (field.name == "track_name" && is_text)
             track_name = &field;
-        else if (field.name == "counter_value" && is_integer)
+        else if (field.name == "counter_value" && (is_integer || field.kind == kind::real))
             counter_value = &field;
         else if (field.name.starts_with("scope_") && is_integer && !scope)
             scope = &field;
+        else if (field.name == "flow_id" && is_integer)
+            flow = &field;
     }
 }
 

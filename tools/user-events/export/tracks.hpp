@@ -32,6 +32,8 @@ struct convention {
     const recording::field* track_name = nullptr;
     const recording::field* counter_value = nullptr;
     const recording::field* scope = nullptr;
+    /// Not of the convention: the library's option with_flow.
+    const recording::field* flow = nullptr;
 };
 
 /// A row of slices, or a counter.
