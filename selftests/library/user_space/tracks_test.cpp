@@ -5,9 +5,11 @@
 #include <user_events/testing.hpp>
 #include <user_events/user_events.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -27,6 +29,19 @@ struct elsewhere {
     const char* function_name() const { return "there"; }
     std::uint32_t line() const { return 7; }
 };
+
+/// One name for one thing.
+template <typename T>
+concept tells_error = requires(const T& object) {
+    { object.error() } -> std::same_as<std::error_code>;
+}
+&&!requires(const T& object) {
+    object.status();
+};
+static_assert(tells_error<ue::event<"a">> && tells_error<ue::dynamic_event> &&
+              tells_error<ue::track<"a">> && tells_error<ue::async_track<"a">> &&
+              tells_error<ue::counter<"a">> && tells_error<ue::log<"a">> &&
+              tells_error<ue::marker> && tells_error<ue::thread_file>);
 
 std::string names_of(const std::vector<ue::testing::record>& records) {
     std::string names;
