@@ -12,6 +12,7 @@
 #include <string_view>
 #include <tuple>
 
+// NOLINTBEGIN(bugprone-suspicious-include): the programs themselves.
 namespace lttng {
 #define main run
 #include "../../../samples/migration/lttng.cpp"
@@ -26,6 +27,7 @@ namespace perfetto {
 #include "../../../samples/migration/perfetto.cpp"
 #undef main
 } // namespace perfetto
+// NOLINTEND(bugprone-suspicious-include)
 
 namespace ue = user_events;
 
