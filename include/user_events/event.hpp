@@ -89,8 +89,20 @@ struct recorder_of {
     using type = recorder<typename recorded<typename Fields::type>::value...>;
 };
 
+/// A class, because clang exports the member templates of templates.
+template <typename Event, typename Make>
+struct making {
+    [[gnu::noinline, gnu::visibility("hidden")]] static void
+    record(const Event& to, Make make) noexcept(noexcept(make())) {
+        to.record_made(make());
+    }
+};
+
 template <typename Options, typename... Fields>
-class typed_event {
+class typed_event : registration {
+    template <typename, typename>
+    friend struct making;
+
     using values = typename recorder_of<Options, Fields...>::type;
 
 public:
@@ -106,7 +118,7 @@ public:
                        Options::bit &
                    1;
         else
-            return registration_.word().load(std::memory_order_relaxed) >> Options::bit & 1;
+            return registration::word().load(std::memory_order_relaxed) >> Options::bit & 1;
     }
 
     /// By reference, so that nothing is loaded for an event that is not enabled.
@@ -118,24 +130,25 @@ public:
             record(arguments...);
     }
 
-    template <std::invocable Make>
-    [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
+    /// For the type of the event, which is a part of the name of what is not inline.
+    template <typename Event, std::invocable Make>
+    [[gnu::always_inline]] void lazily_as(Make&& make) const noexcept(noexcept(make())) {
         if (enabled()) [[unlikely]] {
             if constexpr (is_passed_on<Make>)
-                making<Make>::record(*this, make);
+                making<Event, Make>::record(static_cast<const Event&>(*this), make);
             else
                 record_made(make());
         }
     }
 
-    std::error_code error() const noexcept { return registration_.error(); }
-    std::uint32_t cut() const noexcept { return registration_.cut(); }
-    std::uint32_t lost() const noexcept { return registration_.lost(); }
+    std::error_code error() const noexcept { return registration::error(); }
+    std::uint32_t cut() const noexcept { return registration::cut(); }
+    std::uint32_t lost() const noexcept { return registration::lost(); }
 
 protected:
     [[gnu::always_inline]] explicit typed_event(const declaration& declared) noexcept
-        : registration_(declared) {}
-    [[gnu::visibility("hidden")]] ~typed_event() = default;
+        : registration(declared) {}
+    [[gnu::always_inline]] ~typed_event() = default;
 
     /// Records what the encoding has beside the fields, too.
     template <typename What, typename... Arguments>
@@ -145,8 +158,7 @@ protected:
             explain<Arguments...>();
         else if (enabled()) [[unlikely]] {
             count_cut_numbers(arguments...);
-            values::record_as(registration_, what,
-                              recorded<typename Fields::type>::make(arguments)...);
+            values::record_as(*this, what, recorded<typename Fields::type>::make(arguments)...);
         }
     }
 
@@ -177,22 +189,13 @@ private:
     [[gnu::always_inline]] void count_cut_numbers(const Arguments&... arguments) const noexcept {
         if constexpr ((may_be_cut<typename Fields::type, Arguments> || ...))
             if (!(fits<typename Fields::type>(arguments) && ...))
-                registration_.count_cut();
+                registration::count_cut();
     }
     template <typename... Arguments>
     [[gnu::always_inline]] void record(const Arguments&... arguments) const noexcept {
         count_cut_numbers(arguments...);
-        values::record(registration_, recorded<typename Fields::type>::make(arguments)...);
+        values::record(*this, recorded<typename Fields::type>::make(arguments)...);
     }
-
-    /// A class, because clang exports the member templates of templates.
-    template <typename Make>
-    struct making {
-        [[gnu::noinline, gnu::visibility("hidden")]] static void
-        record(const typed_event& to, Make make) noexcept(noexcept(make())) {
-            to.record_made(make());
-        }
-    };
 
     /// Records what a function returned for lazily(): a tuple, or the argument of the only field.
     template <typename Made>
@@ -224,8 +227,6 @@ private:
         else
             record(arguments...);
     }
-
-    registration registration_;
 };
 
 /// What a wrong event is, so that the compiler reports nothing but the reason.
@@ -236,8 +237,8 @@ public:
     void operator()(const Arguments&...) const noexcept {}
     template <typename... Arguments>
     void call(const Arguments&...) const noexcept {}
-    template <typename Make>
-    void lazily(Make&&) const noexcept {}
+    template <typename Event, typename Make>
+    void lazily_as(Make&&) const noexcept {}
     bool enabled() const noexcept { return false; }
     std::error_code error() const noexcept { return {}; }
     std::uint32_t cut() const noexcept { return 0; }
@@ -291,8 +292,8 @@ struct base_of {
 /// destructors wait for a mutex and must not be called in signal handlers.
 ///
 /// \tparam Name the name of the event in tracefs: without white space, `/`, `:` and `;`, at most
-/// 255 bytes \tparam Parts field<>s in order, and the options persistent, multi_format, bit<> and
-/// word<>
+/// 255 bytes \tparam Parts field<>s in order or lists of them (see fields<>), and the options
+/// persistent, multi_format, bit<> and word<>
 template <literal Name, typename... Parts>
 class [[nodiscard]] event : public detail::base_of<Name, Parts...>::type {
     using base = typename detail::base_of<Name, Parts...>::type;
@@ -318,11 +319,15 @@ public:
     /// Returns whether the event is recorded at present: by ftrace, perf or a BPF program.
     explicit operator bool() const noexcept { return base::enabled(); }
 
-    /// \fn lazily(make)
     /// Calls `make` only if the event is enabled, and records what it returns: a std::tuple with an
     /// argument for each field, or the argument of the only field. What `make` throws is passed on.
     /// An integer must not be longer than its field, because its value is known only later.
-    using base::lazily;
+    template <std::invocable Make>
+    [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
+        // The shorter one of two names.
+        using named = std::conditional_t<(detail::is_field<Parts> && ...), base, event>;
+        base::template lazily_as<named>(std::forward<Make>(make));
+    }
 
     /// \fn error()
     /// Returns why the event is not registered; see user_events::category(). No error if it is.

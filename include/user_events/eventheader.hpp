@@ -413,8 +413,9 @@ consteval finding find_header_problem() {
     if (!Options::has_good_name)
         return {problem::bad_header_name, whole_event};
     // An option is known to part_check, but has no place here.
-    const problem of_parts[] = {
-        (is_field<Fields> ? part_check<Fields>::find() : problem::not_a_part)..., problem::none};
+    const problem of_parts[] = {(is_field<Fields> || named_list<Fields> ? part_check<Fields>::find()
+                                                                        : problem::not_a_part)...,
+                                problem::none};
     for (std::size_t i = 0; i < sizeof...(Fields); i++)
         if (of_parts[i] != problem::none)
             return {of_parts[i], i};
@@ -424,7 +425,8 @@ consteval finding find_header_problem() {
 template <typename Options, typename... Fields>
 struct header_base {
     static constexpr finding found = find_header_problem<Options, Fields...>();
-    using type = typename event_base<found, Options, field_list<Fields...>, Fields...>::type;
+    using type =
+        typename event_base<found, Options, typename fields_of<Fields...>::type, Fields...>::type;
 };
 
 } // namespace detail
@@ -445,7 +447,7 @@ namespace eventheader {
 ///
 /// \tparam Name the provider, a colon, and the event's own name. A provider has letters, digits and
 /// underscores \tparam Level how important the event is \tparam Keyword bits that mean what the
-/// provider wants \tparam Fields field<>s in order
+/// provider wants \tparam Fields field<>s in order, or a list of them, derived from fields<>
 template <literal Name, level Level, std::uint64_t Keyword, typename... Fields>
 class [[nodiscard]] event
     : public detail::header_base<detail::header_options<Name, Level, Keyword>, Fields...>::type {
@@ -462,8 +464,11 @@ public:
     using base::operator();
     using base::cut;
     using base::error;
-    using base::lazily;
     using base::lost;
+    template <std::invocable Make>
+    [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
+        base::template lazily_as<event>(std::forward<Make>(make));
+    }
     explicit operator bool() const noexcept { return base::enabled(); }
 
     /// Records the event as a part of an activity, if it is enabled.

@@ -518,4 +518,16 @@ struct field {
     static constexpr std::string_view name() { return Name.view(); }
 };
 
+/// A list of fields. A structure that is derived from it is a part of an event in place of the
+/// fields:
+///
+///     struct order_fields : fields<field<"number", std::uint32_t>,
+///                                  field<"item", std::string_view>> {};
+///     inline event<"order_placed", order_fields> order_placed;
+///
+/// Several events can have the list. The linker's names, which debuggers show, have the name of the
+/// structure instead of all fields.
+template <typename... Fields>
+struct fields {};
+
 } // namespace USER_EVENTS_NAMESPACE

@@ -78,18 +78,38 @@ struct option<word<Variable>> : known_option {
 template <typename... Parts>
 struct field_list {};
 
+/// A structure of the program that is derived from fields<>.
+template <typename... Fields>
+field_list<Fields...> listed(const fields<Fields...>*);
+template <typename Part>
+concept named_list = requires(const Part* part) {
+    detail::listed(part);
+};
+
+/// The fields that a part of an event is.
+template <typename Part>
+struct fields_in {
+    using type = field_list<>;
+};
+template <literal Name, typename T>
+struct fields_in<field<Name, T>> {
+    using type = field_list<field<Name, T>>;
+};
+template <named_list Part>
+struct fields_in<Part> {
+    using type = decltype(detail::listed(static_cast<const Part*>(nullptr)));
+};
+
 /// The fields of a list that also has options.
-template <typename List, typename... Parts>
+template <typename List, typename... Lists>
 struct fields_among {
     using type = List;
 };
-template <typename... Fields, typename Part, typename... Rest>
-struct fields_among<field_list<Fields...>, Part, Rest...>
-    : fields_among<
-          std::conditional_t<is_field<Part>, field_list<Fields..., Part>, field_list<Fields...>>,
-          Rest...> {};
+template <typename... Fields, typename... More, typename... Rest>
+struct fields_among<field_list<Fields...>, field_list<More...>, Rest...>
+    : fields_among<field_list<Fields..., More...>, Rest...> {};
 template <typename... Parts>
-struct fields_of : fields_among<field_list<>, Parts...> {};
+struct fields_of : fields_among<field_list<>, typename fields_in<Parts>::type...> {};
 template <typename... Fields>
 requires(is_field<Fields>&&...) struct fields_of<Fields...> {
     using type = field_list<Fields...>;
@@ -115,7 +135,7 @@ struct options_in {
 };
 template <typename... Options, typename Part, typename... Rest>
 struct options_in<options_among<Options...>, Part, Rest...>
-    : options_in<std::conditional_t<is_field<Part>, options_among<Options...>,
+    : options_in<std::conditional_t<is_field<Part> || named_list<Part>, options_among<Options...>,
                                     options_among<Options..., Part>>,
                  Rest...> {};
 template <typename... Parts>
@@ -302,6 +322,17 @@ struct part_check<field<Name, T>> {
                : is_common_field(Name.view()) ? problem::common_field_name
                                               : problem_of_type<T>();
     }
+};
+
+template <named_list Part>
+struct part_check<Part> {
+    template <typename... Fields>
+    static constexpr problem find_in(field_list<Fields...>) {
+        problem found = problem::none;
+        ((found = found == problem::none ? part_check<Fields>::find() : found), ...);
+        return found;
+    }
+    static constexpr problem find() { return find_in(typename fields_in<Part>::type()); }
 };
 
 /// Looks at the event as a whole, when its parts are good.

@@ -14,6 +14,7 @@ using user_events::bit;
 using user_events::data_loc_text;
 using user_events::event;
 using user_events::field;
+using user_events::fields;
 using user_events::member;
 using user_events::members;
 using user_events::multi_format;

@@ -234,3 +234,26 @@ TEST_CASE("A dynamic event takes the arguments that an event takes") {
     CHECK(event->write({0.5, 1.5, 256, 7, numbers, reals, "x", 1}) ==
           std::errc::result_out_of_range);
 }
+
+namespace {
+
+struct OrderFields : ue::fields<ue::field<"number", std::uint32_t>,
+                                ue::field<"from", ue::members<ue::member<"x", &Point::x>>>> {};
+
+} // namespace
+
+TEST_CASE("A list of fields stands for its fields, among others and with options") {
+    FakeFile file;
+    const ue::event<"listed", ue::field<"first", std::uint8_t>, OrderFields,
+                    ue::field<"last", std::uint8_t>, ue::bit<3>>
+        listed;
+    const ue::event<"only", OrderFields> only;
+    file.enable("listed u8 first;u32 number;s32 from_x;u8 last");
+    CHECK(listed);
+    CHECK(!only);
+    file.enable("only u32 number;s32 from_x");
+    CHECK(only);
+    Point point{5, 0, ""};
+    only.lazily([&] { return std::tuple(7u, point); });
+    CHECK(file.take() == Payload().add<std::uint32_t>(1).add<std::uint32_t>(7).add(5).bytes());
+}
