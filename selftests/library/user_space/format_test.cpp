@@ -55,9 +55,11 @@ TEST_CASE("A message is put together only while the log is recorded") {
     for (std::size_t i = 0; i < 4; i++) {
         CHECK(records[i].get<int>("level") == levels[i]);
         CHECK(records[i].get<unsigned>("line") == line + 1 + i);
+        // The long text leaves no room for the file.
+        if (i == 3)
+            continue;
         CHECK(records[i].get<std::string>("file")->ends_with("format_test.cpp"));
-        if (i < 3)
-            CHECK(records[i].get<std::string>("text") == texts[i]);
+        CHECK(records[i].get<std::string>("text") == texts[i]);
     }
     CHECK(records[3].get<std::string>("text")->size() > 3900);
     log.info("{} braces without arguments");
