@@ -77,6 +77,10 @@ void set(message::AnyValue& to, const recording::field& field, const recording::
 }
 
 attributes::~attributes() {
+    remove_rest();
+}
+
+void attributes::remove_rest() {
     while (to_.size() > count_)
         to_.RemoveLast();
 }

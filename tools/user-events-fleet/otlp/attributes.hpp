@@ -41,6 +41,9 @@ public:
     void add(std::string_view key, std::string_view text);
     void add(std::string_view key, std::int64_t number);
 
+    /// Removes the attributes that were not overwritten.
+    void remove_rest();
+
     /// Adds an attribute. The value may have one of before.
     message::AnyValue& next(std::string_view key);
 

@@ -319,9 +319,12 @@ const message::KeyValue* find(const attribute_list& in, std::string_view name) {
 
 } // namespace
 
+bool may_have_schema(const attribute_list& from) {
+    return !from.empty() && from.Get(0).key() == "__csver__";
+}
+
 schema schema_of(const attribute_list& from) {
-    if (from.empty() || from.Get(0).key() != "__csver__" ||
-        (from.Get(0).value().int_value() & ~std::int64_t{0xff}) != 0x400)
+    if (!may_have_schema(from) || (from.Get(0).value().int_value() & ~std::int64_t{0xff}) != 0x400)
         return schema::none;
     const auto* const type = find(from, "PartB._typeName");
     // Some exporters write logs without it.

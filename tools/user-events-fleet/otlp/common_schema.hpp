@@ -12,6 +12,9 @@ namespace tool::otlp {
 
 enum class schema : std::uint8_t { none, log, span };
 
+/// Whether the first attribute is the mark of the schema: if not, the others need not be looked at.
+bool may_have_schema(const attribute_list& from);
+
 /// Whether the attributes of a payload, with dotted names, are those of the schema.
 schema schema_of(const attribute_list& from);
 

@@ -57,6 +57,8 @@ void set(message::AnyValue& to, const eventheader::value& value) {
 /// name thousands of times.
 class distinct_names {
 public:
+    distinct_names() { hashes_.reserve(usual_count); }
+
     std::string to_distinct(std::string_view name) {
         std::string result(name);
         if (add(result))
@@ -76,6 +78,8 @@ private:
         hashes_.push_back(hash);
         return true;
     }
+
+    static constexpr std::size_t usual_count = 16;
 
     std::vector<std::size_t> hashes_;
     std::map<std::string, unsigned> last_numbers_;
@@ -163,18 +167,16 @@ void add_number(attributes& to, std::string_view key, std::uint64_t number) {
 
 } // namespace
 
-void fill_described(attribute_list& list, const recording::record& from) {
-    attributes to(list);
+void add_described(attributes& to, const eventheader::shown_event& from) {
     attribute_fields fields(to);
-    const failure failure = walk(to_shown_event(from).event, fields);
+    const failure failure = walk(from.event, fields);
     if (failure.why == eventheader::reason::none)
         return;
     to.add("user_events.error", words_of(failure.why));
     add_bytes(to, "user_events.undecoded", failure.undecoded);
 }
 
-void add_header(attributes& to, const recording::record& from) {
-    const eventheader::shown_event shown = to_shown_event(from);
+void add_header(attributes& to, const eventheader::shown_event& shown) {
     const eventheader::event& event = shown.event;
     add_text(to, "user_events.tracepoint", shown.tracepoint);
     add_text(to, "user_events.provider", shown.name.provider);

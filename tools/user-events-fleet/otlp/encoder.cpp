@@ -161,9 +161,10 @@ void encoder::fill_own(attribute_list& to, const recording::record& from) {
         attributes(to).add_fields(from, not_shown(tracks_.convention_of(*from.event)));
         return;
     }
-    fill_described(to, from);
-    attributes header(to, to.size());
-    add_header(header, from);
+    const eventheader::shown_event shown = to_shown_event(from);
+    attributes all(to);
+    otlp::add_described(all, shown);
+    add_header(all, shown);
 }
 
 /// A field of the end that has another value than that of the beginning is "end.NAME".

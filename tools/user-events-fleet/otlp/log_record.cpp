@@ -55,28 +55,36 @@ void set_body(message::LogRecord& to) {
 /// An exporter of OTLP would have sent this. The time at which the program has handed over the
 /// record is that of the kernel.
 service fill_log_of_schema(message::LogRecord& to, const recording::record& from,
-                           const std::string& name) {
+                           const eventheader::event& event) {
+    std::string name;
+    eventheader::append_unescaped(name, name_of(event));
     to.set_observed_time_unix_nano(from.time);
     if (std::find(std::begin(no_names), std::end(no_names), name) == std::end(no_names))
         assign_utf8(*to.mutable_event_name(), name);
-    if (const auto severity = severity_of_level(to_shown_event(from).event.level))
+    if (const auto severity = severity_of_level(event.level))
         to.set_severity_number(severity->number);
     return promote(to);
 }
 
 filled fill_as_described(message::LogRecord& to, const recording::record& from) {
-    otlp::fill_described(*to.mutable_attributes(), from);
-    filled result{schema_of(to.attributes())};
-    if (result.kind == schema::log)
-        result.own = fill_log_of_schema(to, from, described_name(from));
-    if (result.kind != schema::none)
-        return result;
-    attributes header(*to.mutable_attributes(), to.attributes().size());
-    add_header(header, from);
+    const eventheader::shown_event shown = to_shown_event(from);
+    attributes all(*to.mutable_attributes());
+    add_described(all, shown);
+    filled result;
+    if (may_have_schema(to.attributes())) {
+        all.remove_rest();
+        result.kind = schema_of(to.attributes());
+        if (result.kind == schema::log)
+            result.own = fill_log_of_schema(to, from, shown.event);
+        if (result.kind != schema::none)
+            return result;
+    }
+    add_header(all, shown);
+    all.remove_rest();
     std::string name;
-    append_name(name, from);
+    append_name(name, shown);
     assign_utf8(*to.mutable_event_name(), name);
-    if (const auto severity = severity_of_level(to_shown_event(from).event.level)) {
+    if (const auto severity = severity_of_level(shown.event.level)) {
         set_severity(to, *severity);
         set_body(to);
     }

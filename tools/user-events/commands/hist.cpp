@@ -163,7 +163,7 @@ private:
     static constexpr std::size_t most_buckets = 2048;
 
     void add(const recording::record& record) {
-        const auto cells = recording::to_cells(record);
+        const auto cells = row_.fill(to_shown_event(record));
         std::string keys;
         for (const auto& key : given_.keys) {
             const auto value = key == "process" ? std::string(record.task) : value_of(cells, key);
@@ -183,7 +183,7 @@ private:
     }
 
     /// A name is also that of a field in a struct. Those of the header are in front.
-    std::optional<std::string> value_of(const std::vector<eventheader::cell>& cells,
+    std::optional<std::string> value_of(std::span<const eventheader::cell> cells,
                                         const std::string& key) const {
         const auto found = std::find_if(cells.rbegin(), cells.rend(), [&](const auto& cell) {
             return cell.name == key || cell.name.ends_with("." + key);
@@ -201,6 +201,7 @@ private:
     tracing::event_types types_;
     tracing::tasks tasks_;
     eventpipe::known_events known_events_;
+    eventheader::cell_row row_;
     std::map<std::string, std::uint64_t> counts_;
     std::uint64_t without_fields_ = 0;
     std::uint64_t dropped_ = 0;

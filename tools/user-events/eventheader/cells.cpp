@@ -9,8 +9,8 @@
 
 #include <bit>
 #include <fmt/format.h>
+#include <iterator>
 #include <optional>
-#include <utility>
 
 namespace tool::eventheader {
 
@@ -40,16 +40,20 @@ void set_number(cell& to, const value& value) {
 
 class cell_fields final : public visitor {
 public:
-    explicit cell_fields(std::vector<cell>& to) : to_(to) {}
+    /// Replaces the cells from this number on, as far as there are some.
+    cell_fields(std::vector<cell>& to, std::size_t first) : to_(to), count_(first) {}
+
+    std::size_t count() const noexcept { return count_; }
 
     void take(const field& field, const value& value) override {
         if (json_)
             return json_->take(field, value);
         if (path_.is_in_array())
             return add_element(value);
-        to_.push_back({path_.of(field), "", is_text(value.meaning)});
-        append_words(to_.back().text, value);
-        set_number(to_.back(), value);
+        cell& made = next(is_text(value.meaning));
+        path_.append_name(made.name, field);
+        append_words(made.text, value);
+        set_number(made, value);
     }
     void begin_array(const field& field) override {
         if (json_) {
@@ -57,16 +61,18 @@ public:
             return json_->begin_array(field);
         }
         path_.begin_array(field);
-        to_.push_back({path_.text(), field.is_struct() ? "[" : "{", false});
+        cell& made = next(false);
+        made.name = path_.text();
+        made.text = field.is_struct() ? '[' : '{';
         if (field.is_struct())
-            json_.emplace(to_.back().text);
+            json_.emplace(made.text);
     }
     void end_array(const field& field) override {
         if (open_ > 0) {
             open_--;
             return json_->end_array(field);
         }
-        to_.back().text += json_ ? ']' : '}';
+        last().text += json_ ? ']' : '}';
         json_.reset();
         path_.end();
     }
@@ -84,8 +90,21 @@ public:
     }
 
 private:
+    cell& last() { return to_[count_ - 1]; }
+    cell& next(bool is_text) {
+        if (count_ == to_.size())
+            to_.emplace_back();
+        cell& made = to_[count_++];
+        made.name.clear();
+        made.text.clear();
+        made.is_text = is_text;
+        made.kind = number_kind::none;
+        made.number = 0;
+        return made;
+    }
+
     void add_element(const value& value) {
-        std::string& to = to_.back().text;
+        std::string& to = last().text;
         to += to.ends_with('{') ? "" : ",";
         std::string words;
         append_words(words, value);
@@ -98,38 +117,65 @@ private:
     }
 
     std::vector<cell>& to_;
+    std::size_t count_;
     path path_;
     /// In an array of structs, which is one cell, with the number of arrays open in it.
     std::optional<json_fields> json_;
     unsigned open_ = 0;
 };
 
-cell natural(std::string name, std::uint64_t number) {
-    return {std::move(name), std::to_string(number), false, number_kind::natural, number};
+/// In the order of fill_header().
+constexpr const char* header_names[] = {"level",    "keyword",          "opcode",
+                                        "id",       "version",          "tag",
+                                        "activity", "related_activity", "not_decoded"};
+
+void set_natural(cell& to, std::uint64_t number) {
+    to.text = fmt::format_int(number).str();
+    to.kind = number_kind::natural;
+    to.number = number;
+}
+
+void set_bits(cell& to, std::uint64_t number) {
+    to.text.clear();
+    append_bits(to.text, number);
 }
 
 } // namespace
 
-std::vector<cell> to_cells(const shown_event& shown) {
+void cell_row::fill_header(const shown_event& shown) {
     const event& event = shown.event;
-    std::vector<cell> result{
-        {"level", level_text(event.level), false},
-        {"keyword", fmt::format("0x{:X}", shown.name.keyword), false},
-        {"opcode", opcode_text(event.opcode), false},
-        natural("id", event.id),
-        natural("version", event.version),
-        {"tag", fmt::format("0x{:X}", event.tag), false},
-        {"activity", activity_text(event.activity), false},
-        {"related_activity", activity_text(event.related_activity), false},
-        {"not_decoded", "", false},
-    };
-    const std::size_t not_decoded = result.size() - 1;
-    cell_fields fields(result);
-    chosen_fields chosen(fields, shown.chosen);
-    const failure failure = walk(event, chosen);
-    if (failure.why != reason::none)
-        result[not_decoded].text = words_of(failure);
-    return result;
+    const header now{.keyword = shown.name.keyword,
+                     .id = event.id,
+                     .tag = event.tag,
+                     .version = event.version,
+                     .opcode = event.opcode,
+                     .level = event.level};
+    if (cells_.empty() || now != header_) {
+        if (cells_.empty())
+            for (const char* const name : header_names)
+                cells_.push_back({.name = name});
+        cells_[0].text = level_text(now.level);
+        set_bits(cells_[1], now.keyword);
+        cells_[2].text = opcode_text(now.opcode);
+        set_natural(cells_[3], now.id);
+        set_natural(cells_[4], now.version);
+        set_bits(cells_[5], now.tag);
+        header_ = now;
+    }
+    cells_[6].text = activity_text(event.activity);
+    cells_[7].text = activity_text(event.related_activity);
+    cells_[8].text.clear();
+}
+
+std::span<const cell> cell_row::fill(const shown_event& shown) {
+    fill_header(shown);
+    constexpr std::size_t header_size = std::size(header_names);
+    cell_fields fields(cells_, header_size);
+    const failure failure = walk_chosen(shown, fields);
+    is_complete_ = failure.why == reason::none;
+    if (!is_complete_)
+        cells_[header_size - 1].text = words_of(failure);
+    return std::span(cells_).first(fields.count());
 }
 
 } // namespace tool::eventheader

@@ -4,7 +4,9 @@
 
 #include "eventheader/show.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,17 +16,43 @@ namespace tool::eventheader {
 enum class number_kind : std::uint8_t { none, natural, integer, real };
 
 struct cell {
-    std::string name;
-    std::string text; // not escaped
-    bool is_text;     // from the program, so that it may look like a formula
+    std::string name = {};
+    std::string text = {}; // not escaped
+    bool is_text = false;  // from the program, so that it may look like a formula
     number_kind kind = number_kind::none;
     /// The bits of the number, of 64 bits.
     std::uint64_t number = 0;
 };
 
-/// The header, the reason why not all could be decoded with the bytes, and the fields, by dotted
-/// names. The header's cells are always the same ones, and so are those of events whose fields have
-/// the same descriptions: an array is one cell. An array of structs is JSON there.
-std::vector<cell> to_cells(const shown_event& shown);
+/// Makes rows. Each uses the memory of the one before.
+class cell_row {
+public:
+    /// The header, the reason why not all could be decoded with the bytes, and the fields, by
+    /// dotted names. The header's cells are always the same ones, and so are those of events whose
+    /// fields have the same descriptions, if all could be decoded: an array is one cell. An array
+    /// of structs is JSON there. The cells exist until the next call.
+    std::span<const cell> fill(const shown_event& shown);
+    /// Whether all could be decoded.
+    bool is_complete() const noexcept { return is_complete_; }
+
+private:
+    void fill_header(const shown_event& shown);
+
+    /// What the cells of the header have. Most events have the same as the one before.
+    struct header {
+        std::uint64_t keyword = 0;
+        std::uint16_t id = 0;
+        std::uint16_t tag = 0;
+        std::uint8_t version = 0;
+        std::uint8_t opcode = 0;
+        std::uint8_t level = 0;
+
+        bool operator==(const header&) const = default;
+    };
+
+    std::vector<cell> cells_;
+    header header_ = {};
+    bool is_complete_ = true;
+};
 
 } // namespace tool::eventheader

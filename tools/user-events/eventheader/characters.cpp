@@ -3,6 +3,8 @@
 
 #include "text/escape.hpp"
 
+#include <algorithm>
+
 namespace tool::eventheader {
 
 namespace {
@@ -34,7 +36,14 @@ void append_character(std::string& to, std::uint64_t code) {
     more(0);
 }
 
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
+}
+
 bool is_utf8(std::string_view text) {
+    // Most text is.
+    if (is_ascii(text))
+        return true;
     while (!text.empty()) {
         const auto next = text::first_character(text);
         if (!next.valid)

@@ -2,6 +2,7 @@
 // A visitor that passes on only some fields.
 #pragma once
 
+#include "eventheader/show.hpp"
 #include "eventheader/walk.hpp"
 
 #include <algorithm>
@@ -10,8 +11,7 @@
 
 namespace tool::eventheader {
 
-/// Passes on the event's own fields that have one of these names, with all that is in them; all
-/// fields if there are no names.
+/// Passes on the event's own fields that have one of these names, with all that is in them.
 class chosen_fields final : public visitor {
 public:
     chosen_fields(visitor& to, const std::vector<std::string>& names) : to_(to), names_(names) {}
@@ -42,8 +42,7 @@ public:
 private:
     bool is_chosen(const field& field) {
         if (depth_ == 0)
-            is_chosen_ = names_.empty() ||
-                         std::find(names_.begin(), names_.end(), field.name) != names_.end();
+            is_chosen_ = std::find(names_.begin(), names_.end(), field.name) != names_.end();
         return is_chosen_;
     }
     bool enter(const field& field) {
@@ -57,5 +56,13 @@ private:
     unsigned depth_ = 0;
     bool is_chosen_ = false;
 };
+
+/// As walk(), for the fields that are shown.
+inline failure walk_chosen(const shown_event& shown, visitor& visitor) {
+    if (shown.chosen.empty())
+        return walk(shown.event, visitor);
+    chosen_fields chosen(visitor, shown.chosen);
+    return walk(shown.event, chosen);
+}
 
 } // namespace tool::eventheader

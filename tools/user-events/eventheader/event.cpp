@@ -155,6 +155,10 @@ std::string_view take_attribute(std::string_view& attributes) noexcept {
 }
 
 void append_unescaped(std::string& to, std::string_view part) {
+    if (part.find(';') == part.npos) {
+        to += part;
+        return;
+    }
     for (std::size_t i = 0; i < part.size(); i++) {
         to += part[i];
         if (part.substr(i).starts_with(";;"))

@@ -22,12 +22,11 @@ void separate(std::string& to) {
 
 void begin_member(std::string& to, std::string_view name) {
     separate(to);
-    text::append_json(to, name);
-    to += ':';
+    ((to += '"') += name) += "\":";
 }
 
 bool member_names::is_taken(place name) const {
-    return std::any_of(names_.begin() + static_cast<std::ptrdiff_t>(objects_.back()), names_.end(),
+    return std::any_of(names_.begin() + static_cast<std::ptrdiff_t>(first_), names_.end(),
                        [&](place other) { return text_of(other) == text_of(name); });
 }
 

@@ -11,24 +11,30 @@
 
 namespace tool::eventheader {
 
-/// Appends the name of a member of an object, after a comma if it is not the first member.
+/// Appends the name of a member of an object, after a comma if it is not the first member. The name
+/// needs no escapes.
 void begin_member(std::string& to, std::string_view name);
 
 /// Appends members of an object so that no name is there twice: the second `a` becomes `a_2`.
 class member_names {
 public:
-    explicit member_names(std::string& to) : to_(to) {}
+    explicit member_names(std::string& to) : to_(to) { names_.reserve(usual_count); }
 
     /// Appends the name of the next member of the object that was opened last.
     void begin(std::string_view name);
     /// Around the members of an object in the object.
-    void open() { objects_.push_back(names_.size()); }
+    void open() {
+        around_.push_back(first_);
+        first_ = names_.size();
+    }
     void close() {
-        names_.resize(objects_.back());
-        objects_.pop_back();
+        names_.resize(first_);
+        first_ = around_.back();
+        around_.pop_back();
     }
 
 private:
+    static constexpr std::size_t usual_count = 16;
     /// Names are compared as they are in the text: what is no UTF-8 may look the same there.
     struct place {
         std::size_t begin;
@@ -41,8 +47,9 @@ private:
 
     std::string& to_;
     std::vector<place> names_;
-    /// Where the names of each open object begin; the first object's at 0.
-    std::vector<std::size_t> objects_{0};
+    /// Where the names of the object begin that was opened last, and of those around it.
+    std::size_t first_ = 0;
+    std::vector<std::size_t> around_;
 };
 
 /// Appends members of an object for the fields, or elements of an array if the text ends with `[`

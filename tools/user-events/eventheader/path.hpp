@@ -19,10 +19,15 @@ public:
 
     /// The name of a value. Elements of an array of values have the name of the array.
     std::string of(const field& field) const {
-        std::string result = text_;
-        if (!is_in_array())
-            append(result, field.name);
+        std::string result;
+        append_name(result, field);
         return result;
+    }
+    /// Appends it to an empty text.
+    void append_name(std::string& to, const field& field) const {
+        to += text_;
+        if (!is_in_array())
+            append(to, field.name);
     }
     /// The name of the array or struct that was begun last.
     const std::string& text() const noexcept { return text_; }
@@ -62,7 +67,11 @@ private:
 
     /// Long names of structs in structs are cut, too.
     void append(std::string& to, std::string_view name) const {
-        to += open_.empty() ? "" : ".";
+        if (open_.empty()) {
+            to += name.substr(0, longest_name);
+            return;
+        }
+        to += '.';
         to += name.substr(0, longest_name - std::min(longest_name, to.size()));
     }
 

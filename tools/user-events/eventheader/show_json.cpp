@@ -7,8 +7,6 @@
 #include "text/escape.hpp"
 #include "text/json.hpp"
 
-#include <fmt/format.h>
-
 namespace tool::eventheader {
 
 namespace {
@@ -42,7 +40,9 @@ private:
         if (!field.has_tag)
             return;
         names_.begin(name);
-        text::append_json(to_, fmt::format("0x{:X}", field.tag));
+        to_ += '"';
+        append_bits(to_, field.tag);
+        to_ += '"';
     }
 
     std::string& to_;
@@ -70,7 +70,9 @@ void append_bits(std::string& to, std::string_view name, std::uint64_t number) {
     if (number == 0)
         return;
     begin_member(to, name);
-    text::append_json(to, fmt::format("0x{:X}", number));
+    to += '"';
+    eventheader::append_bits(to, number);
+    to += '"';
 }
 
 void append_text(std::string& to, std::string_view name, std::string_view value) {
@@ -130,17 +132,12 @@ void append_failure(std::string& to, const failure& failure) {
     to += '"';
 }
 
-failure append_fields(json_fields& fields, const shown_event& shown) {
-    chosen_fields chosen(fields, shown.chosen);
-    return walk(shown.event, chosen);
-}
-
 } // namespace
 
 void append_json_fields(std::string& to, const shown_event& shown) {
     to += '{';
     json_fields fields(to);
-    const failure failure = append_fields(fields, shown);
+    const failure failure = walk_chosen(shown, fields);
     if (failure.why != reason::none) {
         fields.begin_other("(not decoded)");
         text::append_json(to, words_of(failure));
@@ -158,14 +155,13 @@ void append_json_members(std::string& to, const shown_event& shown) {
     begin_member(to, "fields");
     to += '{';
     json_fields fields(to);
-    const failure failure = append_fields(fields, shown);
+    const failure failure = walk_chosen(shown, fields);
     to += '}';
     if (fields.has_tags()) {
         begin_member(to, "tags");
         to += '{';
         json_tags tags(to);
-        chosen_fields chosen(tags, shown.chosen);
-        walk(shown.event, chosen);
+        walk_chosen(shown, tags);
         to += '}';
     }
     if (failure.why != reason::none)

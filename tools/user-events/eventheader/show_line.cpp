@@ -19,10 +19,13 @@ public:
     explicit line_fields(std::string& to) : to_(to) {}
 
     void take(const field& field, const value& value) override {
-        if (!path_.is_in_array())
-            begin(path_.of(field));
-        else if (!to_.ends_with('{'))
+        if (!path_.is_in_array()) {
+            name_.clear();
+            path_.append_name(name_, field);
+            begin(name_);
+        } else if (!to_.ends_with('{')) {
             to_ += ',';
+        }
         append_value(value, path_.is_in_array());
     }
     void begin_array(const field& field) override {
@@ -81,6 +84,7 @@ private:
     }
 
     std::string& to_;
+    std::string name_;
     std::string words_;
     path path_;
     std::vector<std::size_t> sizes_;
@@ -91,9 +95,11 @@ void append_number(std::string& to, const char* name, std::uint64_t number) {
         fmt::format_to(std::back_inserter(to), " {}={}", name, number);
 }
 
-void append_bits(std::string& to, const char* name, std::uint64_t number) {
-    if (number)
-        fmt::format_to(std::back_inserter(to), " {}=0x{:X}", name, number);
+void append_bits(std::string& to, std::string_view name, std::uint64_t number) {
+    if (number == 0)
+        return;
+    ((to += ' ') += name) += '=';
+    eventheader::append_bits(to, number);
 }
 
 /// The name, if the number has one.
@@ -140,8 +146,7 @@ void append_line(std::string& to, const shown_event& shown) {
     append_header(to, shown);
     to += ':';
     line_fields fields(to);
-    chosen_fields chosen(fields, shown.chosen);
-    const failure failure = walk(shown.event, chosen);
+    const failure failure = walk_chosen(shown, fields);
     if (failure.why != reason::none)
         append_failure(to, failure);
 }

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
@@ -15,6 +17,14 @@
 #include <utility>
 
 namespace tool::eventheader {
+
+void append_bits(std::string& to, std::uint64_t number) {
+    static constexpr char digits[] = "0123456789ABCDEF";
+    to += "0x";
+    for (int shift = (static_cast<int>(std::bit_width(number | 1)) - 1) / 4 * 4; shift >= 0;
+         shift -= 4)
+        to += digits[number >> shift & 15];
+}
 
 void append_uuid(std::string& to, bytes data) {
     for (const std::size_t size : {4, 2, 2, 2, 6}) {
@@ -26,7 +36,13 @@ void append_uuid(std::string& to, bytes data) {
 
 namespace {
 
-template <typename Number>
+template <std::integral Number>
+void append(std::string& to, Number number) {
+    const fmt::format_int digits(number);
+    to.append(digits.data(), digits.size());
+}
+
+template <std::floating_point Number>
 void append(std::string& to, Number number) {
     fmt::format_to(std::back_inserter(to), "{}", number);
 }
@@ -114,8 +130,7 @@ void append_words(std::string& to, const value& value) {
     case meaning::process:
         return append(to, value.integer());
     case meaning::hexadecimal:
-        fmt::format_to(std::back_inserter(to), "0x{:X}", value.natural());
-        break;
+        return append_bits(to, value.natural());
     case meaning::error_number:
         return append_error(to, value.integer());
     case meaning::time:

@@ -16,6 +16,9 @@ void append_words(std::string& to, const value& value);
 /// Whether append_words() makes a number, `true` or `false` of it, which need no quotes in JSON.
 bool is_bare(const value& value) noexcept;
 
+/// Appends a number as `0x1F`.
+void append_bits(std::string& to, std::uint64_t number);
+
 /// As UUIDs are written. For 16 bytes.
 void append_uuid(std::string& to, bytes data);
 

@@ -8,6 +8,7 @@
 #include "text/json.hpp"
 #include "text/new_file.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <fmt/format.h>
@@ -45,11 +46,21 @@ bool is_formula(std::string_view text) {
     return !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != text.npos;
 }
 
+/// Whether a text is written as it is: nothing in it needs quotes or an escape.
+bool is_plain(std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return c > ' ' && c < 0x7f && c != ',' && c != '"'; });
+}
+
 /// Appends what spreadsheets cannot take for a formula. Control characters other than tabs and ends
 /// of lines are as in \x1b.
 void append_plain(std::string& to, const std::string& clean) {
-    const bool is_plain = clean.find_first_of(",\"\r\n \t") == clean.npos;
-    to += is_plain ? "" : "\"";
+    if (is_plain(clean)) {
+        to += clean;
+        return;
+    }
+    const bool needs_quotes = clean.find_first_of(",\"\r\n \t") != clean.npos;
+    to += needs_quotes ? "\"" : "";
     for (const char c : clean) {
         if (c == '"')
             to += "\"\"";
@@ -59,11 +70,15 @@ void append_plain(std::string& to, const std::string& clean) {
         else
             to += c;
     }
-    to += is_plain ? "" : "\"";
+    to += needs_quotes ? "\"" : "";
 }
 
 /// Appends any text.
 void append_quoted(std::string& to, std::string_view text) {
+    if (is_plain(text) && !is_formula(text)) {
+        to += text;
+        return;
+    }
     std::string clean = is_formula(text) ? "'" : "";
     append_utf8(clean, text);
     append_plain(to, clean);
@@ -113,6 +128,8 @@ private:
         std::string name;
         std::string text;
         bool exists = false;
+        /// How many cells of a payload's header, which are in front, are numbers or single words.
+        std::size_t words = 0;
     };
 
     void write(file& to) {
@@ -164,9 +181,12 @@ private:
             begin_described(to, record.event->system + "." + row.name, row);
         begin_line(to.text, record);
         for (const eventheader::cell& cell : row.cells) {
+            const auto number = static_cast<std::size_t>(&cell - row.cells.data());
             to.text += ',';
             if (cell.is_text)
                 append_quoted(to.text, cell.text);
+            else if (number < to.words || cell.kind != eventheader::number_kind::none)
+                to.text += cell.text;
             else
                 append_plain(to.text, cell.text);
         }
@@ -189,6 +209,11 @@ private:
 
     void begin_described(file& to, const std::string& name, const described_tables::row& row) {
         begin_file(to, name, row.table + 1);
+        const auto words = std::find_if(row.cells.begin(), row.cells.end(), [](const auto& cell) {
+            return cell.name == "not_decoded";
+        });
+        to.words =
+            words == row.cells.end() ? 0 : static_cast<std::size_t>(words - row.cells.begin());
         for (const eventheader::cell& cell : row.cells) {
             to.text += ',';
             append_quoted(to.text, cell.name);

@@ -14,6 +14,7 @@
 #include <deque>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -126,7 +127,8 @@ public:
 
 private:
     bt_event_class* class_of_event(const recording::event_type& event);
-    bt_event_class* class_of_payload(const recording::record& record, const payload_tree& tree);
+    bt_event_class* class_of_payload(const recording::record& record,
+                                     const eventheader::shown_event& shown);
     bt_event_class* make_class(const std::string& name, const field_class& fields,
                                const field_class& header);
     void make_context_class();
@@ -144,6 +146,8 @@ private:
     std::unordered_map<int, bt_event_class*> event_classes_;
     /// Of payloads that describe themselves, by system, name and layout.
     std::unordered_map<std::string, bt_event_class*> payload_classes_;
+    std::string payload_key_;
+    payload_tree tree_;
     std::map<std::pair<std::string, int>, stream> streams_;
     std::deque<const bt_message*> messages_;
     bool has_ended_ = false;
@@ -207,16 +211,17 @@ bt_event_class* source::make_class(const std::string& name, const field_class& f
 
 /// Each layout of fields is a class of its own.
 bt_event_class* source::class_of_payload(const recording::record& record,
-                                         const payload_tree& tree) {
-    std::string name;
-    append_name(name, record);
-    const std::string key = fmt::format("{}\n{}\n{}", record.event->system, name, tree.layout());
+                                         const eventheader::shown_event& shown) {
+    std::string& key = payload_key_;
+    (key = record.event->system) += ':';
+    append_name(key, shown);
+    const std::size_t name_size = key.size();
+    key += '\0';
+    tree_.append_layout(key);
     const auto [at, is_new] = payload_classes_.try_emplace(key);
-    if (is_new) {
-        at->second =
-            make_class(record.event->system + ":" + name, tree.make_class(trace_class_.get()),
-                       payload_header_class(trace_class_.get()));
-    }
+    if (is_new)
+        at->second = make_class(key.substr(0, name_size), tree_.make_class(trace_class_.get()),
+                                payload_header_class(trace_class_.get()));
     return at->second;
 }
 
@@ -253,12 +258,13 @@ void source::end_streams() {
 void source::add_record(const waiting& from) {
     recording::record record = from.record;
     record.data = from.data;
-    const bool is_described = record.event->is_described;
-    const payload_tree tree = is_described
-                                  ? payload_tree(record, payload_classes_.size() >= most_layouts)
-                                  : payload_tree();
+    std::optional<eventheader::shown_event> described;
+    if (record.event->is_described) {
+        described.emplace(to_shown_event(record));
+        tree_.fill(*described, payload_classes_.size() >= most_layouts);
+    }
     bt_event_class* const event_class =
-        is_described ? class_of_payload(record, tree) : class_of_event(*record.event);
+        described ? class_of_payload(record, *described) : class_of_event(*record.event);
     stream& stream = stream_of(from);
     // The times of a damaged file may go back, which the format cannot express.
     stream.last = std::max(stream.last, from.record.time);
@@ -280,9 +286,9 @@ void source::add_record(const waiting& from) {
     bt_field_integer_signed_set_value(member(3), from.record.tgid);
     set_text(member(4), from.instance);
     bt_field* const payload = bt_event_borrow_payload_field(event);
-    if (is_described) {
-        set_payload_header(bt_event_borrow_specific_context_field(event), record);
-        return tree.set(payload);
+    if (described) {
+        set_payload_header(bt_event_borrow_specific_context_field(event), *described);
+        return tree_.set(payload);
     }
     std::uint64_t i = 0;
     for (const recording::field& field : from.record.event->fields)

@@ -6,8 +6,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
-#include <iterator>
+#include <set>
 #include <utility>
 
 namespace tool::exporting {
@@ -23,12 +22,11 @@ public:
 
     void take(const eventheader::field& field, const eventheader::value& value) override {
         payload_node& made = add(field, node_kind::text);
-        if (value.meaning == meaning::null)
-            made.text = "(null)";
-        else
-            append_words(made.text, value);
         if (value.data.size() <= sizeof(made.number))
             set_number(made, value);
+        made.value = value;
+        if (made.kind == node_kind::text)
+            made.set_words();
     }
     void begin_array(const eventheader::field& field) override {
         open_.push_back(&add(field, node_kind::array));
@@ -46,7 +44,7 @@ public:
 private:
     payload_node& add(const eventheader::field& field, node_kind kind) {
         const auto name = field.name.substr(0, eventheader::longest_name);
-        open_.back()->children.push_back({std::string(name), kind});
+        open_.back()->children.push_back({name, kind});
         return open_.back()->children.back();
     }
 
@@ -101,9 +99,11 @@ private:
 } // namespace
 
 void payload_node::append_layout(std::string& to) const {
-    // Names may have any characters: their length comes first.
-    fmt::format_to(std::back_inserter(to), "{}:{}{}{}", name.size(), name,
-                   static_cast<char>('a' + static_cast<int>(kind)), size);
+    // No name has a NUL.
+    to += name;
+    to += '\0';
+    to += static_cast<char>('a' + static_cast<int>(kind));
+    to += static_cast<char>('0' + size);
     if (kind == node_kind::structure) {
         to += '{';
         for (const payload_node& child : children)
@@ -117,15 +117,27 @@ void payload_node::append_layout(std::string& to) const {
     }
 }
 
+void payload_node::set_words() {
+    text.clear();
+    if (value.meaning == meaning::null)
+        text = "(null)";
+    else
+        append_words(text, value);
+}
+
 void payload_node::become_text() {
     if (kind == node_kind::structure || kind == node_kind::array) {
         text = "{";
         for (payload_node& child : children) {
             child.become_text();
             text += text.size() == 1 ? "" : ",";
-            text += kind == node_kind::structure ? child.name + "=" + child.text : child.text;
+            if (kind == node_kind::structure)
+                (text += child.name) += '=';
+            text += child.text;
         }
         text += '}';
+    } else if (kind != node_kind::text) {
+        set_words();
     }
     kind = node_kind::text;
     size = 0;
@@ -195,24 +207,19 @@ void payload_node::set(bt_field* to) const {
     }
 }
 
-payload_tree::payload_tree(const recording::record& record, bool as_text) {
+void payload_tree::fill(const eventheader::shown_event& shown, bool as_text) {
+    root_.children.clear();
     if (as_text) {
         root_.children.push_back({"fields", node_kind::text});
-        append_json_fields(root_.children.back().text, record);
+        append_json_fields(root_.children.back().text, shown);
         return;
     }
     tree_maker maker(root_);
-    const auto failure = walk(to_shown_event(record).event, maker);
+    const auto failure = walk(shown.event, maker);
     if (failure.why != eventheader::reason::none) {
         root_.children.push_back({"not_decoded", node_kind::text});
         root_.children.back().text = words_of(failure);
     }
-}
-
-std::string payload_tree::layout() const {
-    std::string result;
-    root_.append_layout(result);
-    return result;
 }
 
 field_class payload_header_class(bt_trace_class* trace) {
@@ -234,8 +241,7 @@ field_class payload_header_class(bt_trace_class* trace) {
     return result;
 }
 
-void set_payload_header(bt_field* to, const recording::record& record) {
-    const eventheader::shown_event shown = to_shown_event(record);
+void set_payload_header(bt_field* to, const eventheader::shown_event& shown) {
     const eventheader::event& event = shown.event;
     std::uint64_t i = 0;
     const auto next = [&] { return bt_field_structure_borrow_member_field_by_index(to, i++); };

@@ -6,9 +6,9 @@
 #include "recording/record.hpp"
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 namespace tool::exporting {
 
@@ -19,8 +19,9 @@ public:
     struct row {
         std::size_t table; // a number, from 0 on
         bool is_new;
-        std::string name; // of the table: `Provider:Event`
-        std::vector<eventheader::cell> cells;
+        std::string name; // of a new table: `Provider:Event`
+        /// Until the next call.
+        std::span<const eventheader::cell> cells;
     };
 
     /// With `by_kind`, tables are also told apart by which columns are numbers.
@@ -29,11 +30,21 @@ public:
     row row_of(const recording::record& record);
 
 private:
+    const std::string& short_key_of(const recording::record& record,
+                                    const eventheader::shown_event& shown,
+                                    std::span<const eventheader::cell> cells);
+    row find(const recording::record& record, std::span<const eventheader::cell> cells);
     row other(const recording::record& record, std::string name);
 
     std::size_t most_;
     bool by_kind_;
     std::unordered_map<std::string, std::size_t> numbers_;
+    eventheader::cell_row cells_;
+    eventheader::cell other_[2] = {{.name = "event", .is_text = true},
+                                   {.name = "fields", .is_text = true}};
+    /// The tables that descriptions have led to. There may be many descriptions for one table.
+    std::unordered_map<std::string, std::size_t> found_;
+    std::string short_key_;
 };
 
 } // namespace tool::exporting

@@ -15,6 +15,7 @@
 #include <bit>
 #include <fmt/format.h>
 #include <limits>
+#include <optional>
 #include <set>
 
 // From page.S.
@@ -48,6 +49,9 @@ struct field_column {
     recording::kind kind;
     std::vector<std::uint64_t> values = {};
     std::vector<std::size_t> absent = {};
+    /// The last text in the block, and its number: a payload's header is often the same.
+    std::string last = {};
+    std::optional<std::uint32_t> last_number = {};
 };
 
 struct event_columns {
@@ -161,14 +165,23 @@ private:
 
     /// Returns the number of a text in the block.
     std::uint32_t intern(std::string_view text) {
-        const auto next = static_cast<std::uint32_t>(strings_.size());
-        const auto [at, is_new] = strings_.try_emplace(std::string(text), next);
-        if (is_new) {
-            if (next)
-                strings_json_ += ',';
-            text::append_json(strings_json_, text);
-        }
+        const auto [at, is_new] = strings_.try_emplace(std::string(text), string_count_);
+        if (is_new)
+            text::append_json(begin_string(), text);
         return at->second;
+    }
+    /// The number of what is no text.
+    std::uint32_t intern_null() {
+        if (!null_number_) {
+            null_number_ = string_count_;
+            begin_string() += "null";
+        }
+        return *null_number_;
+    }
+    std::string& begin_string() {
+        if (string_count_++)
+            strings_json_ += ',';
+        return strings_json_;
     }
 
     std::size_t thread_of(const recording::record& record) {
@@ -219,9 +232,7 @@ private:
         event_columns& event = events_[at->second];
         auto column = event.fields.begin();
         for (const eventheader::cell& cell : row.cells) {
-            if (cell.text.empty() && !cell.is_text)
-                column->absent.push_back(event.count_in_block);
-            column->values.push_back(is_number(column->kind) ? cell.number : intern(cell.text));
+            column->values.push_back(number_of(*column, cell));
             column++;
         }
         return at->second;
@@ -244,6 +255,18 @@ private:
             append_text(text_, field, value);
             return intern(text_);
         }
+    }
+
+    std::uint64_t number_of(field_column& column, const eventheader::cell& cell) {
+        if (is_number(column.kind))
+            return cell.number;
+        if (cell.text.empty() && !cell.is_text)
+            return intern_null();
+        if (!column.last_number || column.last != cell.text) {
+            column.last = cell.text;
+            column.last_number = intern(cell.text);
+        }
+        return *column.last_number;
     }
 
     void put_slice(std::uint32_t begin, std::uint32_t end, std::size_t track, std::size_t depth,
@@ -367,6 +390,8 @@ private:
     named_columns<5> slices_{{"begin", "end", "track", "depth", "name"}, {}};
     named_columns<2> counters_{{"row", "track"}, {}};
     std::unordered_map<std::string, std::uint32_t> strings_;
+    std::uint32_t string_count_ = 0;
+    std::optional<std::uint32_t> null_number_;
     std::string strings_json_;
 };
 
@@ -403,12 +428,15 @@ void html_exporter::write_block() {
                            fmt::join(field.absent, ","));
             field.values.clear();
             field.absent.clear();
+            field.last_number.reset();
         }
         block.head += ']';
         event.count_in_block = 0;
     }
     ((block.head += "],\"strings\":[") += strings_json_) += "]}";
     strings_.clear();
+    string_count_ = 0;
+    null_number_.reset();
     strings_json_.clear();
     file_.text() += "<script type=\"application/octet-stream\" class=\"block\">";
     block.append_to(file_.text());

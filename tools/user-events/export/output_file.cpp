@@ -4,6 +4,8 @@
 #include "text/escape.hpp"
 #include "text/output.hpp"
 
+#include <algorithm>
+
 namespace tool::exporting {
 
 void output_file::write() {
@@ -24,6 +26,12 @@ void output_file::finish() {
 
 void append_utf8(std::string& to, std::string_view text) {
     while (!text.empty()) {
+        const auto* const plain =
+            std::find_if(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
+        to.append(text.begin(), plain);
+        text.remove_prefix(static_cast<std::size_t>(plain - text.begin()));
+        if (text.empty())
+            return;
         const text::character next = text::first_character(text);
         to += next.valid ? text.substr(0, next.size) : "\xef\xbf\xbd";
         text.remove_prefix(next.size);

@@ -76,6 +76,8 @@ span_mark span_mark_of(const recording::record& record) {
         result.role = span_mark::role::begin;
     else if (shown.event.opcode == stop)
         result.role = span_mark::role::end;
+    else
+        return result;
     result.provider = shown.name.provider;
     append_name(result.name, shown);
     if (shown.event.activity.empty())

@@ -154,7 +154,7 @@ struct span_mark {
     enum class role { none, begin, end };
 
     span_mark::role role = role::none;
-    // Empty if the payload cannot be decoded.
+    // Empty if it neither begins nor ends anything.
     std::string provider;
     /// The activity, or `thread 125`.
     std::string id;

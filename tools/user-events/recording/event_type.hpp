@@ -2,6 +2,8 @@
 // Events and their fields, as formats describe them, and the values in a record.
 #pragma once
 
+#include "eventheader/tracepoint_name.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -79,6 +81,10 @@ struct event_type {
     /// An event without fields yet.
     event_type(int id, std::string system, std::string name)
         : id(id), system(std::move(system)), name(std::move(name)) {}
+    // Others refer to the name.
+    event_type(const event_type&) = delete;
+    event_type& operator=(const event_type&) = delete;
+    ~event_type() = default;
 
     std::string_view registered_name() const noexcept {
         return recording::registered_name(system, name);
@@ -93,6 +99,8 @@ struct event_type {
     bool is_described = false;
     /// Whether the payload is that of .NET, which describes its fields only once.
     bool is_eventpipe = false;
+    /// What the name says of such an event.
+    eventheader::tracepoint_name parts = eventheader::to_tracepoint_name(registered_name());
     /// Of the fields in such a payload, those to show; empty for all.
     std::vector<std::string> chosen;
 

@@ -101,7 +101,8 @@ eventheader::shown_event to_shown_event(const record& record) {
                                          record.description, record.event->chosen);
     const std::size_t offset =
         std::min<std::size_t>(record.event->fields.front().offset, record.data.size());
-    return {record.event->registered_name(), record.data.subspan(offset), record.event->chosen};
+    return {record.event->registered_name(), record.event->parts,
+            eventheader::to_event(record.data.subspan(offset)), record.event->chosen};
 }
 
 void append_seconds(std::string& to, std::uint64_t time) {
@@ -160,10 +161,6 @@ bool passes(eventheader::filter& filter, const record& record) {
 void warn_of_unknown_fields(const eventheader::filter& filter) {
     for (const auto& name : filter.unknown_names())
         text::warn(fmt::format("none of the records had a field {}, which the filter names", name));
-}
-
-std::vector<eventheader::cell> to_cells(const record& record) {
-    return to_cells(to_shown_event(record));
 }
 
 void append_line(std::string& to, const record& record) {

@@ -74,9 +74,6 @@ bool passes(eventheader::filter& filter, const record& record);
 /// After all records: warns about names in the filter that none of them had.
 void warn_of_unknown_fields(const eventheader::filter& filter);
 
-/// The header and the fields of a record whose payload describes them, as cells of a table.
-std::vector<eventheader::cell> to_cells(const record& record);
-
 /// Appends a line of text for a terminal, with its end.
 void append_line(std::string& to, const record& record);
 

@@ -4,6 +4,7 @@
 #include "text/escape.hpp"
 #include "text/output.hpp"
 
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <iterator>
@@ -11,13 +12,23 @@
 
 namespace tool::text {
 
+namespace {
+
+/// The characters that are written as they are.
+constexpr auto plain_characters = [] {
+    std::array<bool, 256> result{};
+    for (unsigned c = ' '; c < 0x7f; c++)
+        result[c] = c != '"' && c != '\\' && c != '<';
+    return result;
+}();
+
+} // namespace
+
 void append_json(std::string& to, std::string_view text) {
     to += '"';
     std::size_t plain = 0;
     for (std::size_t i = 0; i < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        if (byte >= ' ' && byte < 0x80 && byte != '"' && byte != '\\' && byte != '<' &&
-            byte != 0x7f) {
+        if (plain_characters[static_cast<unsigned char>(text[i])]) {
             i++;
             continue;
         }
