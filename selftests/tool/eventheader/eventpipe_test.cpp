@@ -93,6 +93,32 @@ TEST_CASE("each type of .NET is shown") {
     }
 }
 
+TEST_CASE("a date is read as the runtime writes it, or as the layout has it") {
+    const auto shown = [](const std::string& payload) {
+        return show(metadata({}, fields(2, field("a", date) + field("z", uint8))), payload);
+    };
+    const std::string begin = "Shop:Request [information id=7]: a=";
+    // The runtime: units of 100 ns since 1601. What was earlier is 0.
+    CHECK(shown(number(134'024'736'010'071'234, 8) + "\x05") ==
+          begin + "2025-09-16T05:20:01.0071234Z z=5");
+    CHECK(shown(number(0, 8) + "\x05") == begin + "1601-01-01T00:00:00.0000000Z z=5");
+    CHECK(shown(number(~std::uint64_t{0}, 8) + "\x05") ==
+          begin + "60056-05-28T05:36:10.9551615Z z=5");
+    // What follows does not look like a part of it.
+    CHECK(show(metadata({}, fields(2, field("a", date) + field("b", date))),
+               number(116'444'736'000'000'000, 8) + number(116'444'736'000'000'001, 8)) ==
+          begin + "1970-01-01T00:00:00.0000000Z b=1970-01-01T00:00:00.0000001Z");
+    // The layout: eight numbers.
+    const std::string day = number(2025, 2) + number(9, 2) + number(2, 2) + number(16, 2);
+    CHECK(shown(day + number(5, 2) + number(0, 2) + number(0, 2) + number(0, 2) + "\x05") ==
+          begin + "2025-09-16T05:00:00.000Z z=5");
+    // Cut off: what is left is too short for eight numbers.
+    CHECK(show(metadata({}, fields(1, field("a", date))), day.substr(0, 7)).find("cut off") !=
+          std::string::npos);
+    CHECK(show(metadata({}, fields(1, field("a", date))), day + "12").find("(not decoded") !=
+          std::string::npos);
+}
+
 TEST_CASE("the header has what metadata and extension say") {
     known_events known;
     const std::string activity =

@@ -8,8 +8,9 @@
 
 namespace tool::eventheader {
 
-/// Where a value ends. `counted` values begin with a u16, the number of units.
-enum class shape : std::uint8_t { unknown, structure, fixed, terminated, counted };
+/// Where a value ends. `counted` values begin with a u16, the number of units. A `date` says itself
+/// which of two sizes it has, see meaning::date.
+enum class shape : std::uint8_t { unknown, structure, fixed, terminated, counted, date };
 
 enum class meaning : std::uint8_t {
     none,
@@ -31,7 +32,8 @@ enum class meaning : std::uint8_t {
     address,
     // Of .NET, and of no format of EventHeader.
     guid, // a UUID whose first three parts are little-endian
-    date, // eight numbers of 16 bits, from the year to the milliseconds
+    // 8 bytes: units of 100 ns since 1601. 16 bytes: eight numbers, from the year to milliseconds.
+    date,
 };
 
 struct encoding {

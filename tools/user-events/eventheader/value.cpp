@@ -7,7 +7,24 @@ namespace tool::eventheader {
 
 namespace {
 
+/// The eight numbers begin with year, month, day of the week and day. As the first date of 8 bytes
+/// that has a day of a month in that place is of 1601, and the last one of 1629, no program has
+/// one.
+std::size_t size_of_date(const cursor& from) noexcept {
+    constexpr std::size_t size = 8, size_of_numbers = 16;
+    if (from.rest().size() < size_of_numbers)
+        return size;
+    const auto number = [&](std::size_t i) {
+        return to_number(from.rest().subspan(2 * i, 2), from.is_big_endian());
+    };
+    const bool is_month = number(1) >= 1 && number(1) <= 12;
+    const bool is_day = number(2) <= 6 && number(3) >= 1 && number(3) <= 31;
+    return is_month && is_day ? size_of_numbers : size;
+}
+
 reason take_data(cursor& from, const encoding& encoding, bytes& to) noexcept {
+    if (encoding.shape == shape::date)
+        return from.take(size_of_date(from), to) ? reason::none : reason::value_cut_off;
     if (encoding.shape == shape::terminated)
         return from.take_terminated(encoding.unit, to) ? reason::none : reason::no_end_of_string;
     std::uint16_t units = 1;

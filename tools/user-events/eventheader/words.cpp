@@ -99,8 +99,22 @@ void append_guid(std::string& to, bytes data) {
     append_uuid(to, ordered);
 }
 
-/// Year, month, day of the week, day, hour, minute, second, milliseconds. They may be any numbers.
+/// Of 64 bits: up to the year 60056.
+void append_units_since_1601(std::string& to, std::uint64_t units) {
+    constexpr std::uint64_t second = 10'000'000;
+    constexpr std::int64_t from_1601_to_1970 = 11'644'473'600;
+    const auto seconds = static_cast<std::time_t>(units / second) - from_1601_to_1970;
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    fmt::format_to(std::back_inserter(to), "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:07}Z",
+                   parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour,
+                   parts.tm_min, parts.tm_sec, units % second);
+}
+
+/// Year, month, day of the week, day, hour, minute, second, milliseconds: they may be any numbers.
 void append_date(std::string& to, const value& value) {
+    if (value.data.size() == sizeof(std::uint64_t))
+        return append_units_since_1601(to, value.natural());
     std::array<std::uint64_t, 8> parts{};
     for (std::size_t i = 0; i < parts.size(); i++)
         parts[i] = to_number(value.data.subspan(2 * i, 2), value.is_big_endian);

@@ -44,7 +44,7 @@ constexpr type types[] = {
     {12, {shape::fixed, 8, meaning::natural, false}},
     {13, {shape::fixed, 4, meaning::real, false}},
     {14, {shape::fixed, 8, meaning::real, false}},
-    {16, {shape::fixed, 16, meaning::date, false}},
+    {16, {shape::date, 1, meaning::date, false}},
     {17, {shape::fixed, 16, meaning::guid, false}},
     {18, {shape::terminated, 2, meaning::utf, false}},
 };
