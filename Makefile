@@ -202,6 +202,12 @@ test-fleet: ## test the tool's ship and serve, on KERNELS=, with Prometheus and 
 	$(call suite,fleet $(KERNELS),fleet)
 	@prove selftests/tool/ship_test
 
+.PHONY: test-perf
+test-perf: tool modules-6.12 ## print what a guest has recorded with perf of Debian 12 and 13, decoded
+	@$(packages) build vm tests
+	@$(MAKE) -C selftests BUILD=../build/selftests ../build/selftests/tool/eventheader_client
+	@prove selftests/tool/perf_test
+
 .PHONY: test-packages
 test-packages: ## install the packages on Debian 12 and 13 in QEMU (about 30 minutes)
 	+@selftests/packages/run
