@@ -2,9 +2,10 @@
 // A program that writes events in the way of LinuxTracepoints: it registers tracepoints that have
 // only the fields of the header, and writes header, extensions and values with one writev().
 //
-//	eventheader_client [COUNT]
+//	eventheader_client [COUNT [NAME]]
 //
-// For each of COUNT requests, a start and a stop of one activity, and an event RequestDone.
+// For each of COUNT requests, a start and a stop of one activity, and an event RequestDone, or
+// NAME.
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -101,7 +102,8 @@ int main(int argc, char* argv[]) {
     }
     constexpr std::uint8_t info = 0, start = 1, stop = 2;
     tracepoint information(file, "MyProvider_L4K1", 4), verbose(file, "MyProvider_L5K2", 5);
-    const std::string done = "RequestDone\0status\0\x03http\0\x81\x02verb\0\x07path\0\x07"s;
+    const std::string done =
+        (argc > 2 ? argv[2] : "RequestDone") + "\0status\0\x03http\0\x81\x02verb\0\x07path\0\x07"s;
     for (int i = 0; i < count; i++) {
         const std::string activity(16, static_cast<char>(i + 1));
         verbose.write(start, activity, "Request\0"s, "");

@@ -4,6 +4,7 @@
 #include "metrics/counting.hpp"
 #include "metrics/exposition.hpp"
 #include "metrics/http_server.hpp"
+#include "metrics/names.hpp"
 #include "service.hpp"
 #include "text/errors.hpp"
 #include "text/output.hpp"
@@ -13,7 +14,9 @@
 #include <chrono>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tool {
@@ -27,6 +30,7 @@ struct options {
     std::string config;
     std::string listen = "127.0.0.1:9927";
     metrics::limits limits;
+    std::uint64_t names = 100;
 };
 
 /// How often to look for new events.
@@ -47,21 +51,32 @@ void serve_metrics(const options& given) {
         signals.reload_on_hangup();
     // The triggers count; nothing is recorded.
     const auto instance = tracing::instance::temporary("mono");
+    std::optional<metrics::names> names;
+    auto of_names = metrics::names::for_tracepoints(patterns);
+    if (given.names && (patterns.empty() || !of_names.empty()))
+        names.emplace(instance, std::move(of_names), given.names, given.limits.events);
     metrics::counting counting(instance, patterns, fields, given.limits);
     instance.write("tracing_on", "1");
     auto last = std::chrono::steady_clock::now();
     metrics::http_server server(given.listen, "/metrics", [&](const std::string& accept) {
         const auto as = metrics::format_for(accept);
         last = std::chrono::steady_clock::now();
-        return metrics::response{metrics::content_type(as),
-                                 metrics::to_exposition(counting.read(), as)};
+        auto sample = counting.read();
+        if (names) {
+            names->read();
+            sample.names = names->counts();
+        }
+        return metrics::response{metrics::content_type(as), metrics::to_exposition(sample, as)};
     });
     text::print(fmt::format("http://{}/metrics\n", server.address()));
     text::flush();
     report_ready();
     auto next = last;
-    while (!signals.wait(server.wait_at_most(pause_ms), server.file())) {
+    const int pause = names ? metrics::names::pause_ms : pause_ms;
+    while (!signals.wait(server.wait_at_most(pause), server.file())) {
         server.run();
+        if (names)
+            names->read();
         if (has_to_restart(signals))
             throw restart();
         const auto now = std::chrono::steady_clock::now();
@@ -91,6 +106,9 @@ action serve(arguments& with) {
                 "count at most this many events (default: 500)");
     with.option("--programs", "NUMBER", given->limits.programs,
                 "count at most this many programs for each event (default: 50)");
+    with.option("--names", "NUMBER", given->names,
+                "count EventHeader events by at most this many names for each tracepoint "
+                "(default: 100; 0: record nothing)");
     with.config(given->config, read_config);
     return [given] { serve_metrics(*given); };
 }

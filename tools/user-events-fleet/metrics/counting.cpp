@@ -306,9 +306,11 @@ sample counting::read() {
         const auto& used = status[name.event];
         event.lost += used.lost;
         const auto by = tracing::recorders(name, used, instances);
-        // A trigger alone may be one of these.
+        // A trigger alone may be one of these, and the instance of this program.
         event.recorders += static_cast<std::uint64_t>(
-            by.size() - static_cast<std::size_t>(std::count(by.begin(), by.end(), "trigger")));
+            std::count_if(by.begin(), by.end(), [this](const std::string& each) {
+                return each != "trigger" && each != in_.name();
+            }));
     }
     for (const auto& name : tracing::user_events({}))
         result.registered += recording::is_registered_system(name.system);

@@ -2,6 +2,7 @@
 // Has the kernel count the records of user events, for `serve`.
 #pragma once
 
+#include "metrics/names.hpp"
 #include "tracing/events.hpp"
 #include "tracing/histogram.hpp"
 #include "tracing/tracefs.hpp"
@@ -55,6 +56,7 @@ struct event_counts {
 
 struct sample {
     std::map<std::string, event_counts> events;
+    all_name_counts names;
     std::uint64_t registered = 0;
     /// Events over the limit, which are not counted.
     std::uint64_t not_counted = 0;

@@ -11,7 +11,7 @@ namespace tool::metrics {
 
 namespace {
 
-/// The program of records that have no number of their own.
+/// The program, or the name, of records that have no number of their own.
 constexpr char others[] = "(others)";
 
 /// A label's value, in UTF-8, with its quotes.
@@ -107,6 +107,19 @@ void add_events(writer& to, const sample& from) {
         to.add("event=" + quoted(name), event.recorders);
 }
 
+void add_names(writer& to, const sample& from) {
+    if (from.names.empty())
+        return;
+    to.family("user_events_named_records", "counter",
+              "Records of EventHeader events, by the names in their payloads.");
+    for (const auto& [tracepoint, counts] : from.names) {
+        const std::string label = "tracepoint=" + quoted(tracepoint);
+        for (const auto& [name, count] : counts.records)
+            to.add(fmt::format("{},event={}", label, quoted(name)), count);
+        to.add(fmt::format("{},event={}", label, quoted(others)), counts.others);
+    }
+}
+
 void add_fields(writer& to, const sample& from) {
     to.family("user_events_field", "histogram", "Values of a field, by powers of two.");
     for (const auto& [name, event] : from.events)
@@ -130,6 +143,7 @@ const char* content_type(format of) {
 std::string to_exposition(const sample& from, format as) {
     writer to(as);
     add_events(to, from);
+    add_names(to, from);
     add_fields(to, from);
     to.family("user_events_registered", "gauge", "User events that exist.");
     to.add("", from.registered);
