@@ -76,12 +76,11 @@ span_mark span_mark_of(const recording::record& record) {
         result.role = span_mark::role::begin;
     else if (shown.event.opcode == stop)
         result.role = span_mark::role::end;
-    else
-        return result;
     result.provider = shown.name.provider;
-    append_name(result.name, shown);
+    if (result.role != span_mark::role::none)
+        append_name(result.name, shown);
     if (shown.event.activity.empty())
-        result.id = fmt::format("thread {}", record.pid);
+        (result.id = "thread ") += std::to_string(record.pid);
     else
         result.id = eventheader::activity_text(shown.event.activity);
     return result;

@@ -154,11 +154,11 @@ struct span_mark {
     enum class role { none, begin, end };
 
     span_mark::role role = role::none;
-    // Empty if it neither begins nor ends anything.
+    // Empty if the payload cannot be decoded.
     std::string provider;
     /// The activity, or `thread 125`.
     std::string id;
-    std::string name; // `Provider:Event`
+    std::string name; // `Provider:Event`, of what begins or ends
 };
 span_mark span_mark_of(const recording::record& record);
 
