@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <fmt/format.h>
 #include <map>
 #include <string_view>
@@ -192,6 +193,15 @@ words candidates_at(const progress& at, const std::string& word) {
                 : words{};
 }
 
+/// CLI11 would take the next word for the value of `--filter=`, in which a variable was empty.
+void split_empty_values(words& given) {
+    for (std::size_t i = 0; i < given.size() && given[i] != "--"; i++)
+        if (given[i].starts_with("--") && given[i].find('=') == given[i].size() - 1) {
+            given[i].pop_back();
+            given.insert(given.begin() + static_cast<std::ptrdiff_t>(i) + 1, "");
+        }
+}
+
 /// Prints what may be in the place of the last word.
 void complete(CLI::App& app, const words& line) {
     progress at{&app, nullptr, {}};
@@ -302,6 +312,7 @@ int run_command_line(std::span<const command> commands, int argc, char** argv) {
         if (const auto path = config_of(chosen, given); !path.empty())
             append_config(chosen, path, given);
     }
+    split_empty_values(given);
     // CLI11 wants it so.
     std::reverse(given.begin(), given.end());
     try {
