@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands.hpp"
 #include "commands/choice_options.hpp"
+#include "commands/scope_options.hpp"
 #include "config.hpp"
 #include "otlp/collector.hpp"
 #include "otlp/encoder.hpp"
@@ -41,6 +42,7 @@ struct options {
     std::string config;
     std::string filter;
     choice_options choice;
+    scope_options programs;
     std::vector<std::string> pairs;
     std::vector<std::string> services;
     std::string encoding = "protobuf";
@@ -109,6 +111,9 @@ void complete(options& given) {
     given.delivery.encoding = to_encoding(given.encoding);
     if (given.timed && given.from.empty())
         throw text::usage_error("--timed is for a recording", "use it with --from FILE");
+    if (!given.from.empty() && !given.programs.read().is_all())
+        throw text::usage_error("--from excludes --pid, --comm, --exe, --cgroup and --uid",
+                                "--filter 'COMM == shop' chooses records of a recording");
     if (!given.from.empty() && !given.spool.empty())
         throw text::usage_error("--from and --spool exclude each other",
                                 "the recording is kept, so no spool is needed");
@@ -155,6 +160,7 @@ void check(options& given) {
     check_files(given);
     tracing::to_patterns(given.patterns);
     given.choice.read();
+    given.programs.read();
     otlp::to_services(given.services);
     exporting::to_pairs(given.pairs);
 }
@@ -185,13 +191,13 @@ tracing::instance make_instance(const options& given, otlp::queue& queue) {
 /// describe themselves.
 struct wanted {
     explicit wanted(const options& given)
-        : filter(eventheader::filter::parse(given.filter)), events{.patterns = tracing::to_patterns(
-                                                                       given.patterns),
-                                                                   .filter = given.filter,
-                                                                   .choice = given.choice.read(),
-                                                                   .has_providers = true,
-                                                                   .is_filter_shared =
-                                                                       filter.has_value()} {}
+        : filter(eventheader::filter::parse(given.filter)),
+          events{.patterns = tracing::to_patterns(given.patterns),
+                 .filter = given.filter,
+                 .choice = given.choice.read(),
+                 .programs = given.programs.read(),
+                 .has_providers = true,
+                 .is_filter_shared = filter.has_value()} {}
 
     std::optional<eventheader::filter> filter;
     tracing::wanted_events events;
@@ -455,6 +461,7 @@ action ship(arguments& with) {
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
     given->choice.declare(with);
+    given->programs.declare(with);
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end a span, and the field that says which");
     with.option("--service", "PROGRAM=SERVICE", given->services,

@@ -4,10 +4,14 @@
 #include "text/errors.hpp"
 #include "tracing/events.hpp"
 #include "tracing/programs.hpp"
+#include "tracing/scope.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
+#include <sys/stat.h>
+#include <system_error>
 
 #include <event-parse.h>
 
@@ -104,6 +108,34 @@ words programs(const place&, const std::string& /*word*/) {
     return result;
 }
 
+words names_of_programs(const place&, const std::string& /*word*/) {
+    words result;
+    for (const auto& program : tracing::programs_with_events())
+        result.push_back(program.name);
+    return result;
+}
+
+words users_of_programs(const place&, const std::string& /*word*/) {
+    words result;
+    for (const auto& program : tracing::programs_with_events())
+        if (struct stat process{};
+            stat(("/proc/" + std::to_string(program.id)).c_str(), &process) == 0)
+            result.push_back(std::to_string(process.st_uid));
+    return result;
+}
+
+words control_groups(const place&, const std::string& /*word*/) {
+    namespace fs = std::filesystem;
+    const std::string& root = tracing::cgroup_mount_point();
+    words result;
+    std::error_code error;
+    for (fs::recursive_directory_iterator entry(root, error), end; !error && entry != end;
+         entry.increment(error))
+        if (std::error_code ignored; entry->is_directory(ignored))
+            result.push_back(entry->path().string().substr(root.size()));
+    return result;
+}
+
 /// "json, csv, html"
 words words_of_help(const place& at, const std::string& /*word*/) {
     words result;
@@ -141,6 +173,9 @@ constexpr struct {
     {"NAME,...", list_of_fields},
     {"INSTANCE", instances},
     {"PID", programs},
+    {"GLOB", names_of_programs},
+    {"UID", users_of_programs},
+    {"GROUP", control_groups},
     {"FORMAT", words_of_help},
     {"LEVEL", words_behind_colon},
     {"FILE", files},

@@ -41,7 +41,7 @@ void enable_from_now_on(const tracing::pattern& wanted, const options& given) {
     if (!wanted.is_for_user_events())
         throw text::usage_error(
             fmt::format("--future is for user events, {} is none", wanted.text()));
-    const auto rule = tracing::rule_text(wanted.text(), given.instance, given.filter);
+    const auto rule = tracing::rule_text(wanted.text(), given.instance, "", given.filter);
     tracing::add_rule(rule);
     if (const auto reason = tracing::failure_of_rule(rule); !reason.empty())
         text::warn(fmt::format("the rule \"{}\" was added, but {}", rule, reason));
@@ -59,7 +59,7 @@ void disable_now(const tracing::instance& instance, const tracing::pattern& want
 }
 
 void disable_from_now_on(const tracing::pattern& wanted, const options& given) {
-    const auto start = tracing::rule_text(wanted.text(), given.instance, "");
+    const auto start = tracing::rule_text(wanted.text(), given.instance);
     int removed = 0;
     for (const auto& rule : tracing::rules())
         if (rule.text == start || rule.text.starts_with(start + " if ")) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/scope_options.hpp"
 #include "eventheader/payload_filter.hpp"
 #include "recording/record.hpp"
 #include "text/errors.hpp"
@@ -11,6 +12,7 @@
 #include "tracing/following.hpp"
 #include "tracing/histogram.hpp"
 #include "tracing/live_reader.hpp"
+#include "tracing/rules.hpp"
 #include "tracing/selector.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/tasks.hpp"
@@ -37,6 +39,7 @@ struct options {
     double duration = 0;
     bool log2 = false;
     choice_options choice;
+    scope_options programs;
 };
 
 using buckets = std::vector<tracing::histogram::bucket>;
@@ -83,10 +86,7 @@ void show_until_end(const options& given, tracing::stop_signals& signals, const 
     }
 }
 
-void count_in_kernel(const options& given, tracing::stop_signals& signals,
-                     const tracing::event_name& name) {
-    // An instance of its own: the histogram goes with it.
-    const auto in = tracing::instance::temporary("mono");
+std::string trigger_of(const options& given) {
     std::string trigger = "hist:keys=";
     for (const auto& key : given.keys)
         trigger += fmt::format("{}{}{}", &key == given.keys.data() ? "" : ",",
@@ -94,8 +94,42 @@ void count_in_kernel(const options& given, tracing::stop_signals& signals,
                                given.log2 && key != "process" ? ".log2" : "");
     if (!given.filter.empty())
         trigger += " if " + given.filter;
+    return trigger;
+}
+
+/// The trigger of an event that counts the records of some programs: a rule has it.
+tracing::temporary_rule make_rule(const tracing::scope& programs, const tracing::instance& in,
+                                  const tracing::event_name& name, const std::string& trigger) {
+    if (programs.has_children || !recording::is_registered_system(name.system))
+        throw text::usage_error(fmt::format("--pid and the like are not for {}:{} here{}",
+                                            name.system, name.event,
+                                            programs.has_children ? " with --children" : ""),
+                                "--filter 'common_pid == N' counts the records of a thread");
+    if (!tracing::has_rules())
+        throw text::failure("--pid and the like need rules here",
+                            tracing::remedy_without_rules() +
+                                "; --filter 'common_pid == N' counts the records of a thread");
+    programs.require();
+    return tracing::temporary_rule(
+        tracing::rule_text(tracing::pattern_of(name), in.name(), programs.rule_options()) +
+        " trigger " + trigger);
+}
+
+void count_in_kernel(const options& given, tracing::stop_signals& signals,
+                     const tracing::event_name& name) {
+    // An instance of its own: the histogram goes with it.
+    const auto in = tracing::instance::temporary("mono");
+    const std::string trigger = trigger_of(given);
     const std::string folder = name.directory();
-    if (const int error = in.try_write(folder + "/trigger", trigger))
+    const auto programs = given.programs.read();
+    std::optional<tracing::temporary_rule> rule;
+    int error = 0;
+    if (programs.is_all())
+        error = in.try_write(folder + "/trigger", trigger);
+    else if (rule.emplace(make_rule(programs, in, name, trigger));
+             !in.try_read(folder + "/trigger").value_or("").starts_with("hist:"))
+        error = EINVAL;
+    if (error)
         throw text::failure(
             fmt::format("cannot make the histogram \"{}\" of {}", trigger, name.event),
             error == EINVAL ? "its keys are fields of the event, or `process`; `user-events list` "
@@ -109,7 +143,8 @@ void count_in_kernel(const options& given, tracing::stop_signals& signals,
         const auto histograms = tracing::to_histograms(in.read(folder + "/hist"));
         return histograms.empty() ? buckets() : histograms.front().buckets;
     });
-    in.write(folder + "/trigger", "!" + trigger);
+    if (!rule)
+        in.write(folder + "/trigger", "!" + trigger);
 }
 
 /// Counts by the values of fields in payloads, which the kernel does not know.
@@ -212,6 +247,7 @@ void count_in_payloads(const options& given, tracing::stop_signals& signals) {
     tracing::wanted_events wanted{.patterns = {tracing::pattern(given.event)},
                                   .filter = given.filter,
                                   .choice = given.choice.read(),
+                                  .programs = given.programs.read(),
                                   .has_providers = true};
     auto filter = eventheader::filter::parse(given.filter);
     if (!filter && !given.filter.empty())
@@ -265,6 +301,7 @@ action hist(arguments& with) {
     with.option("-f,--filter", "FILTER", given->filter,
                 "count only records for which this is true");
     given->choice.declare(with);
+    given->programs.declare(with);
     with.flag("--log2", given->log2, "count numbers by powers of two");
     with.duration("-d,--duration", given->duration, "end after this time");
     return [given] { show_histogram(*given); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/scope_options.hpp"
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
@@ -40,7 +41,6 @@ struct options {
     std::string output = "trace.dat";
     std::vector<std::string> patterns;
     std::vector<std::string> others;
-    std::vector<std::string> pids;
     std::vector<std::string> program;
     std::string filter;
     double duration = 0;
@@ -49,6 +49,7 @@ struct options {
     bool background = false;
     bool recover = false;
     choice_options choice;
+    scope_options programs;
 };
 
 constexpr int pause_ms = 50;
@@ -286,7 +287,11 @@ template <typename Started>
 int record_events(const options& given, Started started) {
     tracing::trace_dat file{given.output, {}};
     const auto patterns = patterns_of(given, file);
-    const auto choice = given.choice.read();
+    const tracing::wanted_events wanted{.patterns = patterns,
+                                        .filter = given.filter,
+                                        .choice = given.choice.read(),
+                                        .programs = given.programs.read(),
+                                        .has_providers = true};
     tracing::require_output(given.output);
     tracing::stop_signals signals;
     recording_note note(given.output);
@@ -294,13 +299,9 @@ int record_events(const options& given, Started started) {
     auto in = tracing::instance::temporary("mono");
     tracing::set_buffer_size(in, given.buffer);
     tracing::remember_processes(in);
-    if (!given.pids.empty())
-        tracing::record_only(in, given.pids);
     tracing::cpu_files files(in, given.output, false);
     note.set_instance(in.name());
-    tracing::following following(
-        in,
-        {.patterns = patterns, .filter = given.filter, .choice = choice, .has_providers = true});
+    tracing::following following(in, wanted);
     in.write("tracing_on", "1");
     const auto end = clock::now() + std::chrono::duration<double>(given.duration);
     program program(given.program);
@@ -395,7 +396,7 @@ action record(arguments& with) {
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
     given->choice.declare(with);
-    with.option("-p,--pid", "PID", given->pids, "only this process and its children");
+    given->programs.declare(with);
     with.duration("-d,--duration", given->duration, "end after this time");
     with.size("-s,--size", given->size, "end when the records have this size");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");

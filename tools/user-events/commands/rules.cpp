@@ -37,7 +37,8 @@ action list_rules(arguments& with) {
 }
 
 constexpr char help[] =
-    "PATTERN[ instance=NAME][ if FILTER], or PATTERN[ instance=NAME] trigger TRIGGER";
+    "PATTERN[ OPTION]...[ if FILTER], or PATTERN[ OPTION]... trigger TRIGGER; options are such as "
+    "instance=NAME, pid=N, comm=GLOB";
 
 action add_rule(arguments& with) {
     const auto text = std::make_shared<std::string>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/scope_options.hpp"
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
@@ -38,6 +39,7 @@ struct options {
     std::uint64_t count = 0;
     bool batch = false;
     choice_options choice;
+    scope_options programs;
 };
 
 constexpr int pause_ms = 50;
@@ -324,6 +326,7 @@ void run_top(const options& given) {
         throw text::usage_error("standard input and output are no terminal", "use --batch");
     const tracing::wanted_events wanted{.patterns = tracing::to_patterns(given.patterns),
                                         .choice = given.choice.read(),
+                                        .programs = given.programs.read(),
                                         .has_providers = true};
     tracing::stop_signals signals;
     const auto in = tracing::instance::temporary("mono");
@@ -365,6 +368,7 @@ action top(arguments& with) {
     with.duration("-i,--interval", given->interval, "the time between two counts (default: 1s)");
     with.option("-n,--count", "NUMBER", given->count, "end after this many counts");
     given->choice.declare(with);
+    given->programs.declare(with);
     with.flag("-b,--batch", given->batch, "print tables, without a screen");
     return [given] { run_top(*given); };
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/scope_options.hpp"
 #include "eventheader/payload_filter.hpp"
 #include "recording/record.hpp"
 #include "text/errors.hpp"
@@ -27,7 +28,6 @@ namespace {
 
 struct options {
     std::vector<std::string> patterns;
-    std::vector<std::string> pids;
     std::string filter;
     std::string fields;
     std::uint64_t count = 0;
@@ -37,6 +37,7 @@ struct options {
     bool json = false;
     bool raw = false;
     choice_options choice;
+    scope_options programs;
 };
 
 /// How long the records of a CPU may wait in its buffer.
@@ -127,14 +128,13 @@ void watch_events(const options& given) {
     tracing::wanted_events wanted{.patterns = tracing::to_patterns(given.patterns),
                                   .filter = given.filter,
                                   .choice = given.choice.read(),
+                                  .programs = given.programs.read(),
                                   .has_providers = true};
     auto filter = given.raw ? std::nullopt : eventheader::filter::parse(given.filter);
     wanted.is_filter_shared = filter.has_value();
     tracing::stop_signals signals;
     const auto instance = tracing::instance::temporary("mono");
     tracing::set_buffer_size(instance, given.buffer);
-    if (!given.pids.empty())
-        tracing::record_only(instance, given.pids);
     watcher watcher(given, wanted, std::move(filter));
     tracing::live_reader reader(instance);
     std::uint64_t lost = 0;
@@ -171,7 +171,7 @@ action watch(arguments& with) {
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
     given->choice.declare(with);
-    with.option("-p,--pid", "PID", given->pids, "only this process and its children");
+    given->programs.declare(with);
     with.option("--fields", "NAME,...", given->fields, "show only these fields");
     with.option("-n,--count", "NUMBER", given->count, "end after this many records");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");

@@ -62,6 +62,11 @@ bool pattern::is_for_user_events() const {
                        [this](const char* system) { return glob(system_, system); });
 }
 
+bool pattern::is_for_registered_events() const {
+    return glob(system_, recording::one_format_system) ||
+           glob(system_, recording::multi_format_system);
+}
+
 bool matches_any(const std::vector<pattern>& patterns, const event_name& name) {
     return patterns.empty() ||
            std::any_of(patterns.begin(), patterns.end(),
@@ -185,18 +190,27 @@ formats::head formats::head_of(std::span<const std::byte> record) noexcept {
     return {entry.type, entry.thread};
 }
 
-void record_only(const instance& in, const std::vector<std::string>& pids) {
-    for (const auto& id : pids) {
-        if (id.empty() || id.find_first_not_of("0123456789") != id.npos)
-            throw text::usage_error(fmt::format("\"{}\" is no number of a process", id));
-        if (access(("/proc/" + id).c_str(), F_OK) != 0)
-            throw text::failure(fmt::format("there is no process {}", id));
+/// Adds all threads of a process: a thread is not a child. Those that threads create which have
+/// been added are added by the kernel; so this ends when all that exist have been.
+static void record_threads(const instance& in, const std::string& process) {
+    std::set<std::string> added;
+    for (bool is_new = true; is_new;) {
+        is_new = false;
+        for (const auto& thread : directories("/proc/" + process + "/task"))
+            if (added.insert(thread).second) {
+                in.append("set_event_pid", thread);
+                is_new = true;
+            }
     }
-    in.write("options/event-fork", "1");
+}
+
+void record_only(const instance& in, const std::vector<std::string>& pids) {
+    // An instance that was adopted may have others.
+    in.write("set_event_pid", "");
+    if (!pids.empty())
+        in.write("options/event-fork", "1");
     for (const auto& id : pids)
-        // All threads: a thread is not a child.
-        for (const auto& thread : directories("/proc/" + id + "/task"))
-            in.append("set_event_pid", thread);
+        record_threads(in, id);
 }
 
 void set_filter(const instance& of, const event_name& name, const std::string& filter) {

@@ -49,6 +49,8 @@ public:
     bool is_for_tracepoints() const noexcept { return is_for_tracepoints_; }
     /// Whether it could match user events. If not, it means events of the kernel.
     bool is_for_user_events() const;
+    /// Whether it could match events that programs register, which marks are not.
+    bool is_for_registered_events() const;
 
 private:
     std::string text_;
@@ -110,7 +112,8 @@ private:
 /// Throws text::failure with the kernel's reason if the filter does not fit the event.
 void set_filter(const instance& of, const event_name& name, const std::string& filter);
 
-/// Has the instance record only these processes and the children that they will have.
+/// Has the instance record only these processes and the children that they will have; all
+/// processes if there are none.
 void record_only(const instance& in, const std::vector<std::string>& pids);
 
 /// The type as it was registered.

@@ -5,7 +5,6 @@
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/nearest.hpp"
-#include "tracing/rules.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -49,6 +48,12 @@ std::vector<std::string> globs_of(const std::string& pattern, const eventheader:
     return result;
 }
 
+/// An event for which an earlier rule counts is no failure of a later one.
+bool is_earlier_rule(const std::string& reason) {
+    return reason.ends_with("already enabled or filtered") ||
+           reason.ends_with("recorded there for other programs or with another filter");
+}
+
 } // namespace
 
 bool wanted_events::includes(const event_name& name) const {
@@ -79,15 +84,22 @@ following::following(const instance& in, wanted_events wanted)
     : in_(in), wanted_(std::move(wanted)), has_rules_(has_rules()) {
     if (wanted_.patterns.empty())
         wanted_.patterns.emplace_back("*");
-    try {
-        for (const auto& each : wanted_.patterns)
-            follow(each);
-        remove_other_rules();
-        disable_others();
-    } catch (...) {
-        disable_rules();
-        throw;
-    }
+    choose_programs();
+    for (const auto& each : wanted_.patterns)
+        follow(each);
+    remove_other_rules();
+    disable_others();
+}
+
+void following::choose_programs() {
+    const scope& programs = wanted_.programs;
+    programs.require();
+    if (has_rules_ && !programs.has_children)
+        programs_ = programs.rule_options();
+    else if (programs.is_for_rules_only())
+        throw text::failure("--comm, --exe, --cgroup and --uid need rules",
+                            remedy_without_rules() + "; --pid does without");
+    record_only(in_, programs_.empty() ? programs.pids : std::vector<std::string>());
 }
 
 void following::follow(const pattern& wanted) {
@@ -112,16 +124,13 @@ void following::follow(const pattern& wanted) {
 void following::add(const std::string& glob, const std::string& filter) {
     if (!has_rules_)
         return;
-    const auto rule = rule_text(glob, in_.name(), filter);
-    if (std::find(rules_.begin(), rules_.end(), rule) != rules_.end())
+    const auto rule = rule_text(glob, in_.name(), programs_, filter);
+    if (has_own(rule))
         return;
     // One that exists is of a killed process, whose instance this one has adopted.
-    if (!has_rule(rule))
-        add_rule(rule);
-    rules_.push_back(rule);
-    // An event for which an earlier rule counts is no failure of this one.
+    rules_.emplace_back(rule);
     const auto reason = failure_of_rule(rule);
-    if (!reason.empty() && !reason.ends_with("already enabled or filtered"))
+    if (!reason.empty() && !is_earlier_rule(reason))
         text::warn(fmt::format("the filter \"{}\" does not fit: {}", filter, reason));
 }
 
@@ -136,37 +145,47 @@ void following::enable_existing(const pattern& wanted, bool is_for_providers) {
         warn_of_no_provider(wanted);
     for (const auto& name : names)
         if ((!has_rules_ || !recording::is_registered_system(name.system)) &&
-            wanted_.includes(name))
+            wanted_.includes(name) && can_choose_programs(wanted, name))
             enable(name);
 }
 
-following::~following() {
-    disable_rules();
+/// Whether only records of the programs that are wanted would be made of an event, which has no
+/// rule. Throws text::usage_error if the pattern means this event.
+bool following::can_choose_programs(const pattern& wanted, const event_name& name) {
+    if (programs_.empty())
+        return true;
+    if (!wanted_.programs.is_for_rules_only()) {
+        // All that the programs do is in their records of the kernel's events.
+        if (!is_limited_)
+            record_only(in_, wanted_.programs.pids);
+        is_limited_ = true;
+        return true;
+    }
+    if (recording::is_user_system(name.system) && wanted.is_for_registered_events())
+        return false;
+    throw text::usage_error(
+        fmt::format("--comm, --exe, --cgroup and --uid are not for {}:{}", name.system, name.event),
+        "they are for events that programs register; --pid is also for events of the kernel and "
+        "marks");
 }
 
-void following::disable_rules() noexcept {
-    for (const auto& rule : rules_) {
-        try {
-            remove_rule(rule);
-        } catch (const text::failure& error) {
-            text::warn(error.what());
-        }
-    }
-    rules_.clear();
+void following::release() noexcept {
+    for (auto& rule : rules_)
+        rule.release();
+}
+
+bool following::has_own(const std::string& rule) const {
+    return std::any_of(rules_.begin(), rules_.end(),
+                       [&](const temporary_rule& own) { return own.text() == rule; });
 }
 
 /// An instance that was adopted may have rules for other events.
 void following::remove_other_rules() {
     if (!has_rules_)
         return;
-    const std::string own = fmt::format(" instance={}", in_.name());
-    for (const rule& each : rules()) {
-        const auto at = each.text.find(own);
-        const auto end = at + own.size();
-        if (at != each.text.npos && (end == each.text.size() || each.text[end] == ' ') &&
-            std::find(rules_.begin(), rules_.end(), each.text) == rules_.end())
+    for (const rule& each : rules())
+        if (each.instance == in_.name() && !has_own(each.text))
             remove_rule(each.text);
-    }
 }
 
 void following::enable(const event_name& name) {

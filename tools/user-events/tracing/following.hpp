@@ -4,6 +4,8 @@
 
 #include "eventheader/choice.hpp"
 #include "tracing/events.hpp"
+#include "tracing/rules.hpp"
+#include "tracing/scope.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <set>
@@ -18,6 +20,7 @@ struct wanted_events {
     std::vector<pattern> patterns;
     std::string filter = {};
     eventheader::choice choice = {};
+    scope programs = {};
     /// Whether patterns may name a provider and its events. All events of the provider's
     /// tracepoints are then recorded, because the kernel does not know the events' names.
     bool has_providers = false;
@@ -39,37 +42,47 @@ struct wanted_events {
 ///
 /// Some rules match more than what is wanted. What they enable besides is disabled: at once if it
 /// exists, otherwise by update().
+///
+/// Rules are also what enables events for some programs. Events of the kernel and marks, children,
+/// and the kernel's own user_events need set_event_pid instead.
 class following {
 public:
-    /// An event of the kernel has to exist. Throws text::failure.
+    /// An event of the kernel has to exist. Throws text::failure, also if there is no means to
+    /// record only the programs that are wanted.
     following(const instance& in, wanted_events wanted);
     following(const following&) = delete;
     following& operator=(const following&) = delete;
-    ~following();
+    ~following() = default;
 
     /// Leaves the events enabled, also those to come.
-    void release() noexcept { rules_.clear(); }
+    void release() noexcept;
 
     /// To be called every now and then.
     void update();
 
 private:
+    void choose_programs();
+    bool can_choose_programs(const pattern& wanted, const event_name& name);
+    bool has_own(const std::string& rule) const;
     void follow(const pattern& wanted);
     void enable_existing(const pattern& wanted, bool is_for_providers);
     void add(const std::string& glob, const std::string& filter);
     void enable(const event_name& name);
     void disable_others();
-    void disable_rules() noexcept;
     void remove_other_rules();
 
     const instance& in_;
     wanted_events wanted_;
-    std::vector<std::string> rules_;
+    /// For the rules: the options for the programs that are wanted.
+    std::string programs_;
+    std::vector<temporary_rule> rules_;
     std::set<event_name> enabled_;
     /// Those that rules may have enabled, but that are not wanted.
     std::set<event_name> disabled_;
     bool has_rules_;
     bool are_rules_wide_ = false;
+    /// Whether set_event_pid has the processes besides the rules.
+    bool is_limited_ = false;
 };
 
 } // namespace tool::tracing

@@ -10,18 +10,19 @@
 
 namespace tool::tracing {
 
+int process_of(int thread) {
+    std::ifstream status(fmt::format("/proc/{}/status", thread));
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("Tgid:"))
+            return std::atoi(line.c_str() + 5);
+    return 0;
+}
+
 const task& tasks::find(int thread) {
     const auto found = known_.find(thread);
     if (found != known_.end())
         return found->second;
-    task added{"", 0};
-    std::ifstream status(fmt::format("/proc/{}/status", thread));
-    for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("Tgid:")) {
-            added.process = std::atoi(line.c_str() + 5);
-            break;
-        }
-    }
+    task added{"", process_of(thread)};
     std::ostringstream comm;
     comm << std::ifstream(fmt::format("/proc/{}/comm", thread)).rdbuf();
     // Empty also if the thread ends while its file is open.

@@ -15,6 +15,9 @@ struct task {
     int process;
 };
 
+/// The process of a thread; 0 if there is no such thread.
+int process_of(int thread);
+
 /// Remembers what it finds for a second, as a program changes its name when it starts another.
 class tasks {
 public:
