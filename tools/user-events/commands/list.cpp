@@ -8,10 +8,14 @@
 #include "text/table.hpp"
 #include "tracing/events.hpp"
 #include "tracing/programs.hpp"
+#include "tracing/rules.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include <event-parse.h>
 
@@ -28,6 +32,8 @@ struct row {
     tracing::event_name name;
     std::vector<std::string> fields;
     std::vector<std::string> recorders;
+    /// The rules that record it for some programs only.
+    std::vector<tracing::rule> for_programs;
     std::uint64_t lost;
     /// Whether the tracepoint's name says more than its fields, as payloads describe themselves.
     bool is_described;
@@ -39,17 +45,40 @@ bool has_telling_name(const tep_event& format) {
     return type.is_described && !type.is_eventpipe;
 }
 
+/// Those of the rules that record an event for some programs, in instances where it is enabled and
+/// no rule records it for all.
+std::vector<tracing::rule> rules_for_programs(const std::vector<tracing::rule>& rules,
+                                              const tracing::event_name& name,
+                                              const std::vector<std::string>& recorders) {
+    std::vector<tracing::rule> result;
+    std::set<std::string> for_all;
+    for (const auto& rule : rules) {
+        if (rule.is_trigger || rule.applied() == 0 || !rule.is_for(name) ||
+            std::find(recorders.begin(), recorders.end(), rule.instance) == recorders.end())
+            continue;
+        if (rule.programs.empty())
+            for_all.insert(rule.instance);
+        else
+            result.push_back(rule);
+    }
+    std::erase_if(result, [&](const auto& rule) { return for_all.count(rule.instance) != 0; });
+    return result;
+}
+
 std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
+    const auto rules = tracing::rules_if_readable();
     auto used = tracing::status();
     const auto instances = tracing::all_instances();
     tracing::formats formats;
     std::vector<row> result;
     for (const auto& name : tracing::user_events(patterns)) {
         const tep_event* const format = formats.find(name);
+        auto recorders = tracing::recorders(name, used[name.event], instances);
+        auto for_programs = rules_for_programs(rules, name, recorders);
         result.push_back(
             {name,
              format ? tracing::field_texts(*format) : std::vector<std::string>{"(unknown format)"},
-             tracing::recorders(name, used[name.event], instances), used[name.event].lost,
+             std::move(recorders), std::move(for_programs), used[name.event].lost,
              format && has_telling_name(*format)});
     }
     return result;
@@ -63,6 +92,22 @@ std::string short_name(const tracing::event_name& name) {
 eventheader::tracepoint_name name_of(const row& event) {
     return eventheader::to_tracepoint_name(
         recording::registered_name(event.name.system, event.name.event));
+}
+
+/// "flight, shop (pid=7: 1 program)"
+std::string recorders_of(const row& event) {
+    std::vector<std::string> result;
+    for (const auto& recorder : event.recorders) {
+        std::vector<std::string> programs;
+        for (const auto& rule : event.for_programs)
+            if (rule.instance == recorder)
+                programs.push_back(fmt::format("{}: {} program{}", rule.programs, rule.matching(),
+                                               rule.matching() == 1 ? "" : "s"));
+        result.push_back(programs.empty()
+                             ? recorder
+                             : fmt::format("{} ({})", recorder, text::joined(programs, "; ")));
+    }
+    return result.empty() ? "-" : text::joined(result);
 }
 
 std::string keyword_of(const row& event) {
@@ -106,7 +151,7 @@ void print_table(const std::vector<row>& events, const std::vector<tracing::prog
     text::table table({"EVENT", "RECORDED BY", "LOST", "FIELDS"});
     for (const row& event : events)
         table.add({{short_name(event.name), style::bold},
-                   {event.recorders.empty() ? "-" : text::joined(event.recorders), style::green},
+                   {recorders_of(event), style::green},
                    {std::to_string(event.lost), event.lost ? style::red : style::dim, true},
                    {fields_of(event)}});
     table.print();
@@ -135,6 +180,10 @@ void print_json(const std::vector<row>& events, const std::vector<tracing::progr
                                     {"fields", event.fields},
                                     {"recorders", event.recorders},
                                     {"lost", event.lost}});
+        for (const auto& rule : event.for_programs)
+            result["events"].back()["programs"].push_back({{"recorder", rule.instance},
+                                                           {"options", rule.programs},
+                                                           {"matching", rule.matching()}});
         if (event.is_described)
             result["events"].back().update({{"provider", name_of(event).provider},
                                             {"group", eventheader::group_of(name_of(event))},
