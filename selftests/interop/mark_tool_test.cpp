@@ -27,12 +27,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-const std::string perf_record = "perf record -q --no-bpf-event --no-buildid ";
-
 /// The lines of `perf script` with these fields.
-Lines script(const TemporaryDirectory& directory, const std::string& fields) {
-    return lines_of(output_of(directory, "perf script -F " + fields + " -i " +
-                                             directory.file("perf.data") + " 2>/dev/null"));
+Lines script(const ToolFile& file, const std::string& fields) {
+    return lines_of(file.report("script -F " + fields));
 }
 
 /// Numbers of the lines, from 0, that contain a text.
@@ -90,54 +87,44 @@ void run_for(Spin code, std::chrono::milliseconds time) {
 TEST_CASE("perf record -e user_mark:text -p PID records a program that knows nothing of perf",
           "[waits][tool:perf]") {
     Shell watched, other;
-    const TemporaryDirectory directory;
-    record_with(directory,
-                perf_record + "-e user_mark:text -p " + std::to_string(watched.pid()) + " -o " +
-                    directory.file("perf.data"),
-                [&] {
-                    PerfEvent counting(perf_attributes(mark_text), -1, 0),
-                        counting_too(perf_attributes(mark_text), -1, 1);
-                    const auto marks = [&] { return counting.count() + counting_too.count(); };
-                    watched.mark("phase 1");
-                    other.mark("of another program");
-                    watched.mark("phase 2 begins");
-                    CHECK(eventually([&] { return marks() == 3; }));
-                });
-    CHECK(perf_fields(directory, directory.file("perf.data"), mark_text) ==
-          Lines{"text=phase 1", "text=phase 2 begins"});
+    const ToolFile recorded(ToolFile::perf);
+    recorded.record("-e user_mark:text -p " + std::to_string(watched.pid()), [&] {
+        PerfEvent counting(perf_attributes(mark_text), -1, 0),
+            counting_too(perf_attributes(mark_text), -1, 1);
+        const auto marks = [&] { return counting.count() + counting_too.count(); };
+        watched.mark("phase 1");
+        other.mark("of another program");
+        watched.mark("phase 2 begins");
+        CHECK(eventually([&] { return marks() == 3; }));
+    });
+    CHECK(recorded.fields(mark_text) == Lines{"text=phase 1", "text=phase 2 begins"});
 }
 
 TEST_CASE("perf reports the type and the size of data") {
-    const TemporaryDirectory directory;
-    record_with(directory,
-                perf_record + "-e user_mark:data --filter 'type > 6' -p " +
-                    std::to_string(getpid()) + " -o " + directory.file("perf.data"),
-                [] {
-                    MarkFile file(O_RDWR);
-                    CHECK(file.mark(6, "not recorded") == succeeds());
-                    CHECK(file.mark(7, "\x01\xab\xff") == succeeds());
-                });
-    CHECK(perf_fields(directory, directory.file("perf.data"), mark_data) == Lines{"type=7 size=3"});
+    const ToolFile recorded(ToolFile::perf);
+    recorded.record("-e user_mark:data --filter 'type > 6' -p " + std::to_string(getpid()), [] {
+        MarkFile file(O_RDWR);
+        CHECK(file.mark(6, "not recorded") == succeeds());
+        CHECK(file.mark(7, "\x01\xab\xff") == succeeds());
+    });
+    CHECK(recorded.fields(mark_data) == Lines{"type=7 size=3"});
 }
 
 TEST_CASE("A mark is between the two scheduler events around it in perf's report") {
-    const TemporaryDirectory directory;
+    const ToolFile recorded(ToolFile::perf);
     const std::string pid = std::to_string(getpid());
-    record_with(directory,
-                perf_record + "-a -e sched:sched_switch -e user_mark:text -o " +
-                    directory.file("perf.data"),
-                [] {
-                    const OnCpu on_cpu(0);
-                    MarkFile file;
-                    // Sleeping switches to another task before and after the mark.
-                    for (const char* text : {"first", "second", "third"}) {
-                        usleep(20000);
-                        CHECK(file.write(text).ok());
-                    }
-                    usleep(20000);
-                });
+    recorded.record("-a -e sched:sched_switch -e user_mark:text", [] {
+        const OnCpu on_cpu(0);
+        MarkFile file;
+        // Sleeping switches to another task before and after the mark.
+        for (const char* text : {"first", "second", "third"}) {
+            usleep(20000);
+            CHECK(file.write(text).ok());
+        }
+        usleep(20000);
+    });
     Lines mine;
-    for (const std::string& line : script(directory, "event,trace"))
+    for (const std::string& line : script(recorded, "event,trace"))
         if (line.find("user_mark:text") != std::string::npos ||
             line.find("prev_pid=" + pid + " ") != std::string::npos ||
             line.find("next_pid=" + pid + " ") != std::string::npos)
@@ -158,21 +145,18 @@ TEST_CASE("A mark is between the two scheduler events around it in perf's report
 // A JIT puts a function where another one was. Only the mark tells to which of them the samples at
 // this address belong.
 TEST_CASE("perf's report separates the samples before a JIT's mark from those after it") {
-    const TemporaryDirectory directory;
+    const ToolFile recorded(ToolFile::perf);
     Mapping memory(1, PROT_READ | PROT_WRITE | PROT_EXEC);
     const auto emit = [&](MarkFile& file, const char* name) {
         std::memcpy(memory.at(), spin_code, sizeof(spin_code));
         CHECK(file.write(std::string("jit ") + name + " is complete\n").ok());
         return reinterpret_cast<Spin>(memory.at());
     };
-    record_with(directory,
-                perf_record + "-e cpu-clock:u -F 1000 -e user_mark:text -p " +
-                    std::to_string(getpid()) + " -o " + directory.file("perf.data"),
-                [&] {
-                    MarkFile file;
-                    run_for(emit(file, "one"), std::chrono::milliseconds(200));
-                    run_for(emit(file, "two"), std::chrono::milliseconds(200));
-                });
+    recorded.record("-e cpu-clock:u -F 1000 -e user_mark:text -p " + std::to_string(getpid()), [&] {
+        MarkFile file;
+        run_for(emit(file, "one"), std::chrono::milliseconds(200));
+        run_for(emit(file, "two"), std::chrono::milliseconds(200));
+    });
     const std::uint64_t start = address_of(memory.at());
     const auto in_code = [&](const std::string& line) {
         const std::size_t at = line.find_first_not_of(' ', line.find("cpu-clock") + 12);
@@ -182,7 +166,7 @@ TEST_CASE("perf's report separates the samples before a JIT's mark from those af
         std::from_chars(line.data() + at, line.data() + line.size(), address, 16);
         return address >= start && address < start + sizeof(spin_code);
     };
-    const Lines lines = script(directory, "event,ip,trace");
+    const Lines lines = script(recorded, "event,ip,trace");
     const auto one = lines_with(lines, "text=jit one is complete"),
                two = lines_with(lines, "text=jit two is complete");
     REQUIRE(one.size() == 1);

@@ -45,9 +45,6 @@ public:
 };
 CATCH_REGISTER_LISTENER(FewSymbols)
 
-/// Recording the BPF programs that are loaded takes perf half its time and is not tested.
-const std::string perf_record = "perf record -q --no-bpf-event";
-
 /// What `perf stat -x,` counted for an event: the number at the start of its line.
 std::string counted(const std::string& stat, const std::string& full_name) {
     for (const std::string& line : lines_of(stat))
@@ -66,35 +63,18 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
 } // namespace
 
 TEST_CASE("perf records and reports every field type", "[waits][tool:perf]") {
-    EveryType every;
-    const TemporaryDirectory directory;
-    const std::int32_t above = GENERATE(0, 3);
-    const std::string filter = above ? " --filter 'c > 3 && n != \"near 9\"'" : "";
-    CAPTURE(filter);
-    const std::string file = directory.file("perf.data");
-    std::vector<std::string> expected;
-    bool enabled = false;
-    record_with(directory,
-                perf_record + " -a --no-buildid -e " + every.full_name() + filter + " -o " + file,
-                [&] {
-                    enabled = every.word == 1;
-                    expected = write_records(every, above);
-                });
-    CHECK(enabled);
-    CHECK(every.word == 0);
-    const auto reported = perf_fields(directory, file, every.event);
-    CHECK(expected.size() == static_cast<std::size_t>(every_type_records - above));
-    CHECK(reported == expected);
+    check_reported(ToolFile::perf, "-a", "--filter");
 }
 
 TEST_CASE("With perf record -g, the call graph of a write starts in libc") {
-    EveryType every;
-    const TemporaryDirectory directory;
-    const std::string file = directory.file("perf.data");
-    record_with(directory, perf_record + " -a -g -e " + every.full_name() + " -o " + file,
-                [&] { write_records(every); });
-    const std::string script =
-        output_of(directory, "perf script -F comm,ip,sym,dso -i " + file + " 2>/dev/null");
+    constexpr std::uint8_t records = 5;
+    ShellEvent event;
+    const ToolFile file(ToolFile::perf);
+    file.record("-a -g -e " + event.full_name(), [&] {
+        for (std::uint8_t a = 0; a < records; a++)
+            CHECK(event.record(a) == succeeds(5));
+    });
+    const std::string script = file.report("script -F comm,ip,sym,dso");
     std::size_t first_frames = 0, in_libc = 0;
     const auto lines = lines_of(script);
     for (std::size_t i = 0; i + 1 < lines.size(); i++)
@@ -103,8 +83,8 @@ TEST_CASE("With perf record -g, the call graph of a write starts in libc") {
             in_libc += lines[i + 1].find("libc.so") != std::string::npos;
         }
     CAPTURE(script);
-    CHECK(first_frames == every_type_records);
-    CHECK(in_libc == every_type_records);
+    CHECK(first_frames == records);
+    CHECK(in_libc == records);
 }
 
 TEST_CASE("perf stat counts the records of a command with its children, and of all tasks with -a") {
@@ -149,26 +129,25 @@ TEST_CASE("perf stat counts the records of a process or of a CPU") {
 
 TEST_CASE("perf record samples a command, its children, a process or a CPU") {
     ShellEvent event;
-    const TemporaryDirectory directory;
-    const std::string file = directory.file("perf.data");
-    const std::string record =
-        perf_record + " --no-buildid -e " + event.full_name() + " -o " + file + " ";
-    const auto sampled = [&] { return perf_fields(directory, file, event.event); };
+    const ToolFile file(ToolFile::perf);
+    const std::string command = event.command(file.directory),
+                      record = file.record_command("-e " + event.full_name()) + " ";
+    const auto sampled = [&] { return file.fields(event.event); };
     SECTION("command and its children") {
-        output_of(directory, record + event.command(directory));
+        output_of(file.directory, record + command);
         CHECK(sampled() == Lines{"a=1", "a=2"});
     }
     SECTION("command without its children") {
-        output_of(directory, record + "-i " + event.command(directory));
+        output_of(file.directory, record + "-i " + command);
         CHECK(sampled() == Lines{"a=1"});
     }
     SECTION("process") {
-        record_with(directory, record + "-p " + std::to_string(getpid()),
+        record_with(file.directory, record + "-p " + std::to_string(getpid()),
                     [&] { CHECK(event.record(7) == succeeds(5)); });
         CHECK(sampled() == Lines{"a=7"});
     }
     SECTION("CPU") {
-        record_with(directory, record + "-C 1", [&] {
+        record_with(file.directory, record + "-C 1", [&] {
             for (int cpu : {0, 1}) {
                 const OnCpu on_cpu(cpu);
                 CHECK(event.record(static_cast<std::uint8_t>(cpu + 10)) == succeeds(5));
@@ -181,19 +160,17 @@ TEST_CASE("perf record samples a command, its children, a process or a CPU") {
 
 TEST_CASE("perf report shows the writing program, its library and the fields") {
     ShellEvent event;
-    const TemporaryDirectory directory;
-    const std::string file = directory.file("perf.data");
-    record_with(directory,
-                perf_record + " -a -g --no-buildid -e " + event.full_name() + " -o " + file, [&] {
-                    for (std::uint8_t a : {1, 1, 1, 2})
-                        CHECK(event.record(a) == succeeds(5));
-                });
-    const std::string report = "perf report --stdio --no-children -g none -i " + file;
-    const std::string writers = output_of(directory, report + " --sort comm,dso,sym 2>/dev/null");
+    const ToolFile file(ToolFile::perf);
+    file.record("-a -g -e " + event.full_name(), [&] {
+        for (std::uint8_t a : {1, 1, 1, 2})
+            CHECK(event.record(a) == succeeds(5));
+    });
+    const std::string report = "report --stdio --no-children -g none --sort ";
+    const std::string writers = file.report(report + "comm,dso,sym");
     CAPTURE(writers);
     CHECK(occurrences(writers, "event '" + event.full_name() + "'") == 1);
     CHECK(occurrences(writers, "100.00%  perf_tool_test  libc.so.6") == 1);
-    const std::string fields = output_of(directory, report + " --sort trace_fields 2>/dev/null");
+    const std::string fields = file.report(report + "trace_fields");
     CAPTURE(fields);
     CHECK(occurrences(fields, "75.00%") == 1);
     CHECK(occurrences(fields, "25.00%") == 1);
@@ -201,14 +178,10 @@ TEST_CASE("perf report shows the writing program, its library and the fields") {
 
 TEST_CASE("perf record --call-graph dwarf unwinds the stack from write() to main()") {
     ShellEvent event;
-    const TemporaryDirectory directory;
-    const std::string file = directory.file("perf.data");
-    record_with(directory,
-                perf_record + " -a --call-graph dwarf --no-buildid -e " + event.full_name() +
-                    " -o " + file,
+    const ToolFile file(ToolFile::perf);
+    file.record("-a --call-graph dwarf -e " + event.full_name(),
                 [&] { CHECK(event.record(1) == succeeds(5)); });
-    const std::string script = output_of(
-        directory, "perf script --no-inline -F comm,ip,sym,dso -i " + file + " 2>/dev/null");
+    const std::string script = file.report("script --no-inline -F comm,ip,sym,dso");
     CAPTURE(script);
     const std::size_t system_call = script.find("libc.so.6"),
                       writer = script.find("selftest::DataFile::record"),

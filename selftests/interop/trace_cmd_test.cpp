@@ -12,25 +12,7 @@
 using namespace selftest;
 
 TEST_CASE("trace-cmd records and reports every field type", "[waits][tool:trace-cmd]") {
-    EveryType every;
-    const TemporaryDirectory directory;
-    const std::int32_t above = GENERATE(0, 3);
-    const std::string filter = above ? " -f 'c > 3 && n != \"near 9\"'" : "";
-    CAPTURE(filter);
-    const std::string file = directory.file("trace.dat");
-    std::vector<std::string> expected;
-    bool enabled = false;
-    record_with(directory, "trace-cmd record -q -e " + every.full_name() + filter + " -o " + file,
-                [&] {
-                    enabled = every.word == 1;
-                    expected = write_records(every, above);
-                });
-    CHECK(enabled);
-    CHECK(every.word == 0);
-    const auto reported =
-        printed_fields(output_of(directory, "trace-cmd report -i " + file), every.event);
-    CHECK(expected.size() == static_cast<std::size_t>(every_type_records - above));
-    CHECK(reported == expected);
+    check_reported(ToolFile::trace_cmd, "", "-f");
 }
 
 TEST_CASE("trace-cmd sets triggers and records stack traces") {
@@ -48,54 +30,47 @@ TEST_CASE("trace-cmd sets triggers and records stack traces") {
     CHECK(counted.find("{ a:          2 } hitcount:          2\n") != std::string::npos);
     CHECK(printed_fields(shown, event.event) == std::vector<std::string>{"a=1", "a=2", "a=2"});
 
-    const std::string file = directory.file("trace.dat");
-    record_with(directory, "trace-cmd record -q -T -e " + event.full_name() + " -o " + file,
-                [&] { CHECK(event.record(3) == succeeds(5)); });
-    const std::string report = output_of(directory, "trace-cmd report -i " + file);
-    CHECK(printed_fields(report, event.event) == std::vector<std::string>{"a=3"});
-    CHECK(report.find("=> vfs_write") != std::string::npos);
+    const ToolFile file(ToolFile::trace_cmd);
+    file.record("-T -e " + event.full_name(), [&] { CHECK(event.record(3) == succeeds(5)); });
+    CHECK(file.fields(event.event) == std::vector<std::string>{"a=3"});
+    CHECK(file.report("report").find("=> vfs_write") != std::string::npos);
 }
 
 TEST_CASE("trace-cmd records a process, a command, or a command with its children") {
     ShellEvent event;
-    const TemporaryDirectory directory;
-    const std::string file = directory.file("trace.dat");
-    const std::string record = "trace-cmd record -q -e " + event.full_name() + " -o " + file;
-    const auto reported = [&] {
-        return printed_fields(output_of(directory, "trace-cmd report -i " + file), event.event);
-    };
+    const ToolFile file(ToolFile::trace_cmd);
+    const TemporaryDirectory& directory = file.directory;
+    const std::string command = event.command(directory),
+                      record = file.record_command("-e " + event.full_name());
     using Lines = std::vector<std::string>;
     SECTION("process without its child") {
         record_with(directory, record + " -P " + std::to_string(getpid()), [&] {
             CHECK(event.record(7).ok());
-            output_of(directory, event.command(directory));
+            output_of(directory, command);
         });
-        CHECK(reported() == Lines{"a=7"});
+        CHECK(file.fields(event.event) == Lines{"a=7"});
     }
     SECTION("command without its child") {
-        output_of(directory, record + " -F " + event.command(directory));
-        CHECK(reported() == Lines{"a=1"});
+        output_of(directory, record + " -F " + command);
+        CHECK(file.fields(event.event) == Lines{"a=1"});
     }
     SECTION("command with its children, without the test's process") {
-        record_with(directory,
-                    record + " -c -F /bin/sh -c '" + event.command(directory) + "; WAIT'",
+        record_with(directory, record + " -c -F /bin/sh -c '" + command + "; WAIT'",
                     [&] { CHECK(event.record(7).ok()); });
-        CHECK(reported() == Lines{"a=1", "a=2"});
+        CHECK(file.fields(event.event) == Lines{"a=1", "a=2"});
     }
     CHECK(event.word == 0);
 }
 
 TEST_CASE("trace-cmd reports the text of a mark, and the type and the size of data") {
-    const TemporaryDirectory directory;
-    const std::string file = directory.file("trace.dat");
-    record_with(directory, "trace-cmd record -q -e user_mark -o " + file, [] {
+    const ToolFile file(ToolFile::trace_cmd);
+    file.record("-e user_mark", [] {
         MarkFile marks(O_RDWR);
         CHECK(marks.write("phase 1\n") == succeeds(8));
         CHECK(marks.mark(7, "\x01\xab\xff") == succeeds());
     });
-    const std::string report = output_of(directory, "trace-cmd report -i " + file);
-    CHECK(printed_fields(report, mark_text) == std::vector<std::string>{"text=phase 1"});
-    CHECK(printed_fields(report, mark_data) == std::vector<std::string>{"type=7 size=3"});
+    CHECK(file.fields(mark_text) == std::vector<std::string>{"text=phase 1"});
+    CHECK(file.fields(mark_data) == std::vector<std::string>{"type=7 size=3"});
 }
 
 // libtraceevent does not parse names with a dot. trace-cmd records such an event but cannot

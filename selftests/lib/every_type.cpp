@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "every_type.hpp"
 
+#include "catch.hpp"
+
+#include <vector>
+
 namespace selftest {
 
 EveryType::EveryType()
@@ -50,14 +54,26 @@ std::string EveryType::record(std::int32_t number) {
            " o=far p=65 q=201 r=raw s=12345678901 t=0 u=196623 v=524395";
 }
 
-std::vector<std::string> write_records(EveryType& every, std::int32_t above) {
+void check_reported(ToolFile::Tool tool, const std::string& all, const std::string& filter) {
+    EveryType every;
+    const ToolFile file(tool);
+    const std::int32_t above = GENERATE(0, 3);
+    CAPTURE(above);
     std::vector<std::string> expected;
-    for (std::int32_t number = 1; number <= every_type_records; number++) {
-        const std::string printed = every.record(number);
-        if (number > above)
-            expected.push_back(printed);
-    }
-    return expected;
+    bool enabled = false;
+    file.record(all + " -e " + every.full_name() +
+                    (above ? " " + filter + " 'c > 3 && n != \"near 9\"'" : ""),
+                [&] {
+                    enabled = every.word == 1;
+                    for (std::int32_t number = 1; number <= 5; number++) {
+                        const std::string printed = every.record(number);
+                        if (number > above)
+                            expected.push_back(printed);
+                    }
+                });
+    CHECK(enabled);
+    CHECK(every.word == 0);
+    CHECK(file.fields(every.event) == expected);
 }
 
 } // namespace selftest

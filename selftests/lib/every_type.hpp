@@ -2,10 +2,10 @@
 #pragma once
 
 #include "registered.hpp"
+#include "tool.hpp"
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace selftest {
 
@@ -20,10 +20,8 @@ struct EveryType : Registered {
     std::string record(std::int32_t number);
 };
 
-/// The number of records that write_records() writes.
-inline constexpr std::int32_t every_type_records = 5;
-
-/// Writes records numbered from 1. Returns the expected texts of the records above number `above`.
-std::vector<std::string> write_records(EveryType& every, std::int32_t above = 0);
+/// Checks that a tool sets the bit while it records, and reports each record; with a filter, those
+/// that pass it. `filter` is the tool's option for that, `all` the one to record all programs.
+void check_reported(ToolFile::Tool tool, const std::string& all, const std::string& filter);
 
 } // namespace selftest

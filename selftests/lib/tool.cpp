@@ -77,10 +77,25 @@ std::vector<std::string> printed_fields(const std::string& text, const Event& ev
     return found;
 }
 
-std::vector<std::string> perf_fields(const TemporaryDirectory& directory, const std::string& file,
-                                     const Event& event) {
-    const std::string script = "perf script -F event,trace -i " + file + " 2>/dev/null";
-    return printed_fields(output_of(directory, script), event);
+std::string ToolFile::record_command(const std::string& options) const {
+    // perf takes half its time to record the BPF programs that are loaded, which is not tested.
+    return (tool_ == perf ? "perf record -q --no-bpf-event --no-buildid "
+                          : "trace-cmd record -q ") +
+           options + " -o " + directory.file("recorded");
+}
+
+void ToolFile::record(const std::string& options, const std::function<void()>& body) const {
+    record_with(directory, record_command(options), body);
+}
+
+std::string ToolFile::report(const std::string& command) const {
+    return output_of(directory, (tool_ == perf ? "perf " : "trace-cmd ") + command + " -i " +
+                                    directory.file("recorded") +
+                                    (tool_ == perf ? " 2>/dev/null" : ""));
+}
+
+std::vector<std::string> ToolFile::fields(const Event& event) const {
+    return printed_fields(report(tool_ == perf ? "script -F event,trace" : "report"), event);
 }
 
 } // namespace selftest

@@ -60,8 +60,26 @@ private:
 /// Returns what follows "NAME:" in each line of a tool's output that contains it.
 std::vector<std::string> printed_fields(const std::string& text, const Event& event);
 
-/// The same of a file that `perf record` has written.
-std::vector<std::string> perf_fields(const TemporaryDirectory& directory, const std::string& file,
-                                     const Event& event);
+/// A file that Debian's perf or trace-cmd records and reports.
+class ToolFile {
+public:
+    enum Tool { perf, trace_cmd };
+    explicit ToolFile(Tool tool) : tool_(tool) {}
+
+    /// Returns the command that records with these options. The command to record may follow.
+    std::string record_command(const std::string& options) const;
+    /// Records with these options while `body` runs, as record_with() does.
+    void record(const std::string& options, const std::function<void()>& body) const;
+    /// Returns what the tool's command for it reports of the file: "script", "report". perf's
+    /// warnings are left out.
+    std::string report(const std::string& command) const;
+    /// Returns the printed_fields() of an event in the report.
+    std::vector<std::string> fields(const Event& event) const;
+
+    const TemporaryDirectory directory;
+
+private:
+    Tool tool_;
+};
 
 } // namespace selftest

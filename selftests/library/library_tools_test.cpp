@@ -96,26 +96,18 @@ template <typename AnyEvent, typename Write>
 void check_reported(const std::string& name, const std::string& last, Write write) {
     const AnyEvent event;
     REQUIRE(!event.error());
-    const TemporaryDirectory directory;
     const bool with_perf = GENERATE(false, true);
     CAPTURE(with_perf);
-    const std::string file = directory.file("recorded");
+    const ToolFile file(with_perf ? ToolFile::perf : ToolFile::trace_cmd);
     std::vector<std::string> expected;
-    record_with(directory,
-                (with_perf ? "perf record -q --no-bpf-event -a --no-buildid -e "
-                           : "trace-cmd record -q -e ") +
-                    ("user_events:" + name + " -o ") + file,
-                [&] {
-                    // The tool does not wait for an enable bit without end.
-                    REQUIRE(eventually([&] { return static_cast<bool>(event); }));
-                    for (std::int32_t number : {1, 2, 3})
-                        expected.push_back(write(event, number));
-                });
+    file.record((with_perf ? "-a -e user_events:" : "-e user_events:") + name, [&] {
+        // The tool does not wait for an enable bit without end.
+        REQUIRE(eventually([&] { return static_cast<bool>(event); }));
+        for (std::int32_t number : {1, 2, 3})
+            expected.push_back(write(event, number));
+    });
     CHECK(eventually([&] { return !event; }));
-    std::vector<std::string> reported =
-        with_perf
-            ? perf_fields(directory, file, Event(name))
-            : printed_fields(output_of(directory, "trace-cmd report -i " + file), Event(name));
+    std::vector<std::string> reported = file.fields(Event(name));
     for (std::string& line : reported)
         line.resize(std::min(line.size(), line.find(last) + last.size()));
     CHECK(reported == expected);
