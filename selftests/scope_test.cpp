@@ -423,10 +423,28 @@ TEST_CASE("Rules with the same filter add up, in any order of adding and removin
     CHECK(instance.records().size() == 2);
     (first_one ? one : two).reset();
     CHECK(bits() == (first_one ? (with_all ? 3 : 2) : 1));
-    (first_one ? two : one).reset();
+    std::optional<Rule>& left = first_one ? two : one;
+    // It has not been applied once more.
+    CHECK_THAT(left->comment(), Catch::StartsWith("applied to 1"));
+    left.reset();
     CHECK(bits() == 0);
     CHECK(kept.bit() == 0);
     CHECK(read_text(instance.path(kept.event, "enable")).substr(0, 1) == "0");
+}
+
+TEST_CASE("A change of a rule writes to no memory of programs that are recorded before and after") {
+    Kept kept;
+    Instance instance, another;
+    Program first(kept.event), second(kept.event), third(kept.event);
+    const Rule of_third(rule_text(kept.event, another, pid_option(third)));
+    const Rule of_first(rule_text(kept.event, instance, pid_option(first)));
+    REQUIRE(third.ask(Request::drop) == 0);
+    {
+        const Rule of_second(rule_text(kept.event, instance, pid_option(second)));
+        CHECK(second.bit() == 1);
+    }
+    CHECK(second.bit() == 0);
+    CHECK(third.ask(Request::is_dropped) == 1);
 }
 
 TEST_CASE("A rule with another filter, and a trigger for other programs, fail with a reason") {
@@ -527,6 +545,9 @@ TEST_CASE("Memory that programs share has the bit 1 while anybody records the ev
     const bool late = GENERATE(false, true);
     CAPTURE(late);
     Program target(kept.event, !late, memory.at()), other(kept.event, !late, memory.at());
+    // Nobody who is recorded has this memory.
+    const Mapping elsewhere(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    Program alone(kept.event, false, elsewhere.at());
     {
         const Rule rule(rule_text(kept.event, instance, pid_option(target)));
         if (late) {
@@ -535,12 +556,15 @@ TEST_CASE("Memory that programs share has the bit 1 while anybody records the ev
             CHECK(other.bit() == 1);
             REQUIRE(target.ask(Request::add) == 0);
         }
+        REQUIRE(alone.ask(Request::add) == 0);
+        CHECK(alone.bit() == 1);
         CHECK(target.bit() == 1);
         CHECK(other.ask(Request::record) == 0);
         CHECK(instance.records().empty());
     }
     CHECK(target.bit() == 0);
     CHECK(other.bit() == 0);
+    CHECK(alone.bit() == 0);
 }
 
 TEST_CASE("An event that others change is left enabled for all programs when its rule is removed") {
