@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Filters for what payloads describe.
 #include "catch.hpp"
-#include "decoded.hpp"
 #include "eventheader/payload_filter.hpp"
 #include "payload.hpp"
+#include "shown.hpp"
 
 #include <string>
 #include <vector>
@@ -13,9 +13,6 @@ using tool::eventheader::filter;
 using tool::eventheader::shown_event;
 
 namespace {
-
-constexpr int structure = 1, byte = 2, half = 3, word = 4, twice = 5, string = 7, counted = 10;
-const std::vector<std::string> all;
 
 payload request() {
     payload result;
@@ -44,7 +41,7 @@ bool passes(std::string_view text, const payload& made = request(),
     const payload_copy copy(made.bytes());
     auto parsed = filter::parse(text);
     REQUIRE(parsed);
-    return parsed->passes(shown_event(tracepoint, copy.bytes(), all), {"shop", 125, 1});
+    return parsed->passes(shown_event(tracepoint, copy.bytes(), all_fields), {"shop", 125, 1});
 }
 
 } // namespace
@@ -125,7 +122,7 @@ TEST_CASE("a filter knows which of its names no record had") {
     other.field("b", byte).value("\x01");
     for (const payload& made : {request(), other}) {
         const payload_copy copy(made.bytes());
-        parsed->passes(shown_event("P_L3K1", copy.bytes(), all), {"", 0, 0});
+        parsed->passes(shown_event("P_L3K1", copy.bytes(), all_fields), {"", 0, 0});
     }
     CHECK(parsed->unknown_names() == std::vector<std::string>{"a"});
 }

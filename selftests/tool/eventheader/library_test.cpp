@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Events of the C++ library in the EventHeader encoding, as the tool decodes them.
 #include "catch.hpp"
-#include "decoded.hpp"
-#include "eventheader/show.hpp"
+#include "shown.hpp"
 
 #include <user_events/eventheader.hpp>
 #include <user_events/testing.hpp>
@@ -50,15 +49,6 @@ std::string fields_of(const ue::testing::sink& sink, std::string_view tracepoint
     return found.text;
 }
 
-std::string json_of(const ue::testing::sink& sink, const std::string& tracepoint) {
-    const std::string payload = payload_of(sink, tracepoint);
-    const payload_copy copy(payload);
-    const std::vector<std::string> all;
-    std::string result;
-    append_json_members(result, tool::eventheader::shown_event(tracepoint, copy.bytes(), all));
-    return result;
-}
-
 } // namespace
 
 TEST_CASE("The library's EventHeader events have the names that decoders know") {
@@ -69,12 +59,12 @@ TEST_CASE("The library's EventHeader events have the names that decoders know") 
     const auto records = sink.records();
     REQUIRE(records.size() == 1);
     CHECK(records[0].name() == "My_Shop_L5K1f");
-    const std::string json = json_of(sink, "My_Shop_L5K1f");
-    CAPTURE(json);
-    CHECK(json.find("My_Shop:Placed") != std::string::npos);
-    CHECK(json.find("\"level\":\"verbose\"") != std::string::npos);
-    CHECK(json.find("\"keyword\":\"0x1F\"") != std::string::npos);
-    CHECK(json.find("\"n\":17") != std::string::npos);
+    const std::string shown = json(payload_of(sink, "My_Shop_L5K1f"), "My_Shop_L5K1f");
+    CAPTURE(shown);
+    CHECK(shown.find("My_Shop:Placed") != std::string::npos);
+    CHECK(shown.find("\"level\":\"verbose\"") != std::string::npos);
+    CHECK(shown.find("\"keyword\":\"0x1F\"") != std::string::npos);
+    CHECK(shown.find("\"n\":17") != std::string::npos);
     const ue::eventheader::event<"Shop:Closed", level::critical, 0> without_fields;
     without_fields();
     CHECK(fields_of(sink, "Shop_L1K0").empty());

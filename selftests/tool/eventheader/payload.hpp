@@ -33,6 +33,8 @@ struct extras {
     int count = -1; // of a constant array
     int tag = -1;
 };
+/// Encodings.
+constexpr int structure = 1, byte = 2, half = 3, word = 4, twice = 5, string = 7, counted = 10;
 constexpr int constant_array = 0x20;
 constexpr int variable_array = 0x40;
 

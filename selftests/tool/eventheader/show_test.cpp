@@ -1,36 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What people see of an event, as text and as JSON.
 #include "catch.hpp"
-#include "decoded.hpp"
-#include "eventheader/show.hpp"
 #include "payload.hpp"
+#include "shown.hpp"
 
 #include <string>
 #include <vector>
 
 using namespace eventheader_test;
-using tool::eventheader::shown_event;
 
 namespace {
-
-constexpr int structure = 1, byte = 2, word = 4, string = 7, counted = 10;
-const std::vector<std::string> all;
-
-std::string line(const std::string& bytes, const char* tracepoint = "P_L5K0",
-                 const std::vector<std::string>& chosen = all) {
-    const payload_copy copy(bytes);
-    std::string result;
-    append_line(result, shown_event(tracepoint, copy.bytes(), chosen));
-    return result;
-}
-
-std::string json(const std::string& bytes, const char* tracepoint = "P_L5K0",
-                 const std::vector<std::string>& chosen = all) {
-    const payload_copy copy(bytes);
-    std::string result = "{";
-    append_json_members(result, shown_event(tracepoint, copy.bytes(), chosen));
-    return result + "}";
-}
 
 payload full() {
     payload result;

@@ -19,7 +19,6 @@ using tool::eventheader::to_tracepoint_name;
 
 namespace {
 
-constexpr int structure = 1, byte = 2, half = 3, string = 7, counted = 10;
 const std::string activity = from_hex("000102030405060708090a0b0c0d0e0f");
 const std::string related = from_hex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff");
 
