@@ -29,8 +29,8 @@ constexpr const char* paths[] = {"/v1/logs", "/v1/traces", "/v1/metrics"};
 /// Pauses between attempts, in seconds.
 constexpr double first_pause = 0.5;
 constexpr double longest_pause = 30;
-/// The least and the most of what the collector may ask for.
-constexpr double least_wait = 1, most_wait = 300;
+/// The most that the collector may ask for.
+constexpr double most_wait = 300;
 /// More of an answer is not read.
 constexpr std::size_t most_text = 1 << 20;
 
@@ -216,8 +216,7 @@ collector::answer collector::to_answer(signal which, int code, const char* error
     curl_off_t wait = 0;
     curl_easy_getinfo(curl_.get(), CURLINFO_RETRY_AFTER, &wait);
     if (status == 429 || status == 502 || status == 503 || status == 504)
-        return {answer::outcome::retry, 0,
-                wait > 0 ? std::clamp(static_cast<double>(wait), least_wait, most_wait) : 0,
+        return {answer::outcome::retry, 0, std::clamp(static_cast<double>(wait), 0.0, most_wait),
                 fmt::format("does not take records now: it answers {}", status)};
     if (status < 200 || status > 299)
         return {answer::outcome::refused, 0, 0, fmt::format("it answers {}", status)};
