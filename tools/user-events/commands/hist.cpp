@@ -44,6 +44,16 @@ struct options {
 
 using buckets = std::vector<tracing::histogram::bucket>;
 
+/// The kernel counts as many, and the tool does the same.
+constexpr std::size_t most_buckets = 2048;
+
+void warn_of_dropped(std::uint64_t dropped) {
+    if (dropped)
+        text::warn(fmt::format("{} records with other values were not counted, because there are "
+                               "{} already",
+                               dropped, most_buckets));
+}
+
 void print(const std::string& name, const buckets& buckets) {
     std::size_t width = 0;
     std::uint64_t most = 1, total = 0;
@@ -136,13 +146,18 @@ void count_in_kernel(const options& given, tracing::stop_signals& signals,
                               "shows the fields; PROVIDER:EVENT has the fields in payloads"
                             : text::remedy_for(error, in.path(folder)));
     in.write("tracing_on", "1");
+    std::uint64_t dropped = 0;
     show_until_end(given, signals, name.event, 1000, [&](bool is_last) {
         if (!is_last && !text::is_terminal())
             return buckets();
         // There is one unless the event was removed.
         const auto histograms = tracing::to_histograms(in.read(folder + "/hist"));
-        return histograms.empty() ? buckets() : histograms.front().buckets;
+        if (histograms.empty())
+            return buckets();
+        dropped = histograms.front().dropped;
+        return histograms.front().buckets;
     });
+    warn_of_dropped(dropped);
     if (!rule)
         in.write(folder + "/trigger", "!" + trigger);
 }
@@ -185,18 +200,12 @@ public:
         selector_.warn_of_unknown_fields();
         if (without_fields_)
             text::warn(fmt::format("{} records lack a field to count by", without_fields_));
-        if (dropped_)
-            text::warn(fmt::format("{} records with other values were not counted, because there "
-                                   "are {} already",
-                                   dropped_, most_buckets));
+        warn_of_dropped(dropped_);
         if (const auto lost = reader_.lost())
             text::warn(fmt::format("{} records were lost", lost));
     }
 
 private:
-    /// As in the kernel.
-    static constexpr std::size_t most_buckets = 2048;
-
     void add(const recording::record& record) {
         const auto cells = row_.fill(to_shown_event(record));
         std::string keys;
