@@ -193,8 +193,8 @@ test-recordings: tool fleet ## test the tool without a guest: recordings, and it
 	@$(packages) build recordings docs tests
 	@$(MAKE) -C selftests/tool/eventheader BUILD=../../../build/eventheader
 	@$(MAKE) -C selftests/tool/unit BUILD=../../../build/tool-unit TOOL=../../../build/tools
-	@prove build/eventheader/*_test build/tool-unit/sandbox_test build/tool-unit/connections_test \
-		selftests/tool/recordings_test selftests/tool/page_test selftests/tool/install_test
+	@prove build/eventheader/*_test build/tool-unit/*_test \
+		$(patsubst %,selftests/tool/%_test,arguments recordings page install)
 
 .PHONY: test-fleet
 test-fleet: ## test the tool's ship and serve, on KERNELS=, with Prometheus and OpenTelemetry's decoder
