@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // /dev/user_events/default: does what user_events_data does, for programs that cannot enter
 // tracefs, and read() gives the text of user_events_status. The two files have the same functions
-// for all but open() and read(); `make kselftest` runs the kernel's selftests with both.
+// for all but open() and read(); `make kselftest` runs the kernel's selftests with both, which
+// register, enable, write, unregister and delete.
 #include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
@@ -54,39 +55,6 @@ TEST_CASE("The device is a character device that only root may open") {
           }) == EACCES);
 }
 
-TEST_CASE("A program registers, is enabled, writes, unregisters and deletes through the device") {
-    Word word{0};
-    DataFile file = open_device();
-    const Event event(unique_name("device"));
-    const std::uint32_t index =
-        file.must_register(&word, 4, event.name() + " u32 a", 4, USER_EVENT_REG_PERSIST);
-    CHECK(event.exists());
-    CHECK(file.register_event(&word, 4, event.name() + " u32 a") == fails(EADDRINUSE));
-    CHECK(file.record(index, Payload().add(1u)) == fails(EBADF));
-    {
-        Instance instance;
-        REQUIRE(instance.enable(event) == succeeds());
-        CHECK(word == 1U << 4);
-        CHECK(file.record(index, Payload().add(1u)) == succeeds(8));
-        std::uint32_t head[] = {index, 2};
-        const iovec parts[] = {{&head[0], 4}, {&head[1], 4}};
-        CHECK(Outcome::of(writev(file.descriptor(), parts, 2)) == succeeds(8));
-        CHECK(Outcome::of(pwrite(file.descriptor(), head, sizeof(head), 77)) == succeeds(8));
-        CHECK(instance.trace(event) == std::vector<std::string>{event.name() + ": a=1",
-                                                                event.name() + ": a=2",
-                                                                event.name() + ": a=2"});
-        REQUIRE(instance.disable(event) == succeeds());
-    }
-    CHECK(word == 0);
-    CHECK(file.delete_event(event.name()) == fails(EBUSY));
-    CHECK(file.unregister(&word, 4) == succeeds());
-    CHECK(file.unregister(&word, 4) == fails(ENOENT));
-    file.close();
-    CHECK(open_device().delete_event(event.name()) == succeeds());
-    CHECK_FALSE(event.exists());
-    CHECK(open_device().delete_event(event.name()) == fails(ENOENT));
-}
-
 TEST_CASE("The device and user_events_data have the same events, and indexes of their own") {
     Word word{0};
     DataFile file = open_device(), other;
@@ -100,7 +68,13 @@ TEST_CASE("The device and user_events_data have the same events, and indexes of 
     CHECK(file.record(1) == fails(ENOENT));
     CHECK(other.record(0) == fails(EBADF));
     CHECK(other.record(1) == succeeds(4));
+    std::uint32_t index = 0;
+    const iovec part = {&index, sizeof(index)};
+    CHECK(Outcome::of(writev(file.descriptor(), &part, 1)) == succeeds(4));
+    CHECK(Outcome::of(pwrite(file.descriptor(), &index, sizeof(index), 77)) == succeeds(4));
+    CHECK(file.delete_event(more.name()) == fails(EBUSY));
     CHECK(other.unregister(&word, 0) == succeeds());
+    CHECK(file.unregister(&word, 1) == succeeds());
 }
 
 TEST_CASE("read() of the device gives the text of user_events_status, in pieces of any size") {
