@@ -21,6 +21,18 @@ public:
     const auto& one_of(const Range& range) {
         return *std::next(std::begin(range), below(std::size(range)));
     }
+    /// Returns one of `choices`, each as often as its member `weight` says.
+    template <typename Range>
+    const auto& one_by_weight(const Range& choices) {
+        unsigned total = 0;
+        for (const auto& choice : choices)
+            total += choice.weight;
+        unsigned at = below(total);
+        auto found = std::begin(choices);
+        for (; at >= found->weight; ++found)
+            at -= found->weight;
+        return *found;
+    }
 
 private:
     std::mt19937 engine_;

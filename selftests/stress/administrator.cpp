@@ -52,15 +52,7 @@ private:
             {1, &Administrator::remove_instance}, {8, &Administrator::perf},
             {2, &Administrator::limit},           {4, &Administrator::unload},
         };
-        unsigned total = 0;
-        for (const Choice& choice : choices)
-            total += choice.weight;
-        unsigned at = random_.below(total);
-        for (const Choice& choice : choices) {
-            if (at < choice.weight)
-                return (this->*choice.act)();
-            at -= choice.weight;
-        }
+        (this->*random_.one_by_weight(choices).act)();
     }
 
     /// Returns the directory of a mark, a multi-format event, or a single-format one that may not

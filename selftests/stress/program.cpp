@@ -114,18 +114,7 @@ private:
             {3, &ProgramThread::take_file},       {3, &ProgramThread::change_memory},
             {10, &ProgramThread::mark},           {6, &ProgramThread::share_indexes},
         };
-        static constexpr unsigned total = [] {
-            unsigned sum = 0;
-            for (const Choice& choice : choices)
-                sum += choice.weight;
-            return sum;
-        }();
-        unsigned at = random_.below(total);
-        for (const Choice& choice : choices) {
-            if (at < choice.weight)
-                return (this->*choice.act)();
-            at -= choice.weight;
-        }
+        (this->*random_.one_by_weight(choices).act)();
     }
 
     std::atomic<int>& any_slot() { return files_.at(random_.below(files_of_program)); }
