@@ -55,7 +55,7 @@ void show(const shown_event& shown, const std::vector<std::byte>& payload) {
         require(static_cast<unsigned char>(c) >= ' ');
     append_json_members(json, shown);
     require_balance(json + "}");
-    cell_row().fill(shown);
+    tool::eventheader::cell_row().fill(shown);
     static auto filter = tool::eventheader::filter::parse(
         "a >= 5 || a.b ~ 'x*' && !(a =~ '^.$') || level & 4 || event == E || b == -1.5");
     filter->passes(shown, {"task", 1, 0});

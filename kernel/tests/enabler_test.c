@@ -482,14 +482,14 @@ static int ue_test_wait_for_mutex(void *done)
 	ue_enabler_unlock();
 	complete(done);
 	while (!kthread_should_stop())
-		msleep(1);
+		msleep(20);
 	return 0;
 }
 
 static void ue_test_until_asleep(const struct task_struct *task)
 {
 	do
-		msleep(1);
+		msleep(20);
 	while (READ_ONCE(task->__state) != TASK_UNINTERRUPTIBLE);
 }
 

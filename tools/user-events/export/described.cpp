@@ -41,7 +41,7 @@ described_tables::row described_tables::row_of(const recording::record& record) 
     const std::string& key = short_key_of(record, shown, cells);
     if (const auto found = found_.find(key); found != found_.end())
         return {found->second, false, {}, cells};
-    const row result = find(record, cells);
+    row result = find(record, cells);
     if (!key.empty() && key.size() <= longest_short_key && result.cells.data() == cells.data()) {
         if (found_.size() == most_found)
             found_.clear();
