@@ -56,12 +56,12 @@ private:
     Instance instance_;
 };
 
-/// Records the event for one process. In-tree user_events have no rules: an instance records all.
-class OfProcess {
+/// Records the event by a rule with options. In-tree user_events have no rules: an instance records
+/// all.
+class ByRule {
 public:
-    OfProcess(const Event& event, pid_t pid) {
-        const std::string rule =
-            event.name() + " instance=" + instance_.name() + " pid=" + std::to_string(pid);
+    ByRule(const Event& event, const std::string& options) {
+        const std::string rule = event.name() + " instance=" + instance_.name() + " " + options;
         if (exists(rules_file()))
             rule_.emplace(rule);
         else
@@ -200,14 +200,19 @@ void user_events(Report& report) {
         }
 }
 
-void of_process(Report& report) {
-    static const std::pair<const char*, pid_t> programs[] = {
-        {"8 bytes, a rule for this program", getpid()},
-        {"8 bytes, a rule for another program", 1},
+void by_rule(Report& report) {
+    const std::pair<const char*, std::string> rules[] = {
+        {"8 bytes, a rule for this program", "pid=" + std::to_string(getpid())},
+        {"8 bytes, a rule for another program", "pid=1"},
+        {"8 bytes, below a limit", "limit=1000000000/s"},
+        {"8 bytes, below a limit of each program", "limit=1000000000/s/program"},
+        {"8 bytes, beyond a limit", "limit=1/s"},
+        {"8 bytes, beyond a limit of each program", "limit=1/s/program"},
+        {"8 bytes, left out by a sample", "sample=1/1000000000"},
     };
-    for (const auto& [what, pid] : programs) {
+    for (const auto& [what, options] : rules) {
         Registered event(" u64 value");
-        const OfProcess recorder(event.event, pid);
+        const ByRule recorder(event.event, options);
         add_both(report, what, Calls(event.file.descriptor(), event.index, payload_of(8)), false,
                  "in-tree: recorded for all");
     }
@@ -317,7 +322,7 @@ void writing(Report& report) {
     strings(report);
     several_strings(report);
     arrays(report);
-    of_process(report);
+    by_rule(report);
     program(report);
 }
 

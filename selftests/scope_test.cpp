@@ -453,8 +453,9 @@ TEST_CASE("A rule with another filter, and a trigger for other programs, fail wi
     Program target(kept.event), other(kept.event);
     const Rule rule(rule_text(kept.event, instance, pid_option(target)));
     const Rule filtered(rule_text(kept.event, instance, pid_option(other), " if common_pid > 0"));
-    const std::string reason = "applied to 0, matches 1, failed for 1: " + kept.event.name() +
-                               ": recorded there for other programs or with another filter";
+    const std::string reason =
+        "applied to 0, matches 1, failed for 1: " + kept.event.name() +
+        ": recorded there for other programs, or with another filter or limit";
     CHECK(filtered.comment() == reason);
     const Rule trigger(rule_text(kept.event, instance, pid_option(other), " trigger traceoff"));
     CHECK(trigger.comment() == reason);

@@ -245,7 +245,14 @@ Program::Result Program::rule(const Operation& operation) {
         "fuzz_*",         "fuzz_a", "*:fuzz?[ab]", "user_events_multi:fuzz_b",
         "user_events:f*", "[",      ":x",          "",
     };
-    static constexpr const char* rule_instances[] = {"", " instance=fuzz"};
+    static constexpr const char* rule_instances[] = {
+        "",
+        " instance=fuzz",
+        " instance=fuzz limit=7/s/program",
+        " instance=fuzz sample=1/3 limit=2/s",
+        " uid=0 instance=fuzz",
+        " comm=* instance=fuzz limit=7/s/program",
+    };
     static constexpr const char* actions[] = {" if ", " trigger ", "", " "};
     const auto& arguments = operation.arguments;
     const std::string path = root_ + "user_events_rules";

@@ -126,18 +126,16 @@ void ue_event_set_scopes(struct ue_event *event, struct trace_event_file *file,
 }
 
 static int ue_event_add_recorder(struct ue_event *event,
-				 enum ue_recorder_kind kind,
 				 struct trace_event_file *file)
 {
 	const bool first = !ue_event_enabled(event);
+	enum ue_recorder_kind kind;
 	int err;
 
 	/* Fails while the module is being unloaded. */
 	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
-	if (kind == UE_RECORDER_FTRACE && event->recorders.next_scopes)
-		kind = UE_RECORDER_SCOPED;
-	err = ue_recorder_add(&event->recorders, kind, file);
+	err = ue_recorder_add(&event->recorders, file, &kind);
 	if (err) {
 		module_put(THIS_MODULE);
 		return err;
@@ -192,11 +190,11 @@ static int ue_event_reg(struct trace_event_call *call, enum trace_reg type,
 
 	switch (type) {
 	case TRACE_REG_REGISTER:
-		return ue_event_add_recorder(event, UE_RECORDER_FTRACE, data);
+		return ue_event_add_recorder(event, data);
 	case TRACE_REG_UNREGISTER:
 		return ue_event_remove_recorder(event, data);
 	case TRACE_REG_PERF_REGISTER:
-		return ue_event_add_recorder(event, UE_RECORDER_PERF, NULL);
+		return ue_event_add_recorder(event, NULL);
 	case TRACE_REG_PERF_UNREGISTER:
 		return ue_event_remove_recorder(event, NULL);
 	case TRACE_REG_PERF_OPEN:

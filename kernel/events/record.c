@@ -11,6 +11,7 @@
 #include <linux/trace_events.h>
 
 #include "events/event.h"
+#include "events/limit.h"
 #include "events/record.h"
 #include "events/recorder.h"
 #include "format/payload.h"
@@ -104,24 +105,36 @@ ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
 	       UE_DROPPED : UE_RECORDED;
 }
 
-static noinline bool ue_is_in_scope(const struct ue_event *event,
-				    const struct ue_recorder *recorder)
-{
-	return event->owner->current_has_scopes(READ_ONCE(recorder->scopes));
-}
-
 /*
  * Whether an ftrace instance records the current program, which may write without looking
  * at its bit.
  */
-static __always_inline bool ue_records_program(const struct ue_event *event,
-					       const struct ue_recorder *recorder)
+static bool ue_is_in_scope(const struct ue_event *event,
+			   const struct ue_recorder *recorder)
+{
+	const u64 scopes = READ_ONCE(recorder->scopes);
+
+	return !scopes || event->owner->current_has_scopes(scopes);
+}
+
+/* Takes a token, if the recorder has a limit. */
+static noinline bool ue_is_admitted(const struct ue_event *event,
+				    const struct ue_recorder *recorder)
+{
+	struct ue_limit *limit = rcu_dereference_sched(recorder->limit);
+
+	return ue_is_in_scope(event, recorder) && (!limit || ue_limit_take(limit));
+}
+
+/* Whether an ftrace instance records a payload. Takes a token, if it has a limit. */
+static __always_inline bool ue_admits(const struct ue_event *event,
+				      const struct ue_recorder *recorder)
 {
 	/* The kind may change at any time; the old one and the new one are both right. */
 	if (data_race(recorder->kind == UE_RECORDER_FTRACE))
 		return true;
-	return READ_ONCE(recorder->kind) == UE_RECORDER_SCOPED &&
-	       ue_is_in_scope(event, recorder);
+	return READ_ONCE(recorder->kind) != UE_RECORDER_PERF &&
+	       ue_is_admitted(event, recorder);
 }
 
 /*
@@ -217,7 +230,7 @@ static bool ue_may_hold(const struct ue_recorder *recorder,
 		return ue_perf_size(size) <= PERF_MAX_TRACE_SIZE ||
 		       (event->call.flags & TRACE_EVENT_FL_CAP_ANY &&
 			ue_perf_ignores(&event->call));
-	return !ue_records_program(event, recorder) ||
+	return !ue_is_in_scope(event, recorder) ||
 	       ue_ftrace_may_hold(recorder->file, UE_RECORD_HEADER + size);
 }
 
@@ -266,7 +279,7 @@ int ue_record(struct ue_event *event, void *record, size_t size)
 	probe = ue_probe_begin();
 	list_for_each_entry_rcu(recorder, &event->recorders.list, node,
 				rcu_read_lock_sched_held()) {
-		if (ue_records_program(event, recorder))
+		if (ue_admits(event, recorder))
 			outcomes |= ue_record_ftrace(recorder->file, record,
 						     size);
 		else if (READ_ONCE(recorder->kind) == UE_RECORDER_PERF)

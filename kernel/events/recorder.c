@@ -5,6 +5,7 @@
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
+#include "events/limit.h"
 #include "events/recorder.h"
 #include "port/debug_counter.h"
 #include "port/kernel_symbols.h"
@@ -23,21 +24,45 @@ static void ue_recorders_count(struct ue_recorders *recorders,
 	WRITE_ONCE(recorders->nr[kind], recorders->nr[kind] + change);
 }
 
+/* Return: the kind without the limit. */
+static enum ue_recorder_kind ue_recorder_counts_as(const struct ue_recorder *recorder)
+{
+	if (!recorder->file)
+		return UE_RECORDER_PERF;
+	return recorder->scopes ? UE_RECORDER_SCOPED : UE_RECORDER_FTRACE;
+}
+
+static struct ue_limit *ue_limit_of(const struct ue_recorder *recorder)
+{
+	return rcu_dereference_protected(recorder->limit,
+					 lockdep_is_held(ue_event_mutex));
+}
+
+static enum ue_recorder_kind ue_recorder_kind(const struct ue_recorder *recorder)
+{
+	return ue_limit_of(recorder) ? UE_RECORDER_LIMITED :
+				       ue_recorder_counts_as(recorder);
+}
+
 int ue_recorder_add(struct ue_recorders *recorders,
-		    enum ue_recorder_kind kind, struct trace_event_file *file)
+		    struct trace_event_file *file, enum ue_recorder_kind *kind)
 {
 	struct ue_recorder *recorder = kzalloc(sizeof(*recorder), GFP_KERNEL);
 
 	lockdep_assert_held(ue_event_mutex);
 	if (!recorder)
 		return -ENOMEM;
-	recorder->kind = kind;
 	recorder->file = file;
 	recorder->number = ++ue_last_number;
-	if (kind == UE_RECORDER_SCOPED)
+	if (file) {
 		recorder->scopes = recorders->next_scopes;
+		RCU_INIT_POINTER(recorder->limit, recorders->next_limit);
+		recorders->next_limit = NULL;
+	}
+	recorder->kind = ue_recorder_kind(recorder);
+	*kind = ue_recorder_counts_as(recorder);
 	list_add_tail_rcu(&recorder->node, &recorders->list);
-	ue_recorders_count(recorders, kind, 1);
+	ue_recorders_count(recorders, *kind, 1);
 	ue_debug_count(UE_COUNT_RECORDERS, 1);
 	return 0;
 }
@@ -56,6 +81,15 @@ static struct ue_recorder *ue_recorder_find(const struct ue_recorders *recorders
 	return NULL;
 }
 
+/* A reader of the status may miss the count for a moment, but does not see it twice. */
+static void ue_recorder_end_limit(struct ue_recorders *recorders,
+				  struct ue_limit *limit)
+{
+	WRITE_ONCE(recorders->suppressed,
+		   recorders->suppressed + ue_limit_suppressed(limit));
+	ue_limit_put(limit);
+}
+
 enum ue_recorder_kind ue_recorder_remove(struct ue_recorders *recorders,
 					 struct trace_event_file *file)
 {
@@ -64,40 +98,65 @@ enum ue_recorder_kind ue_recorder_remove(struct ue_recorders *recorders,
 
 	if (WARN_ONCE(!recorder, "user_events: tracing removes a recorder that it has not added\n"))
 		return UE_RECORDER_KINDS;
-	kind = recorder->kind;
+	kind = ue_recorder_counts_as(recorder);
 	list_del_rcu(&recorder->node);
+	ue_recorder_end_limit(recorders, ue_limit_of(recorder));
 	ue_recorders_count(recorders, kind, -1);
 	ue_debug_count(UE_COUNT_RECORDERS, -1);
 	kfree_rcu(recorder, rcu);
 	return kind;
 }
 
-/*
- * A recorder that is for all programs from now on keeps its old scopes, for writes in
- * progress. A write may also find the new scopes with the old kind.
- */
+/* A write in progress may find the new scopes with the old kind. */
 bool ue_recorder_set_scopes(struct ue_recorders *recorders,
 			    struct trace_event_file *file, u64 scopes)
 {
 	struct ue_recorder *recorder = ue_recorder_find(recorders, file);
-	const enum ue_recorder_kind kind = scopes ? UE_RECORDER_SCOPED :
-						    UE_RECORDER_FTRACE;
+	enum ue_recorder_kind before;
 
 	if (!recorder)
 		return false;
-	if (scopes)
-		WRITE_ONCE(recorder->scopes, scopes);
-	if (recorder->kind == kind)
+	before = ue_recorder_counts_as(recorder);
+	WRITE_ONCE(recorder->scopes, scopes);
+	WRITE_ONCE(recorder->kind, ue_recorder_kind(recorder));
+	if (before == ue_recorder_counts_as(recorder))
 		return false;
-	ue_recorders_count(recorders, recorder->kind, -1);
-	ue_recorders_count(recorders, kind, 1);
-	WRITE_ONCE(recorder->kind, kind);
+	ue_recorders_count(recorders, before, -1);
+	ue_recorders_count(recorders, ue_recorder_counts_as(recorder), 1);
 	return true;
 }
 
-static u64 ue_scopes_of(const struct ue_recorder *recorder)
+/* A write in progress may find the old limit with the new kind, or none with the old one. */
+void ue_recorder_set_limit(struct ue_recorders *recorders,
+			   struct trace_event_file *file, struct ue_limit *limit)
 {
-	return recorder->kind == UE_RECORDER_SCOPED ? recorder->scopes : 0;
+	struct ue_recorder *recorder = ue_recorder_find(recorders, file);
+	struct ue_limit *old = limit;
+
+	if (recorder) {
+		old = ue_limit_of(recorder);
+		rcu_assign_pointer(recorder->limit, limit);
+		WRITE_ONCE(recorder->kind, ue_recorder_kind(recorder));
+	}
+	ue_recorder_end_limit(recorders, old);
+}
+
+const struct ue_limit *ue_recorder_limit(const struct ue_recorders *recorders,
+					 const struct trace_event_file *file)
+{
+	const struct ue_recorder *recorder = ue_recorder_find(recorders, file);
+
+	return recorder ? ue_limit_of(recorder) : NULL;
+}
+
+unsigned long ue_recorders_suppressed(const struct ue_recorders *recorders)
+{
+	unsigned long nr = READ_ONCE(recorders->suppressed);
+	const struct ue_recorder *recorder;
+
+	list_for_each_entry_rcu(recorder, &recorders->list, node)
+		nr += ue_limit_suppressed(rcu_dereference(recorder->limit));
+	return nr;
 }
 
 u64 ue_recorder_scopes(const struct ue_recorders *recorders,
@@ -105,7 +164,7 @@ u64 ue_recorder_scopes(const struct ue_recorders *recorders,
 {
 	const struct ue_recorder *recorder = ue_recorder_find(recorders, file);
 
-	return recorder ? ue_scopes_of(recorder) : 0;
+	return recorder ? recorder->scopes : 0;
 }
 
 u64 ue_recorders_scopes(const struct ue_recorders *recorders)
@@ -115,7 +174,7 @@ u64 ue_recorders_scopes(const struct ue_recorders *recorders)
 
 	lockdep_assert_held(ue_event_mutex);
 	list_for_each_entry(recorder, &recorders->list, node)
-		scopes |= ue_scopes_of(recorder);
+		scopes |= recorder->scopes;
 	return scopes;
 }
 

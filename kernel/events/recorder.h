@@ -11,18 +11,21 @@
 #include <linux/types.h>
 
 struct trace_event_file;
+struct ue_limit;
 
 /**
  * enum ue_recorder_kind - kinds of recorders
  * @UE_RECORDER_FTRACE: one for each ftrace instance that has the event enabled
  * @UE_RECORDER_PERF: one for all of perf, including BPF programs
  * @UE_RECORDER_SCOPED: as UE_RECORDER_FTRACE, but for some programs only
+ * @UE_RECORDER_LIMITED: as one of these two, but with a limit
  * @UE_RECORDER_KINDS: number of kinds
  */
 enum ue_recorder_kind {
 	UE_RECORDER_FTRACE,
 	UE_RECORDER_PERF,
 	UE_RECORDER_SCOPED,
+	UE_RECORDER_LIMITED,
 	UE_RECORDER_KINDS
 };
 
@@ -32,8 +35,9 @@ enum ue_recorder_kind {
  * @kind: kind of the recorder
  * @file: event file of an ftrace instance, NULL for perf
  * @number: no other recorder ever has it
- * @scopes: of UE_RECORDER_SCOPED: bits of the scopes whose programs are recorded.
- *	Changed with event_mutex held, as @kind
+ * @scopes: bits of the scopes whose programs are recorded; 0 for all programs. Changed
+ *	with event_mutex held, as @kind
+ * @limit: of UE_RECORDER_LIMITED; changed with event_mutex held, read under RCU-sched
  * @rcu: frees the memory
  */
 struct ue_recorder {
@@ -42,6 +46,7 @@ struct ue_recorder {
 	struct trace_event_file *file;
 	unsigned long number;
 	u64 scopes;
+	struct ue_limit __rcu *limit;
 	struct rcu_head rcu;
 };
 
@@ -49,17 +54,24 @@ struct ue_recorder {
  * struct ue_recorders - the recorders of an event
  * @list: of struct ue_recorder; changed with event_mutex held, read under
  *	RCU-sched
- * @nr: number of recorders of each kind; changed with event_mutex held
+ * @nr: number of recorders of each kind, those of UE_RECORDER_LIMITED as if they had no
+ *	limit; changed with event_mutex held
  * @next_scopes: scopes of the next recorder of an ftrace instance; 0: it records all
  *	programs. Protected by event_mutex
+ * @next_limit: limit of the next recorder of an ftrace instance, which takes it over; or
+ *	NULL. Protected by event_mutex
  * @lost: number of payloads that a recorder dropped although the write
  *	succeeded
+ * @suppressed: number of payloads beyond limits that have ended; changed with event_mutex
+ *	held
  */
 struct ue_recorders {
 	struct list_head list;
 	unsigned int nr[UE_RECORDER_KINDS];
 	u64 next_scopes;
+	struct ue_limit *next_limit;
 	atomic_long_t lost;
+	unsigned long suppressed;
 };
 
 /**
@@ -85,15 +97,17 @@ static inline bool ue_recorders_any(const struct ue_recorders *recorders)
 /**
  * ue_recorder_add() - add a recorder
  * @recorders: recorders of the event
- * @kind: kind of the recorder; UE_RECORDER_SCOPED takes its scopes from @next_scopes
  * @file: event file of an ftrace instance, NULL for perf; the kernel keeps it
  *	until a grace period after the recorder is removed
+ * @kind: set to the kind, as it is counted
+ *
+ * The recorder of an instance takes @next_scopes and @next_limit.
  *
  * Context: event_mutex held; may sleep.
  * Return: 0 or -ENOMEM.
  */
 int ue_recorder_add(struct ue_recorders *recorders,
-		    enum ue_recorder_kind kind, struct trace_event_file *file);
+		    struct trace_event_file *file, enum ue_recorder_kind *kind);
 
 /**
  * ue_recorder_remove() - remove a recorder
@@ -101,7 +115,8 @@ int ue_recorder_add(struct ue_recorders *recorders,
  * @file: as passed to ue_recorder_add()
  *
  * Context: event_mutex held. Writes in progress may still record with it.
- * Return: its kind; UE_RECORDER_KINDS if there is none, which is a fault of tracing.
+ * Return: its kind, as it was counted; UE_RECORDER_KINDS if there is none, which is a
+ * fault of tracing.
  */
 enum ue_recorder_kind ue_recorder_remove(struct ue_recorders *recorders,
 					 struct trace_event_file *file);
@@ -117,6 +132,37 @@ enum ue_recorder_kind ue_recorder_remove(struct ue_recorders *recorders,
  */
 bool ue_recorder_set_scopes(struct ue_recorders *recorders,
 			    struct trace_event_file *file, u64 scopes);
+
+/**
+ * ue_recorder_set_limit() - change the limit of the recorder of an ftrace instance
+ * @recorders: recorders of the event
+ * @file: as passed to ue_recorder_add(), not NULL
+ * @limit: the new limit, or NULL; the recorder takes it over
+ *
+ * Context: event_mutex held. Writes in progress may still use the old limit.
+ */
+void ue_recorder_set_limit(struct ue_recorders *recorders,
+			   struct trace_event_file *file, struct ue_limit *limit);
+
+/**
+ * ue_recorder_limit() - get the limit of the recorder of an ftrace instance
+ * @recorders: recorders of the event
+ * @file: as passed to ue_recorder_add(), not NULL
+ *
+ * Context: event_mutex held.
+ * Return: the limit; NULL if it has none, or if there is no recorder.
+ */
+const struct ue_limit *ue_recorder_limit(const struct ue_recorders *recorders,
+					 const struct trace_event_file *file);
+
+/**
+ * ue_recorders_suppressed() - count the payloads beyond limits
+ * @recorders: recorders of the event
+ *
+ * Context: in an RCU read-side critical section.
+ * Return: the number, as for ue_limit_suppressed().
+ */
+unsigned long ue_recorders_suppressed(const struct ue_recorders *recorders);
 
 /**
  * ue_recorder_scopes() - get for which programs an ftrace instance records

@@ -71,22 +71,67 @@ static bool ue_is_above_zero(const char *value)
 	return !kstrtouint(value, 10, &number) && number;
 }
 
+/* Reads the number before @end, or the end of the text, and advances *@text to there. */
+static bool ue_rule_number(const char **text, char end, u32 *number)
+{
+	const char *from = *text;
+	char digits[sizeof("4294967295")];
+	size_t length = strchrnul(from, end) - from;
+
+	if (length >= sizeof(digits))
+		return false;
+	memcpy(digits, from, length);
+	digits[length] = '\0';
+	*text += length;
+	return !kstrtou32(digits, 10, number);
+}
+
 int ue_rule_next_number(const char **list, u32 *number)
 {
-	char digits[sizeof("4294967295")];
-	size_t length = strcspn(*list, ",");
-
 	if (!**list)
 		return 0;
-	if (length >= sizeof(digits))
+	if (!ue_rule_number(list, ',', number))
 		return -EINVAL;
-	memcpy(digits, *list, length);
-	digits[length] = '\0';
-	*list += length;
 	/* A comma has a number behind it. */
-	if (**list && !*++*list)
-		return -EINVAL;
-	return kstrtou32(digits, 10, number) ? -EINVAL : 1;
+	return **list && !*++*list ? -EINVAL : 1;
+}
+
+static bool ue_parse_limit(const char *value, struct ue_rule_limit *limit)
+{
+	if (!ue_rule_number(&value, '/', &limit->rate))
+		return false;
+	limit->each_process = !strcmp(value, "/s/program");
+	return limit->rate && limit->rate <= UE_RULE_LIMIT_MAX &&
+	       (limit->each_process || !strcmp(value, "/s"));
+}
+
+static bool ue_is_limit(const char *value)
+{
+	struct ue_rule_limit limit;
+
+	return ue_parse_limit(value, &limit);
+}
+
+static bool ue_parse_sample(const char *value, u32 *sample)
+{
+	return strstarts(value, "1/") && !kstrtou32(value + 2, 10, sample) &&
+	       *sample && *sample <= UE_RULE_LIMIT_MAX;
+}
+
+static bool ue_is_sample(const char *value)
+{
+	u32 sample;
+
+	return ue_parse_sample(value, &sample);
+}
+
+void ue_rule_limit(const struct ue_rule_text *rule, struct ue_rule_limit *limit)
+{
+	*limit = (struct ue_rule_limit){ };
+	if (rule->options[UE_RULE_LIMIT])
+		ue_parse_limit(rule->options[UE_RULE_LIMIT], limit);
+	if (rule->options[UE_RULE_SAMPLE])
+		ue_parse_sample(rule->options[UE_RULE_SAMPLE], &limit->sample);
 }
 
 static bool ue_is_list(const char *list)
@@ -120,6 +165,10 @@ static const struct ue_option {
 			       "no instance can have this name" },
 	[UE_RULE_MAX_EVENTS] = { "max=", ue_is_above_zero,
 				 "not a number above 0 after \"max=\"" },
+	[UE_RULE_LIMIT] = { "limit=", ue_is_limit,
+			    "not N/s or N/s/program, N from 1 to 1000000000, after \"limit=\"" },
+	[UE_RULE_SAMPLE] = { "sample=", ue_is_sample,
+			     "not 1/N, N from 1 to 1000000000, after \"sample=\"" },
 	[UE_RULE_PID] = { "pid=", ue_is_list,
 			  "not numbers with commas between them after \"pid=\"" },
 	[UE_RULE_UID] = { "uid=", ue_is_list,
@@ -174,9 +223,12 @@ static const char *ue_rule_parse_options(char **text, const char **word,
 		if (reason || *word)
 			break;
 	}
-	if (!reason && ue_rule_has_scope(rule) && !rule->options[UE_RULE_INSTANCE])
+	if (reason || rule->options[UE_RULE_INSTANCE])
+		return reason;
+	if (ue_rule_has_scope(rule))
 		return "a rule for some programs needs \"instance=\"";
-	return reason;
+	return rule->options[UE_RULE_LIMIT] || rule->options[UE_RULE_SAMPLE] ?
+	       "a rule with a limit needs \"instance=\"" : NULL;
 }
 
 /* Return: NULL, or why the pattern is malformed. */
@@ -236,11 +288,18 @@ const char *ue_rule_parse(char *text, struct ue_rule_text *rule)
 static char *ue_option_to_text(const struct ue_rule_text *rule, int i)
 {
 	const char *value = rule->options[i];
+	struct ue_rule_limit limit;
 	unsigned int number;
 
 	/* Equal numbers have equal texts. */
+	ue_rule_limit(rule, &limit);
 	if (i == UE_RULE_MAX_EVENTS && value && !kstrtouint(value, 10, &number))
 		return kasprintf(GFP_KERNEL, " max=%u", number);
+	if (i == UE_RULE_LIMIT && value)
+		return kasprintf(GFP_KERNEL, " limit=%u/s%s", limit.rate,
+				 limit.each_process ? "/program" : "");
+	if (i == UE_RULE_SAMPLE && value)
+		return kasprintf(GFP_KERNEL, " sample=1/%u", limit.sample);
 	return kasprintf(GFP_KERNEL, "%s%s%s", value ? " " : "",
 			 value ? ue_options[i].prefix : "", value ?: "");
 }

@@ -29,6 +29,8 @@
  * enum ue_rule_option - the options, in the order in which a rule is written
  * @UE_RULE_INSTANCE: instance=NAME, the ftrace instance; without it the top-level one
  * @UE_RULE_MAX_EVENTS: max=N, to how many events the rule is applied at a time
+ * @UE_RULE_LIMIT: limit=N/s or limit=N/s/program, how many records are made
+ * @UE_RULE_SAMPLE: sample=1/N, one record of N is made
  * @UE_RULE_PID: pid=N[,N]..., processes. This option and the next ones make the rule
  *	be for some programs only.
  * @UE_RULE_UID: uid=N[,N]..., the users of processes
@@ -40,6 +42,8 @@
 enum ue_rule_option {
 	UE_RULE_INSTANCE,
 	UE_RULE_MAX_EVENTS,
+	UE_RULE_LIMIT,
+	UE_RULE_SAMPLE,
 	UE_RULE_PID,
 	UE_RULE_UID,
 	UE_RULE_COMM,
@@ -50,6 +54,21 @@ enum ue_rule_option {
 
 /* The first option that is about programs; all that follow are, too. */
 #define UE_RULE_FIRST_OF_PROGRAMS	UE_RULE_PID
+
+/* The largest number of a limit. */
+#define UE_RULE_LIMIT_MAX	1000000000
+
+/**
+ * struct ue_rule_limit - how many records a rule makes of an event
+ * @rate: how many in a second; 0: any number
+ * @sample: one of how many; 0: each
+ * @each_process: each process may write as many
+ */
+struct ue_rule_limit {
+	u32 rate;
+	u32 sample;
+	bool each_process;
+};
 
 /**
  * struct ue_rule_text - a parsed rule
@@ -90,6 +109,15 @@ const char *ue_rule_parse(char *text, struct ue_rule_text *rule);
  * Return: the text, to be freed with kfree(); NULL if out of memory.
  */
 char *ue_rule_to_text(const struct ue_rule_text *rule);
+
+/**
+ * ue_rule_limit() - get the limit of a rule
+ * @rule: the rule, with a name
+ * @limit: set to the limit; all 0 if the rule has none
+ *
+ * Context: any.
+ */
+void ue_rule_limit(const struct ue_rule_text *rule, struct ue_rule_limit *limit);
 
 /**
  * ue_rule_has_scope() - check for options that are about programs

@@ -64,6 +64,7 @@ static void ue_status_show_event(struct seq_file *seq,
 {
 	const unsigned int *nr = event->recorders.nr;
 	long lost = atomic_long_read(&event->recorders.lost);
+	unsigned long suppressed = ue_recorders_suppressed(&event->recorders);
 	bool used = ue_event_enabled(event);
 
 	seq_puts(seq, ue_event_name(event));
@@ -75,6 +76,9 @@ static void ue_status_show_event(struct seq_file *seq,
 		seq_puts(seq, " perf");
 	if (lost)
 		seq_printf(seq, "%s lost %ld", used ? ";" : " #", lost);
+	if (suppressed)
+		seq_printf(seq, "%s suppressed %lu", used || lost ? ";" : " #",
+			   suppressed);
 	seq_putc(seq, '\n');
 }
 

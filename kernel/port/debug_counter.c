@@ -19,6 +19,7 @@ static const char * const ue_debug_counter_names[UE_DEBUG_COUNTERS] = {
 	[UE_COUNT_INDEX_TABLES]	= "index tables",
 	[UE_COUNT_RULES]	= "rules",
 	[UE_COUNT_SCOPES]	= "scopes of rules",
+	[UE_COUNT_LIMITS]	= "limits of recorders",
 	[UE_COUNT_USERS]	= "users",
 };
 

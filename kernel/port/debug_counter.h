@@ -19,6 +19,7 @@
  * @UE_COUNT_INDEX_TABLES: index tables of open files
  * @UE_COUNT_RULES: rules
  * @UE_COUNT_SCOPES: scopes of rules
+ * @UE_COUNT_LIMITS: limits of recorders
  * @UE_COUNT_USERS: struct ue_user
  * @UE_DEBUG_COUNTERS: number of kinds
  */
@@ -34,6 +35,7 @@ enum ue_debug_counter {
 	UE_COUNT_INDEX_TABLES,
 	UE_COUNT_RULES,
 	UE_COUNT_SCOPES,
+	UE_COUNT_LIMITS,
 	UE_COUNT_USERS,
 	UE_DEBUG_COUNTERS
 };

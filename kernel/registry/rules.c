@@ -15,6 +15,7 @@
 #include <linux/xarray.h>
 
 #include "events/event.h"
+#include "events/limit.h"
 #include "format/format.h"
 #include "format/rule_parse.h"
 #include "port/compat.h"
@@ -34,6 +35,7 @@
  * @source: what @parsed points into
  * @text: the canonical text; equal rules have equal texts
  * @scope: for which programs the rule is, see scope.h; 0 for all
+ * @limit: how many records are made of each event
  * @instance: the ftrace instance, with a reference
  * @removed: the rule is not applied any more
  * @applied: the events to which the rule was applied, by serial. The value is
@@ -52,6 +54,7 @@ struct ue_rule {
 	char *source;
 	char *text;
 	u64 scope;
+	struct ue_rule_limit limit;
 	struct trace_array *instance;
 	bool removed;
 	struct xarray applied;
@@ -146,36 +149,56 @@ static void ue_rule_applied(struct ue_rule *rule, const struct ue_event *event,
 	rule->nr_applied++;
 }
 
-/*
- * Adds up the scopes of the rules that have enabled an event in an instance, or have
- * given it a trigger: of the rules other than @without that have an entry for the same
- * recorder. *@scopes is 0 if one of them is for all programs, or if there is none.
- *
- * Return: whether one of them has enabled the event.
+/**
+ * struct ue_rules_sum - the rules that share a recorder
+ * @any: there are such rules
+ * @enabled: one of them has enabled the event; the others have given it triggers
+ * @scopes: the scopes of them all; 0 if one is for all programs, or if there is none
  */
-static bool ue_rules_add_up(const struct ue_event *event, unsigned long number,
-			    const struct ue_rule *without, u64 *scopes)
+struct ue_rules_sum {
+	bool any;
+	bool enabled;
+	u64 scopes;
+};
+
+/* Adds up the rules other than @without that have an entry for the same recorder. */
+static struct ue_rules_sum ue_rules_add_up(const struct ue_event *event,
+					   unsigned long number,
+					   const struct ue_rule *without)
 {
 	const void *entry = xa_mk_value(number);
-	bool enabled = false, all = false;
+	struct ue_rules_sum sum = { };
 	struct ue_rule *rule;
+	bool all = false;
 
-	*scopes = 0;
 	list_for_each_entry(rule, &ue_rules, node) {
 		if (rule == without ||
 		    xa_load(&rule->applied, event->serial) != entry)
 			continue;
-		enabled |= !rule->parsed.trigger;
+		sum.any = true;
+		sum.enabled |= !rule->parsed.trigger;
+		sum.scopes |= rule->scope;
 		all |= !rule->scope;
-		*scopes |= rule->scope;
 	}
 	if (all)
-		*scopes = 0;
-	return enabled;
+		sum.scopes = 0;
+	return sum;
+}
+
+/* Whether a recorder has the limit of a rule. */
+static bool ue_rule_limits(const struct ue_rule *rule, const struct ue_event *event,
+			   const struct trace_event_file *file)
+{
+	const struct ue_rule_limit *limit =
+		ue_limit_terms(ue_recorder_limit(&event->recorders, file));
+
+	return limit->rate == rule->limit.rate &&
+	       limit->sample == rule->limit.sample &&
+	       limit->each_process == rule->limit.each_process;
 }
 
 /*
- * An event may be enabled already, with the same filter, by rules of which at least one
+ * An event may be enabled already, with the same filter and limit, by rules of which at least one
  * is for some programs, or by any rule if the new one is. The rules then add up.
  */
 static bool ue_rule_may_join(const struct ue_rule *rule,
@@ -183,10 +206,12 @@ static bool ue_rule_may_join(const struct ue_rule *rule,
 			     struct trace_event_file *file)
 {
 	unsigned long number = ue_recorder_number(&event->recorders, file);
-	u64 scopes;
+	struct ue_rules_sum sum;
 
-	return number && ue_rules_add_up(event, number, NULL, &scopes) &&
-	       (scopes || rule->scope) &&
+	if (!number || !ue_rule_limits(rule, event, file))
+		return false;
+	sum = ue_rules_add_up(event, number, NULL);
+	return sum.enabled && (sum.scopes || rule->scope) &&
 	       ue_file_is_enabled(file, rule->parsed.filter);
 }
 
@@ -201,28 +226,43 @@ static void ue_rule_join(const struct ue_rule *rule, struct ue_event *event,
 }
 
 /* Enables an event, or gives it a trigger, which enables the event in secret. */
+static int ue_rule_begin(const struct ue_rule *rule, struct ue_event *event,
+			 struct trace_event_file *file, char *reason)
+{
+	struct ue_recorders *recorders = &event->recorders;
+	int err = ue_limit_create(&rule->limit, &recorders->next_limit);
+
+	if (err) {
+		strscpy(reason, "-ENOMEM", UE_REASON_MAX);
+		return err;
+	}
+	recorders->next_scopes = rule->scope;
+	err = rule->parsed.trigger ?
+	      ue_file_add_trigger(file, rule->parsed.trigger, reason) :
+	      ue_file_enable(file, rule->parsed.filter, reason);
+	recorders->next_scopes = 0;
+	/* Not taken, if the event has a recorder. */
+	ue_limit_put(recorders->next_limit);
+	recorders->next_limit = NULL;
+	return err;
+}
+
 static int ue_rule_enable(const struct ue_rule *rule, struct ue_event *event,
 			  struct trace_event_file *file, char *reason)
 {
-	int err;
-
 	if (!rule->parsed.trigger && ue_rule_may_join(rule, event, file)) {
 		ue_rule_join(rule, event, file);
 		return 0;
 	}
 	if (ue_recorder_number(&event->recorders, file) &&
-	    ue_recorder_scopes(&event->recorders, file) != rule->scope) {
+	    (ue_recorder_scopes(&event->recorders, file) != rule->scope ||
+	     !ue_rule_limits(rule, event, file))) {
 		strscpy(reason,
-			"recorded there for other programs or with another filter",
+			"recorded there for other programs, or with another filter or limit",
 			UE_REASON_MAX);
 		return -EBUSY;
 	}
-	event->recorders.next_scopes = rule->scope;
-	err = rule->parsed.trigger ?
-	      ue_file_add_trigger(file, rule->parsed.trigger, reason) :
-	      ue_file_enable(file, rule->parsed.filter, reason);
-	event->recorders.next_scopes = 0;
-	return err;
+	return ue_rule_begin(rule, event, file, reason);
 }
 
 static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
@@ -334,6 +374,24 @@ static void ue_rule_apply_all(struct ue_rule *rule)
 	mutex_unlock(ue_event_mutex);
 }
 
+/* Replaces filter, scope and limit of an event. Return: false if that fails. */
+static bool ue_rule_take_over(const struct ue_rule *rule, struct ue_event *event,
+			      struct trace_event_file *file)
+{
+	char reason[UE_REASON_MAX];
+	struct ue_limit *limit;
+
+	if (ue_limit_create(&rule->limit, &limit))
+		return false;
+	if (ue_file_set_filter(file, rule->parsed.filter, reason)) {
+		ue_limit_put(limit);
+		return false;
+	}
+	ue_recorder_set_limit(&event->recorders, file, limit);
+	ue_event_set_scopes(event, file, rule->scope);
+	return true;
+}
+
 /*
  * Another rule may be for the event that a removed rule has enabled. The other
  * rule then takes the event over, so that the event is not disabled in between.
@@ -343,7 +401,6 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 			       struct ue_event *event,
 			       struct trace_event_file *file)
 {
-	char reason[UE_REASON_MAX];
 	struct ue_rule *rule;
 
 	list_for_each_entry(rule, &ue_rules, node) {
@@ -351,8 +408,7 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 		    !ue_rule_is_for(rule, event) || ue_rule_is_full(rule) ||
 		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
 			continue;
-		if (!ue_file_set_filter(file, rule->parsed.filter, reason)) {
-			ue_event_set_scopes(event, file, rule->scope);
+		if (ue_rule_take_over(rule, event, file)) {
 			ue_rule_applied(rule, event, file);
 			return true;
 		}
@@ -364,30 +420,30 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 /*
  * Gives up the scope of a rule that is removed, if the event stays enabled in the
  * instance: for the rules that are left, or if there are none, as others have changed
- * the event, for all programs.
+ * the event, for all programs and without a limit.
  */
 static void ue_rule_leave(const struct ue_rule *rule, struct ue_event *event,
 			  unsigned long number)
 {
 	struct trace_event_file *file = ue_recorder_file(&event->recorders, number);
-	u64 scopes;
+	struct ue_rules_sum sum;
 
 	if (!file)
 		return;
-	ue_rules_add_up(event, number, rule, &scopes);
-	if (ue_recorder_scopes(&event->recorders, file) != scopes)
-		ue_event_set_scopes(event, file, scopes);
+	sum = ue_rules_add_up(event, number, rule);
+	if (ue_recorder_scopes(&event->recorders, file) != sum.scopes)
+		ue_event_set_scopes(event, file, sum.scopes);
+	if (!sum.any)
+		ue_recorder_set_limit(&event->recorders, file, NULL);
 }
 
 static int ue_rule_undo_file(struct ue_rule *rule, struct ue_event *event,
 			     struct trace_event_file *file, unsigned long number)
 {
-	u64 scopes;
-
 	if (rule->parsed.trigger)
 		return ue_file_remove_trigger(file, rule->parsed.trigger);
 	if (ue_file_is_enabled(file, rule->parsed.filter) &&
-	    !ue_rules_add_up(event, number, rule, &scopes) &&
+	    !ue_rules_add_up(event, number, rule).enabled &&
 	    !ue_rules_hand_over(rule, event, file))
 		ue_file_disable(file);
 	return 0;
@@ -502,6 +558,7 @@ static struct ue_rule *ue_rule_create(const char *source, const char **reason)
 	err = *reason ? -EINVAL : 0;
 	if (err || !rule->parsed.name)
 		goto fail;
+	ue_rule_limit(&rule->parsed, &rule->limit);
 	rule->text = ue_rule_to_text(&rule->parsed);
 	if (rule->text)
 		return rule;
@@ -630,9 +687,28 @@ void ue_rules_stop(struct seq_file *seq, void *item)
 	mutex_unlock(ue_event_mutex);
 }
 
+/* Counts the payloads beyond the limits of the recorders that a rule has now. */
+static unsigned long ue_rule_suppressed(struct ue_rule *rule)
+{
+	unsigned long serial, nr = 0;
+	void *number;
+
+	xa_for_each(&rule->applied, serial, number) {
+		unsigned long found = serial;
+		const struct ue_event *event = ue_rules_next_event(&found, serial + 1);
+		const struct trace_event_file *file = event ?
+			ue_recorder_file(&event->recorders, xa_to_value(number)) : NULL;
+
+		if (file)
+			nr += ue_limit_suppressed(ue_recorder_limit(&event->recorders, file));
+		cond_resched();
+	}
+	return nr;
+}
+
 int ue_rules_show(struct seq_file *seq, void *item)
 {
-	const struct ue_rule *rule = list_entry(item, struct ue_rule, node);
+	struct ue_rule *rule = list_entry(item, struct ue_rule, node);
 	int matching = 0;
 
 	if (rule->removed)
@@ -644,6 +720,8 @@ int ue_rules_show(struct seq_file *seq, void *item)
 	seq_printf(seq, "%s # applied to %lu", rule->text, rule->nr_applied);
 	if (rule->scope)
 		seq_printf(seq, ", matches %d", matching);
+	if (rule->limit.rate)
+		seq_printf(seq, ", suppressed %lu", ue_rule_suppressed(rule));
 	if (rule->nr_failed)
 		seq_printf(seq, ", failed for %lu: %s", rule->nr_failed,
 			   rule->reason);

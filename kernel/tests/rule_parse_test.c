@@ -44,6 +44,10 @@ static const struct ue_test_rule {
 	{ "all options, backwards",
 	  "o cgroup=/a/b exe=/bin/x? comm=x? uid=0,4294967295 pid=1 max=2 instance=i if a",
 	  "o instance=i max=2 pid=1 uid=0,4294967295 comm=x? exe=/bin/x? cgroup=/a/b if a" },
+	{ "limit", "o instance=i limit=010/s", "o instance=i limit=10/s" },
+	{ "limit of each program, sample, before another option",
+	  "o pid=1 sample=1/07 limit=1000000000/s/program instance=i trigger x",
+	  "o instance=i limit=1000000000/s/program sample=1/7 pid=1 trigger x" },
 	{ "the root of control groups", "o instance=i cgroup=/",
 	  "o instance=i cgroup=/" },
 	{ "trigger", "o trigger hist:keys=a", "o trigger hist:keys=a" },
@@ -89,6 +93,12 @@ static void ue_rule_text_test(struct kunit *test)
 
 #define UE_TEST_NO_NUMBERS(option) \
 	"not numbers with commas between them after \"" option "=\""
+#define UE_TEST_NO_LIMIT \
+	"not N/s or N/s/program, N from 1 to 1000000000, after \"limit=\""
+#define UE_TEST_NO_SAMPLE \
+	"not 1/N, N from 1 to 1000000000, after \"sample=\""
+#define UE_TEST_LIMIT_NO_INSTANCE \
+	"a rule with a limit needs \"instance=\""
 #define UE_TEST_NO_GROUP \
 	"not the path of a control group, from /, after \"cgroup=\""
 #define UE_TEST_NO_INSTANCE \
@@ -125,6 +135,26 @@ static const struct ue_test_refusal {
 	{ "o instance=i cgroup=", UE_TEST_NO_GROUP },
 	{ "o instance=i cgroup=a", UE_TEST_NO_GROUP },
 	{ "o instance=i cgroup=/a/", UE_TEST_NO_GROUP },
+	{ "o instance=i limit=", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=1", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=/s", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=0/s", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=-1/s", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=1000000001/s", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=4294967297/s", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=00000000001/s", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=1/m", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=1/s/", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=1/s/programs", UE_TEST_NO_LIMIT },
+	{ "o instance=i limit=1/s limit=1/s", "an option is given twice" },
+	{ "o instance=i sample=", UE_TEST_NO_SAMPLE },
+	{ "o instance=i sample=1", UE_TEST_NO_SAMPLE },
+	{ "o instance=i sample=2/3", UE_TEST_NO_SAMPLE },
+	{ "o instance=i sample=1/0", UE_TEST_NO_SAMPLE },
+	{ "o instance=i sample=1/1000000001", UE_TEST_NO_SAMPLE },
+	{ "o instance=i sample=1/2 sample=1/2", "an option is given twice" },
+	{ "o limit=1/s", UE_TEST_LIMIT_NO_INSTANCE },
+	{ "o sample=1/2", UE_TEST_LIMIT_NO_INSTANCE },
 	{ "o comm=x", UE_TEST_NO_INSTANCE },
 	{ "o pids=1", UE_TEST_NO_ACTION },
 	{ "o a > 1", UE_TEST_NO_ACTION },

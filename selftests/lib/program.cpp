@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace selftest {
 
@@ -98,6 +99,8 @@ private:
         case Request::record_large:
             return file_.record(reg_.write_index, Payload().add_string(std::string(70'000, 'x')))
                 .error();
+        case Request::flood:
+            return flood();
         case Request::end:
             break;
         }
@@ -116,6 +119,20 @@ private:
         setenv(channel_variable, std::to_string(channel_.descriptor()).c_str(), 1);
         setenv(event_variable, event_.c_str(), 1);
         execl(path.text, "program", helper_program, nullptr);
+    }
+
+    int flood() {
+        constexpr int threads = 100;
+        std::atomic<int> failed{0};
+        std::vector<std::thread> writers;
+        for (int i = 0; i < threads; i++)
+            writers.emplace_back([&] {
+                for (int j = 0; j < flood_size / threads; j++)
+                    failed += file_.record(reg_.write_index).error() != 0;
+            });
+        for (std::thread& writer : writers)
+            writer.join();
+        return failed;
     }
 
     int start_thread() {

@@ -27,9 +27,13 @@ enum class Request : char {
     replace_thread, ///< that thread starts another one and ends; 0
     rename,         ///< changes the name of its first thread to "renamed"; 0
     become_nobody,  ///< changes its user to 65534; 0
+    flood,          ///< writes flood_size records in 100 threads; how many writes failed
     record_large,   ///< writes a record that no buffer can hold; the errno
     end,            ///< exits, without an answer
 };
+
+/// How many records a flood has.
+inline constexpr int flood_size = 10'000;
 
 /// A program that has an event and follows requests.
 class Program {

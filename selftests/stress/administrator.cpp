@@ -114,11 +114,19 @@ private:
                                                   " if common_pid != 7",
                                                   " trigger stacktrace:2",
                                                   " trigger hist:keys=common_pid:size=128"};
+        static constexpr const char* options[] = {"",
+                                                  "",
+                                                  " limit=100/s",
+                                                  " limit=9/s/program",
+                                                  " sample=1/5",
+                                                  " uid=0",
+                                                  " comm=*",
+                                                  " limit=9/s/program uid=0"};
         std::string text = random_.chance(50) ? "!" : "";
         text += random_.one_of(patterns);
         if (!instances_.empty() && random_.chance(70)) {
             const std::string& path = random_.one_of(instances_);
-            text += " instance=" + path.substr(path.rfind('/') + 1);
+            text += " instance=" + path.substr(path.rfind('/') + 1) + random_.one_of(options);
         }
         write(Operation::rule, tracing_file("user_events_rules"), text + random_.one_of(actions),
               O_APPEND);

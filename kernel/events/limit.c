@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Limits, and the buckets of their tokens. No lock is taken but to add the bucket of a
+ * process.
+ *
+ * A bucket that is full says nothing about its process: after a second without a payload,
+ * it may be freed. This is done when a bucket with a similar number is added. So there are
+ * never more buckets than processes that have written in one second, and nothing has to
+ * watch processes.
+ */
+#include <linux/hash.h>
+#include <linux/jiffies.h>
+#include <linux/math64.h>
+#include <linux/percpu.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/refcount.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "events/limit.h"
+#include "port/debug_counter.h"
+
+#define UE_PROGRAM_BITS		6
+
+/**
+ * struct ue_program - the bucket of a process
+ * @node: entry in a list of the limit
+ * @process: the number of the process
+ * @limit: the limit; a reference
+ * @bucket: the tokens
+ * @rcu: frees the memory
+ */
+struct ue_program {
+	struct hlist_node node;
+	pid_t process;
+	struct ue_limit *limit;
+	struct ue_bucket bucket;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct ue_limit - a limit
+ * @terms: what it allows
+ * @references: one of the owner, one of each bucket of a process
+ * @countdown: on each CPU, how many payloads are left out before the next one; NULL
+ *	without sampling
+ * @bucket: the tokens of all programs, or of those that have no bucket
+ * @suppressed: the sum of buckets that are freed
+ * @lock: serializes changes of @programs
+ * @rcu: drops the reference of the owner
+ * @programs: of struct ue_program, by a hash of the number; read under RCU-sched. Only if
+ *	each process has a bucket.
+ */
+struct ue_limit {
+	struct ue_rule_limit terms;
+	refcount_t references;
+	u32 __percpu *countdown;
+	struct ue_bucket bucket;
+	atomic_long_t suppressed;
+	raw_spinlock_t lock;
+	struct rcu_head rcu;
+	struct hlist_head programs[];
+};
+
+void ue_bucket_init(struct ue_bucket *bucket, u32 rate, unsigned long now)
+{
+	*bucket = (struct ue_bucket){ .filled = now };
+	atomic_long_set(&bucket->tokens, rate);
+}
+
+/* How many tokens come from @from on, which is a jiffy, until @elapsed jiffies later. */
+static long ue_tokens_due(u32 rate, unsigned long from, unsigned long elapsed)
+{
+	/* As a second has a whole number, only the part of a second matters. */
+	const u64 begin = from % HZ;
+
+	if (elapsed >= HZ)
+		return rate;
+	return div_u64((begin + elapsed) * rate, HZ) - div_u64(begin * rate, HZ);
+}
+
+/*
+ * What is missing in the bucket is counted in the step in which it ceases to be missing.
+ * Return: false if another task adds the tokens, or has a later time.
+ */
+static noinline bool ue_bucket_fill(struct ue_bucket *bucket, u32 rate,
+				    unsigned long filled, unsigned long now)
+{
+	long tokens, more;
+
+	if (time_before(now, filled) ||
+	    cmpxchg(&bucket->filled, filled, now) != filled)
+		return false;
+	tokens = atomic_long_read(&bucket->tokens);
+	do {
+		more = max(tokens, 0L) + ue_tokens_due(rate, filled, now - filled);
+	} while (!atomic_long_try_cmpxchg(&bucket->tokens, &tokens,
+					  min_t(long, more, rate)));
+	if (tokens < 0)
+		atomic_long_sub(tokens, &bucket->suppressed);
+	return true;
+}
+
+/* In a jiffy, no more payloads are written than a long can count. */
+static __always_inline bool ue_bucket_take_now(struct ue_bucket *bucket, u32 rate,
+					       unsigned long now)
+{
+	const unsigned long filled = READ_ONCE(bucket->filled);
+
+	if (unlikely(now != filled))
+		ue_bucket_fill(bucket, rate, filled, now);
+	return atomic_long_dec_return(&bucket->tokens) >= 0;
+}
+
+bool ue_bucket_take(struct ue_bucket *bucket, u32 rate, unsigned long now)
+{
+	return ue_bucket_take_now(bucket, rate, now);
+}
+
+unsigned long ue_bucket_suppressed(const struct ue_bucket *bucket)
+{
+	const long tokens = atomic_long_read(&bucket->tokens);
+
+	return atomic_long_read(&bucket->suppressed) - min(tokens, 0L);
+}
+
+static void ue_limit_free(struct ue_limit *limit)
+{
+	if (!refcount_dec_and_test(&limit->references))
+		return;
+	free_percpu(limit->countdown);
+	kfree(limit);
+	ue_debug_count(UE_COUNT_LIMITS, -1);
+}
+
+/* No task uses the bucket any more. */
+static void ue_program_free(struct rcu_head *rcu)
+{
+	struct ue_program *program = container_of(rcu, struct ue_program, rcu);
+
+	atomic_long_add(ue_bucket_suppressed(&program->bucket),
+			&program->limit->suppressed);
+	ue_limit_free(program->limit);
+	kfree(program);
+}
+
+static void ue_limit_free_rcu(struct rcu_head *rcu)
+{
+	struct ue_limit *limit = container_of(rcu, struct ue_limit, rcu);
+	struct ue_program *program;
+	struct hlist_node *next;
+
+	for (int i = 0; limit->terms.each_process && i < 1 << UE_PROGRAM_BITS; i++) {
+		hlist_for_each_entry_safe(program, next, &limit->programs[i], node)
+			ue_program_free(&program->rcu);
+	}
+	ue_limit_free(limit);
+}
+
+void ue_limit_put(struct ue_limit *limit)
+{
+	if (limit)
+		call_rcu(&limit->rcu, ue_limit_free_rcu);
+}
+
+const struct ue_rule_limit *ue_limit_terms(const struct ue_limit *limit)
+{
+	static const struct ue_rule_limit none;
+
+	return limit ? &limit->terms : &none;
+}
+
+/* At random, so that the first payloads are neither preferred nor left out. */
+static int ue_limit_begin_sampling(struct ue_limit *limit)
+{
+	int cpu;
+
+	if (limit->terms.sample <= 1)
+		return 0;
+	limit->countdown = alloc_percpu(u32);
+	if (!limit->countdown)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		u32 *left = per_cpu_ptr(limit->countdown, cpu);
+
+		*left = get_random_u32() % limit->terms.sample;
+	}
+	return 0;
+}
+
+int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **result)
+{
+	const size_t lists = terms->each_process ? 1 << UE_PROGRAM_BITS : 0;
+	struct ue_limit *limit;
+
+	*result = NULL;
+	if (!terms->rate && !terms->sample)
+		return 0;
+	limit = kzalloc(struct_size(limit, programs, lists), GFP_KERNEL);
+	if (!limit)
+		return -ENOMEM;
+	limit->terms = *terms;
+	if (ue_limit_begin_sampling(limit)) {
+		kfree(limit);
+		return -ENOMEM;
+	}
+	refcount_set(&limit->references, 1);
+	raw_spin_lock_init(&limit->lock);
+	ue_bucket_init(&limit->bucket, terms->rate, jiffies);
+	ue_debug_count(UE_COUNT_LIMITS, 1);
+	*result = limit;
+	return 0;
+}
+
+static struct hlist_head *ue_programs_of(struct ue_limit *limit, pid_t process)
+{
+	return &limit->programs[hash_32(process, UE_PROGRAM_BITS)];
+}
+
+static struct ue_program *ue_program_find(struct ue_limit *limit, pid_t process)
+{
+	struct ue_program *program;
+
+	hlist_for_each_entry_rcu(program, ue_programs_of(limit, process), node,
+				 rcu_read_lock_sched_held()) {
+		if (program->process == process)
+			return program;
+	}
+	return NULL;
+}
+
+/*
+ * Its count goes to the limit at once. What tasks that have found it just before may add is
+ * counted when it is freed.
+ */
+static void ue_program_end_if_idle(struct ue_program *program)
+{
+	struct ue_limit *limit = program->limit;
+	struct ue_bucket *bucket = &program->bucket;
+	const unsigned long filled = READ_ONCE(bucket->filled), now = jiffies;
+
+	if (time_before(now, filled + HZ) ||
+	    !ue_bucket_fill(bucket, limit->terms.rate, filled, now))
+		return;
+	atomic_long_add(atomic_long_xchg(&bucket->suppressed, 0),
+			&limit->suppressed);
+	hlist_del_rcu(&program->node);
+	call_rcu(&program->rcu, ue_program_free);
+}
+
+/* Return: @new, or the bucket that another thread has added. */
+static struct ue_program *ue_program_insert(struct ue_limit *limit,
+					    struct ue_program *new)
+{
+	struct hlist_head *list = ue_programs_of(limit, new->process);
+	struct ue_program *program, *found = NULL;
+	struct hlist_node *next;
+
+	raw_spin_lock(&limit->lock);
+	hlist_for_each_entry_safe(program, next, list, node) {
+		if (program->process == new->process)
+			found = program;
+		else
+			ue_program_end_if_idle(program);
+	}
+	if (!found) {
+		refcount_inc(&limit->references);
+		hlist_add_head_rcu(&new->node, list);
+	}
+	raw_spin_unlock(&limit->lock);
+	return found ?: new;
+}
+
+/*
+ * Return: the bucket of the current process; that of all programs if memory is short. With
+ * PREEMPT_RT nothing can be allocated here.
+ */
+static noinline struct ue_bucket *ue_program_add(struct ue_limit *limit)
+{
+	struct ue_program *new = IS_ENABLED(CONFIG_PREEMPT_RT) ? NULL :
+		kmalloc(sizeof(*new), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
+	struct ue_program *program;
+
+	if (!new)
+		return &limit->bucket;
+	new->process = current->tgid;
+	new->limit = limit;
+	ue_bucket_init(&new->bucket, limit->terms.rate, jiffies);
+	program = ue_program_insert(limit, new);
+	if (program != new)
+		kfree(new);
+	return &program->bucket;
+}
+
+static __always_inline struct ue_bucket *ue_limit_bucket(struct ue_limit *limit)
+{
+	struct ue_program *program;
+
+	if (!limit->terms.each_process)
+		return &limit->bucket;
+	program = ue_program_find(limit, current->tgid);
+	return likely(program) ? &program->bucket : ue_program_add(limit);
+}
+
+/* Preemption is disabled. */
+static __always_inline bool ue_limit_sample(struct ue_limit *limit)
+{
+	u32 *left = this_cpu_ptr(limit->countdown);
+
+	if ((*left)--)
+		return false;
+	*left = limit->terms.sample - 1;
+	return true;
+}
+
+bool ue_limit_take(struct ue_limit *limit)
+{
+	if (limit->countdown && !ue_limit_sample(limit))
+		return false;
+	return !limit->terms.rate ||
+	       ue_bucket_take_now(ue_limit_bucket(limit), limit->terms.rate, jiffies);
+}
+
+unsigned long ue_limit_suppressed(const struct ue_limit *limit)
+{
+	const struct ue_program *program;
+	unsigned long nr;
+
+	if (!limit)
+		return 0;
+	nr = atomic_long_read(&limit->suppressed) +
+	     ue_bucket_suppressed(&limit->bucket);
+	rcu_read_lock();
+	for (int i = 0; limit->terms.each_process && i < 1 << UE_PROGRAM_BITS; i++) {
+		hlist_for_each_entry_rcu(program, &limit->programs[i], node)
+			nr += ue_bucket_suppressed(&program->bucket);
+	}
+	rcu_read_unlock();
+	return nr;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Limits: of how many payloads a recorder makes records (limit=, sample= of rules).
+ *
+ * A bucket has tokens, up to those of a second. Each payload takes one, and rate tokens
+ * come back in a second. A payload that finds none is suppressed. A limit has one bucket
+ * for all programs, or one for each process.
+ */
+#ifndef UE_LIMIT_H
+#define UE_LIMIT_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+#include "format/rule_parse.h"
+
+struct ue_limit;
+
+/**
+ * struct ue_bucket - tokens for payloads
+ * @tokens: how many there are; if negative, how many payloads were suppressed since
+ *	@filled
+ * @filled: when tokens were last added, in jiffies
+ * @suppressed: how many payloads were suppressed before
+ */
+struct ue_bucket {
+	atomic_long_t tokens;
+	unsigned long filled;
+	atomic_long_t suppressed;
+};
+
+/**
+ * ue_bucket_init() - fill a bucket
+ * @bucket: the bucket
+ * @rate: tokens per second, also how many fit
+ * @now: the time, in jiffies
+ *
+ * Context: any; not used by others yet.
+ */
+void ue_bucket_init(struct ue_bucket *bucket, u32 rate, unsigned long now);
+
+/**
+ * ue_bucket_take() - take a token
+ * @bucket: the bucket
+ * @rate: as passed to ue_bucket_init()
+ * @now: the time, in jiffies
+ *
+ * Context: any.
+ * Return: true; false if there is none, which is counted as a suppressed payload.
+ */
+bool ue_bucket_take(struct ue_bucket *bucket, u32 rate, unsigned long now);
+
+/**
+ * ue_bucket_suppressed() - count the payloads that have found no token
+ * @bucket: the bucket
+ *
+ * Context: any; while others take tokens, some of these payloads may be missing.
+ * Return: the number.
+ */
+unsigned long ue_bucket_suppressed(const struct ue_bucket *bucket);
+
+/**
+ * ue_limit_create() - create a limit
+ * @terms: what it allows
+ * @limit: set to the limit, with one reference; NULL if @terms allow everything
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **limit);
+
+/**
+ * ue_limit_put() - drop the reference of ue_limit_create()
+ * @limit: the limit, or NULL. Writes in progress may still use it.
+ *
+ * Context: any.
+ */
+void ue_limit_put(struct ue_limit *limit);
+
+/**
+ * ue_limit_terms() - get what a limit allows
+ * @limit: the limit, or NULL
+ *
+ * Context: any.
+ * Return: the terms, which live as long as the limit; without one, those that allow
+ * everything.
+ */
+const struct ue_rule_limit *ue_limit_terms(const struct ue_limit *limit);
+
+/**
+ * ue_limit_take() - ask for a record of a payload that the current program writes
+ * @limit: the limit
+ *
+ * Context: preemption disabled, in the system call that writes.
+ * Return: true; false if there must be no record.
+ */
+bool ue_limit_take(struct ue_limit *limit);
+
+/**
+ * ue_limit_suppressed() - count the payloads beyond a limit
+ * @limit: the limit, or NULL
+ *
+ * Context: as ue_bucket_suppressed().
+ * Return: the number, without those that sample= has left out.
+ */
+unsigned long ue_limit_suppressed(const struct ue_limit *limit);
+
+#endif /* UE_LIMIT_H */

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Rules with a limit or a sample: how many records are made, and how many are counted instead.
+#include "catch.hpp"
+#include "kernel_log.hpp"
+#include "on_cpu.hpp"
+#include "perf.hpp"
+#include "program.hpp"
+#include "registered.hpp"
+#include "rule.hpp"
+#include "text_file.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <fcntl.h>
+#include <list>
+#include <optional>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace selftest;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string rule_text(const Event& event, const Instance& instance, const std::string& options,
+                      const std::string& rest = "") {
+    return event.name() + " instance=" + instance.name() + (options.empty() ? "" : " ") + options +
+           rest;
+}
+
+/// The number after "suppressed " in a comment of the status or of a rule; 0 without one.
+unsigned long suppressed(const std::string& comment) {
+    const std::string label = "suppressed ";
+    const auto at = comment.find(label);
+    return at == std::string::npos ? 0 : std::strtoul(&comment[at + label.size()], nullptr, 10);
+}
+
+/// Measures how many records a limit may have made.
+class Allowance {
+public:
+    explicit Allowance(unsigned rate) : rate_(rate) {}
+
+    /// Those of the full bucket, and those of the time since the object was created.
+    double most() const {
+        const std::chrono::duration<double> passed = Clock::now() - begin_;
+        return rate_ * (1 + passed.count()) + 1;
+    }
+
+private:
+    const unsigned rate_;
+    const Clock::time_point begin_ = Clock::now();
+};
+
+/// Writes records, and returns how many writes failed.
+int write_many(Registered& registered, int count) {
+    int failed = 0;
+    while (count--)
+        failed += registered.record().error() != 0;
+    return failed;
+}
+
+constexpr unsigned rate = 50;
+const std::string of_all = "limit=50/s", of_each = "limit=50/s/program";
+
+} // namespace
+
+TEST_CASE("A limit makes as many records as it says, and counts the others exactly") {
+    Registered registered("");
+    Instance instance;
+    const std::string options = GENERATE(of_all, of_each);
+    CAPTURE(options);
+    constexpr int written = 5000;
+    const Rule rule(rule_text(registered.event, instance, options));
+    CHECK(rule.comment() == "applied to 1, suppressed 0");
+    const Allowance allowance(rate);
+    CHECK(write_many(registered, written) == 0);
+    const double most = allowance.most();
+    const auto made = instance.records().size();
+    CHECK(made >= rate);
+    CHECK(static_cast<double>(made) <= most);
+    CHECK(suppressed(rule.comment()) == written - made);
+    CHECK(suppressed(registered.status()) == written - made);
+}
+
+TEST_CASE("A limit is kept over several seconds") {
+    Registered registered("");
+    Instance instance;
+    const std::string options = GENERATE(of_all, of_each);
+    const Rule rule(rule_text(registered.event, instance, options));
+    const Allowance allowance(rate);
+    unsigned long written = 0, failed = 0;
+    for (const auto end = Clock::now() + std::chrono::seconds(3); Clock::now() < end; written++)
+        failed += registered.record().error() != 0;
+    CHECK(failed == 0);
+    const double most = allowance.most();
+    const auto made = instance.records().size();
+    // No jiffy without a write is longer than a second.
+    CHECK(made >= 3 * rate);
+    CHECK(static_cast<double>(made) <= most);
+    CHECK(made + suppressed(rule.comment()) == written);
+}
+
+TEST_CASE("A limit is for its instance, and others get every record") {
+    Registered registered("");
+    Instance limited, second, by_hand, of_rule;
+    const int count = 2000;
+    REQUIRE(by_hand.enable(registered.event) == succeeds());
+    PerfEvent perf(perf_attributes(registered.event), 0, -1);
+    const Rule rule(rule_text(registered.event, limited, of_all));
+    const Rule other(rule_text(registered.event, second, "limit=1000000000/s"));
+    const Rule unlimited(rule_text(registered.event, of_rule, ""));
+    CHECK(write_many(registered, count) == 0);
+    CHECK(limited.records().size() + suppressed(rule.comment()) == count);
+    CHECK(second.records().size() == count);
+    CHECK(by_hand.records().size() == count);
+    CHECK(of_rule.records().size() == count);
+    CHECK(perf.count() == count);
+    REQUIRE(by_hand.disable(registered.event) == succeeds());
+}
+
+TEST_CASE("Beside a program that floods, each record of a quiet one is made") {
+    Kept kept;
+    Instance instance;
+    Program flooding(kept.event), quiet(kept.event);
+    const Rule rule(rule_text(kept.event, instance, of_each));
+    REQUIRE(quiet.ask(Request::record) == 0);
+    CHECK(flooding.ask(Request::flood) == 0);
+    for (unsigned i = 1; i < rate; i++)
+        CHECK(quiet.ask(Request::record) == 0);
+    unsigned long of_flood = 0, of_quiet = 0;
+    for (const Record& record : instance.records())
+        (record.pid() == quiet.pid() ? of_quiet : of_flood)++;
+    CHECK(of_quiet == rate);
+    CHECK(of_flood >= rate);
+    CHECK(of_flood + suppressed(rule.comment()) == flood_size);
+}
+
+TEST_CASE("A limit without /program is for all programs together") {
+    Kept kept;
+    Instance instance;
+    std::list<Program> programs;
+    for (int i = 0; i < 3; i++)
+        programs.emplace_back(kept.event);
+    const Rule rule(rule_text(kept.event, instance, "limit=1/s"));
+    for (Program& program : programs)
+        CHECK(program.ask(Request::flood) == 0);
+    CHECK(instance.records().size() + suppressed(rule.comment()) == 3 * flood_size);
+    CHECK(suppressed(kept.status()) == suppressed(rule.comment()));
+}
+
+TEST_CASE("What programs that have exited lost stays in the count") {
+    Kept kept;
+    Instance instance;
+    const Rule rule(rule_text(kept.event, instance, "limit=2/s/program"));
+    DataFile file;
+    Word word{0};
+    const auto index = file.must_register(&word, 0, kept.event.name());
+    constexpr unsigned each = 20;
+    unsigned processes = 0;
+    // After a second, the module frees what it has of the first ones.
+    for (const auto end = Clock::now() + std::chrono::milliseconds(2500); Clock::now() < end;
+         processes++) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            for (unsigned j = 0; j < each; j++)
+                file.record(index);
+            _exit(0);
+        }
+        waitpid(pid, nullptr, 0);
+    }
+    const auto made = instance.records().size();
+    CHECK(made >= 2 * processes);
+    CHECK(made + suppressed(rule.comment()) == processes * each);
+}
+
+TEST_CASE("sample=1/N makes one record of N, and a limit counts only these") {
+    Registered registered("");
+    Instance instance;
+    const OnCpu pinned(0);
+    const std::string options =
+        GENERATE("sample=1/10", "limit=100000/s sample=1/10", "sample=1/10 limit=100000/s/program");
+    const Rule rule(rule_text(registered.event, instance, options));
+    CHECK(write_many(registered, 1000) == 0);
+    CHECK(instance.records().size() == 100);
+    CHECK(suppressed(registered.status()) == 0);
+}
+
+TEST_CASE("A rule with a limit needs an event that others have not enabled in the instance") {
+    Registered registered("");
+    Instance instance;
+    REQUIRE(instance.enable(registered.event) == succeeds());
+    const Rule rule(rule_text(registered.event, instance, of_all));
+    CHECK(rule.comment() == "applied to 0, suppressed 0, failed for 1: " + registered.event.name() +
+                                ": recorded there for other programs, or with another filter or "
+                                "limit");
+    CHECK(write_many(registered, 200) == 0);
+    CHECK(instance.records().size() == 200);
+    REQUIRE(instance.disable(registered.event) == succeeds());
+}
+
+TEST_CASE("Rules for one instance add up if their limits are equal") {
+    Kept kept;
+    Instance instance;
+    Program first(kept.event), second(kept.event);
+    const auto of = [&](const Program& program, const std::string& limit) {
+        return rule_text(kept.event, instance, limit + "pid=" + std::to_string(program.pid()));
+    };
+    std::optional<Rule> one(of(first, "limit=1/s "));
+    {
+        const Rule unlike(
+            of(second, GENERATE("", "limit=2/s ", "limit=1/s/program ", "sample=1/1 ")));
+        CHECK(unlike.comment().find("another filter or limit") != std::string::npos);
+        CHECK(second.bit() == 0);
+    }
+    const Rule two(of(second, "limit=1/s "));
+    CHECK(first.bit() + second.bit() == 2);
+    CHECK(first.ask(Request::flood) == 0);
+    CHECK(second.ask(Request::flood) == 0);
+    const auto lost = 2 * flood_size - instance.records().size();
+    CHECK(suppressed(two.comment()) == lost);
+    CHECK(suppressed(one->comment()) == lost);
+    // The limit stays with the rule that is left.
+    one.reset();
+    CHECK(second.ask(Request::flood) == 0);
+    CHECK(suppressed(two.comment()) == lost + flood_size - instance.records().size());
+}
+
+TEST_CASE("A rule that takes an event over brings its own limit, or none") {
+    Registered registered("");
+    Instance instance;
+    const bool limited = GENERATE(false, true);
+    std::optional<Rule> first(rule_text(registered.event, instance, "limit=1/s"));
+    const Rule next(rule_text(registered.event, instance, limited ? "limit=100/s" : ""));
+    CHECK(write_many(registered, 1000) == 0);
+    const auto lost = 1000 - instance.records().size();
+    CHECK(suppressed(first->comment()) == lost);
+    first.reset();
+    CHECK(write_many(registered, 1000) == 0);
+    const auto made = instance.records().size();
+    CHECK(made >= (limited ? 100 : 1000));
+    CHECK(suppressed(next.comment()) == 1000 - made);
+    // The status counts what the first rule suppressed as well.
+    CHECK(suppressed(registered.status()) == lost + 1000 - made);
+}
+
+TEST_CASE("An event that others change loses its limit when the rule is removed") {
+    Registered registered("");
+    Instance instance;
+    {
+        const Rule rule(rule_text(registered.event, instance, of_all));
+        REQUIRE(instance.set_filter(registered.event, "common_pid > 0") == succeeds());
+        write_many(registered, 1000);
+        CHECK(instance.records().size() < 1000);
+    }
+    CHECK(registered.word == 1);
+    CHECK(write_many(registered, 1000) == 0);
+    CHECK(instance.records().size() == 1000);
+    REQUIRE(instance.disable(registered.event) == succeeds());
+}
+
+TEST_CASE("The trigger of a rule with a limit acts on as many records as it says") {
+    Registered registered("");
+    Instance instance;
+    const Rule rule(rule_text(registered.event, instance, of_all, " trigger hist:keys=common_pid"));
+    CHECK(write_many(registered, 1000) == 0);
+    const std::string histogram = read_text(instance.path(registered.event, "hist"));
+    const auto hits = histogram.find("Hits: ");
+    REQUIRE(hits != std::string::npos);
+    CHECK(std::strtoul(&histogram[hits + 6], nullptr, 10) + suppressed(rule.comment()) == 1000);
+}
+
+TEST_CASE("A payload that no buffer can hold fails beyond the limit as well") {
+    Kept kept;
+    Instance instance;
+    Program program(kept.event);
+    const Rule rule(rule_text(kept.event, instance, "limit=1/s"));
+    CHECK(program.ask(Request::flood) == 0);
+    CHECK(program.ask(Request::record_large) == E2BIG);
+}
+
+TEST_CASE("A rule with a bad limit is refused, with the reason in the log") {
+    Instance instance;
+    const auto [options, reason] = GENERATE(table<std::string, std::string>({
+        {"limit=", "limit="},
+        {"limit=0/s", "limit="},
+        {"limit=1000000001/s", "limit="},
+        {"limit=1/s/process", "limit="},
+        {"limit=1/s limit=1/s", "twice"},
+        {"sample=", "sample="},
+        {"sample=1/0", "sample="},
+        {"sample=1/1 sample=1/1", "twice"},
+    }));
+    KernelLog log;
+    const std::string rules = read_text(rules_file());
+    CHECK(change_rule("limit_bad_* instance=" + instance.name() + " " + options) == fails(EINVAL));
+    CHECK(log.read().find(reason) != std::string::npos);
+    CHECK(read_text(rules_file()) == rules);
+    CHECK(change_rule("limit_bad_* limit=1/s") == fails(EINVAL));
+    CHECK(change_rule("limit_bad_* sample=1/2") == fails(EINVAL));
+}
+
+TEST_CASE("Rules with limits can be written back as they are read") {
+    Instance instance;
+    const std::string text = "limit_none_* instance=" + instance.name();
+    const std::string written =
+        text + " sample=1/1000000000 limit=0001/s/program\n" + text + " limit=1000000000/s\n";
+    expect(write_text(rules_file(), written), "rules");
+    const std::string first = text + " limit=1/s/program sample=1/1000000000";
+    const std::string second = text + " limit=1000000000/s";
+    const std::string read = read_text(rules_file());
+    CHECK(rule_line(first) == first + " # applied to 0, suppressed 0");
+    CHECK(rule_line(second) == second + " # applied to 0, suppressed 0");
+    expect(write_text(rules_file(), read, O_TRUNC), "rules");
+    CHECK(read_text(rules_file()) == read);
+    expect(write_text(rules_file(), "\n", O_TRUNC), "rules");
+}
