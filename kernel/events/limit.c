@@ -232,8 +232,8 @@ static struct ue_program *ue_program_find(struct ue_limit *limit, pid_t process)
 }
 
 /*
- * Its count goes to the limit at once. What tasks that have found it just before may add is
- * counted when it is freed.
+ * The count goes to the limit at once. What tasks that have found the bucket just before
+ * may add is counted when the bucket is freed.
  */
 static void ue_program_end_if_idle(struct ue_program *program)
 {
