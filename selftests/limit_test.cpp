@@ -60,7 +60,7 @@ int write_many(Registered& registered, int count) {
     return failed;
 }
 
-constexpr unsigned rate = 50;
+constexpr std::size_t rate = 50;
 const std::string of_all = "limit=50/s", of_each = "limit=50/s/program";
 
 } // namespace
@@ -145,7 +145,7 @@ TEST_CASE("A limit without /program is for all programs together") {
     const Rule rule(rule_text(kept.event, instance, "limit=1/s"));
     for (Program& program : programs)
         CHECK(program.ask(Request::flood) == 0);
-    CHECK(instance.records().size() + suppressed(rule.comment()) == 3 * flood_size);
+    CHECK(instance.records().size() + suppressed(rule.comment()) == 3UL * flood_size);
     CHECK(suppressed(kept.status()) == suppressed(rule.comment()));
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("What programs that have exited lost stays in the count") {
     Word word{0};
     const auto index = file.must_register(&word, 0, kept.event.name());
     constexpr unsigned each = 20;
-    unsigned processes = 0;
+    std::size_t processes = 0;
     // After a second, the module frees what it has of the first ones.
     for (const auto end = Clock::now() + std::chrono::milliseconds(2500); Clock::now() < end;
          processes++) {
@@ -217,7 +217,7 @@ TEST_CASE("Rules for one instance add up if their limits are equal") {
     CHECK(first.bit() + second.bit() == 2);
     CHECK(first.ask(Request::flood) == 0);
     CHECK(second.ask(Request::flood) == 0);
-    const auto lost = 2 * flood_size - instance.records().size();
+    const auto lost = 2UL * flood_size - instance.records().size();
     CHECK(suppressed(two.comment()) == lost);
     CHECK(suppressed(one->comment()) == lost);
     // The limit stays with the rule that is left.

@@ -125,6 +125,7 @@ private:
         constexpr int threads = 100;
         std::atomic<int> failed{0};
         std::vector<std::thread> writers;
+        writers.reserve(threads);
         for (int i = 0; i < threads; i++)
             writers.emplace_back([&] {
                 for (int j = 0; j < flood_size / threads; j++)
