@@ -51,7 +51,7 @@ std::vector<std::string> globs_of(const std::string& pattern, const eventheader:
 /// An event for which an earlier rule counts is no failure of a later one.
 bool is_earlier_rule(const std::string& reason) {
     return reason.ends_with("already enabled or filtered") ||
-           reason.ends_with("recorded there for other programs or with another filter");
+           reason.ends_with("recorded there for other programs, or with another filter or limit");
 }
 
 } // namespace
