@@ -119,7 +119,7 @@ TEST_CASE("A limit is for its instance, and others get every record") {
     REQUIRE(by_hand.disable(registered.event) == succeeds());
 }
 
-TEST_CASE("Beside a program that floods, each record of a quiet one is made") {
+TEST_CASE("While a program floods, each record of a quiet one is made") {
     Kept kept;
     Instance instance;
     Program flooding(kept.event), quiet(kept.event);

@@ -494,7 +494,7 @@ TEST_CASE("Two rules for a program that are removed together never record anothe
     CHECK(other.ask(Request::is_dropped) == 1);
 }
 
-TEST_CASE("A bit of shared memory is 0 after perf of its program ends beside a rule") {
+TEST_CASE("A bit of shared memory is 0 after perf ends, while a rule is for another program") {
     // While there is a target of any event, which programs share memory cannot be told.
     Kept kept;
     Instance instance;
@@ -546,7 +546,7 @@ TEST_CASE("Memory that programs share has the bit 1 while anybody records the ev
     const bool late = GENERATE(false, true);
     CAPTURE(late);
     Program target(kept.event, !late, memory.at()), other(kept.event, !late, memory.at());
-    // Nobody who is recorded has this memory.
+    // No program that the rule matches has this memory.
     const Mapping elsewhere(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     Program alone(kept.event, false, elsewhere.at());
     {

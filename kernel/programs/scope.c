@@ -7,7 +7,7 @@
  *
  * Facts about a process are read without ue_enabler_mutex. A new scope, and a move
  * between control groups, change ue_generation with the mutex held, and only then are
- * the attached address spaces looked at. Who has looked before that looks again.
+ * the attached address spaces looked at. A task that has looked before that looks again.
  */
 #include <linux/cred.h>
 #include <linux/dcache.h>
@@ -309,7 +309,7 @@ static void ue_recheck_later(void)
 }
 
 /*
- * Without memory, the next attempt is made later. A user who moves programs all the time
+ * Without memory, the work item runs again later. If a user moves programs all the time, it
  * takes a tenth of a processor.
  */
 static void ue_recheck_cgroups(struct work_struct *work)

@@ -198,8 +198,8 @@ static bool ue_rule_limits(const struct ue_rule *rule, const struct ue_event *ev
 }
 
 /*
- * An event may be enabled already, with the same filter and limit, by rules of which at least one
- * is for some programs, or by any rule if the new one is. The rules then add up.
+ * An event may be enabled already, with the same filter and limit, by rules of which at
+ * least one is for some programs, or by any rule if the new one is. The rules then add up.
  */
 static bool ue_rule_may_join(const struct ue_rule *rule,
 			     const struct ue_event *event,

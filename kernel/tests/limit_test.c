@@ -127,36 +127,48 @@ static void ue_limit_sample_test(struct kunit *test)
 	}
 }
 
+/* Of 10000 payloads. */
+struct ue_test_outcome {
+	u32 admitted;
+	unsigned long suppressed;
+};
+
+static struct ue_test_outcome ue_test_try(struct kunit *test,
+					  struct ue_rule_limit terms, int each)
+{
+	struct ue_test_outcome outcome;
+	struct ue_limit *limit;
+
+	terms.each_process = each;
+	KUNIT_ASSERT_EQ(test, ue_limit_create(&terms, &limit), 0);
+	outcome.admitted = ue_test_admitted(limit, 10000);
+	outcome.suppressed = ue_limit_suppressed(limit);
+	ue_limit_put(limit);
+	return outcome;
+}
+
 /* What sampling leaves out takes no token. */
 static void ue_limit_both_test(struct kunit *test)
 {
-	struct ue_rule_limit terms = { .sample = 10, .rate = 1000000 };
-	struct ue_limit *limit;
-	u32 admitted;
+	const struct ue_rule_limit terms = { .sample = 10, .rate = 1000000 };
 
 	for (int each = 0; each <= 1; each++) {
-		terms.each_process = each;
-		KUNIT_ASSERT_EQ(test, ue_limit_create(&terms, &limit), 0);
-		admitted = ue_test_admitted(limit, 10000);
-		KUNIT_EXPECT_EQ(test, admitted, 1000);
-		KUNIT_EXPECT_EQ(test, ue_limit_suppressed(limit), 0);
-		ue_limit_put(limit);
+		const struct ue_test_outcome outcome = ue_test_try(test, terms, each);
+
+		KUNIT_EXPECT_EQ(test, outcome.admitted, 1000);
+		KUNIT_EXPECT_EQ(test, outcome.suppressed, 0);
 	}
 }
 
 static void ue_limit_count_test(struct kunit *test)
 {
-	struct ue_rule_limit terms = { .rate = 5 };
-	struct ue_limit *limit;
-	u32 admitted;
+	const struct ue_rule_limit terms = { .rate = 5 };
 
 	for (int each = 0; each <= 1; each++) {
-		terms.each_process = each;
-		KUNIT_ASSERT_EQ(test, ue_limit_create(&terms, &limit), 0);
-		admitted = ue_test_admitted(limit, 10000);
-		KUNIT_EXPECT_GE(test, admitted, 5);
-		KUNIT_EXPECT_EQ(test, ue_limit_suppressed(limit), 10000 - admitted);
-		ue_limit_put(limit);
+		const struct ue_test_outcome outcome = ue_test_try(test, terms, each);
+
+		KUNIT_EXPECT_GE(test, outcome.admitted, 5);
+		KUNIT_EXPECT_EQ(test, outcome.suppressed, 10000 - outcome.admitted);
 	}
 }
 

@@ -172,7 +172,7 @@ private:
     }
 
     /// Readers draw an arrow to the slice from the last one of the same flow. A slice that ends a
-    /// flow is one that continues it, because nobody knows what comes later.
+    /// flow is one that continues it, because the exporter does not know what comes later.
     void add_flow(std::string& to, std::uint64_t id) {
         if (id == 0)
             return;
