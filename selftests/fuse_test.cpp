@@ -6,9 +6,11 @@
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "fuse.hpp"
+#include "kernel_module.hpp"
 #include "loop_device.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
+#include "namespaces.hpp"
 #include "setting.hpp"
 #include "slabs.hpp"
 #include "text_file.hpp"
@@ -20,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <thread>
 
@@ -69,9 +72,10 @@ private:
 class FuseBlocker {
 public:
     explicit FuseBlocker(const Event& event, uid_t user = 0)
+        : FuseBlocker(event, DataFile(), user) {}
+    FuseBlocker(const Event& event, DataFile file, uid_t user = 0)
         : child_([&, user](Channel& channel) -> int {
               Mapping memory(1);
-              DataFile file;
               file.must_register(memory.at(), 0, event.name());
               const Descriptor backing = Descriptor::open(silent_.path(), O_RDWR);
               if (user != 0)
@@ -141,6 +145,51 @@ TEST_CASE("A file system sees the user of the program for which a worker takes a
     blocker.kill();
     blocker.end();
     CHECK(event.wait_removed());
+}
+
+TEST_CASE("A FUSE server in a user namespace gets the request of a worker for a program there") {
+    ensure_kernel_module("/dev/fuse", "fuse");
+    // As udev does.
+    expect(Outcome::of(chmod("/dev/fuse", 0666)), "chmod");
+    const Event event(unique_name("namespace"));
+    Child container([&](Channel& channel) {
+        DataFile file;
+        become_user(unprivileged_uid);
+        enter(CLONE_NEWUSER | CLONE_NEWNS);
+        map_to_root(unprivileged_uid);
+        FuseBlocker blocker(event, std::move(file));
+        channel.send('r');
+        channel.receive<char>();
+        channel.send(eventually([&] { return blocker.blocks(); }));
+        channel.send(blocker.user_of_request());
+        blocker.kill();
+        blocker.end();
+        return 0;
+    });
+    container.channel().receive<char>();
+    const Enabled enabled{event};
+    container.channel().send('e');
+    // For a user that the namespace does not know, the kernel would fail with EOVERFLOW.
+    CHECK(container.channel().receive<bool>());
+    CHECK(container.channel().receive<std::uint32_t>() == 0);
+    CHECK(container.wait() == 0);
+}
+
+TEST_CASE("The event of a killed program is in use until its worker has got the page") {
+    const Event event(unique_name("held"));
+    FuseBlocker blocker(event);
+    REQUIRE(event.enable() == succeeds(1));
+    REQUIRE(eventually([&] { return blocker.blocks(); }));
+    REQUIRE(event.disable() == succeeds(1));
+    blocker.kill();
+    Word word{0};
+    DataFile file;
+    const auto register_with_other_fields = [&] {
+        return file.register_event(&word, 0, event.name() + " u64 other");
+    };
+    CHECK(register_with_other_fields() == fails(EADDRINUSE));
+    blocker.end();
+    CHECK(eventually([&] { return register_with_other_fields().ok(); }));
 }
 
 TEST_CASE("Programs that end while they wait for a worker of a blocked user leave no memory") {

@@ -308,6 +308,49 @@ TEST_CASE("300 blocking programs do not keep the bits of their own user's progra
         CHECK(eventually([&] { return blocking[i]->word() == 1; }));
 }
 
+TEST_CASE(
+    "Four programs with very many bits delay their user's other programs by a turn of 200 ms") {
+    const Event event(unique_name("many")), other(unique_name("other"));
+    DiscardableWord discardable(other);
+    const Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    struct Programs {
+        std::atomic<unsigned> begun, complete;
+    };
+    auto& nr = *shared.at<Programs>();
+    Child programs([&](Channel& channel) -> int {
+        Mapping memory(8);
+        DataFile file;
+        for (std::size_t word = 0; word < memory.size(); word += 4 * sizeof(Word))
+            for (unsigned bit = 0; bit < 32; bit++)
+                file.must_register(memory.at(word), bit, event.name());
+        // The children inherit the registrations. Each program shares its pages with the others
+        // until something is written, so that a worker takes page faults for the bits.
+        for (unsigned i = 0; i < 3; i++)
+            if (fork() == 0)
+                break;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        channel.send('r');
+        const auto wait_for = [&](std::size_t word) {
+            eventually([&] { return *memory.at<Word>(word) >> 31 != 0; });
+        };
+        wait_for(0);
+        nr.begun++;
+        wait_for(memory.size() - 4 * sizeof(Word));
+        nr.complete++;
+        for (;;)
+            pause();
+    });
+    for (unsigned i = 0; i < 4; i++)
+        programs.channel().receive<char>();
+    const Enabled enabled{event};
+    REQUIRE(eventually([&] { return nr.begun == 4; }));
+    discardable.discard_page();
+    const Enabled other_enabled{other};
+    REQUIRE(eventually([&] { return discardable.word() == 1; }));
+    CHECK(nr.complete == 0);
+    CHECK(eventually([&] { return nr.complete == 4; }));
+}
+
 TEST_CASE("Programs that block in turns, each for less than the timeout, delay a change for 1 s") {
     const unsigned count = fewer_if_debug(400, 150);
     const Event event(unique_name("turns")), silent(unique_name("silent"));

@@ -10,6 +10,7 @@
 #include "kernel_log.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
+#include "namespaces.hpp"
 #include "perf.hpp"
 #include "setting.hpp"
 #include "text_file.hpp"
@@ -22,10 +23,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -523,15 +522,8 @@ TEST_CASE("A process in a container makes marks through a node that is handed in
         in_child([] {
             // The container's /dev has nothing but the node.
             become_user(unprivileged_uid);
-            const uid_t outside = getuid();
-            if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET) !=
-                0)
-                throw_errno("unshare");
-            prctl(PR_SET_DUMPABLE, 1);
-            const std::string map = "0 " + std::to_string(outside) + " 1";
-            expect(write_text("/proc/self/setgroups", "deny"), "setgroups");
-            expect(write_text("/proc/self/uid_map", map), "uid_map");
-            expect(write_text("/proc/self/gid_map", map), "gid_map");
+            enter(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET);
+            map_to_root(unprivileged_uid);
             const std::string root = "/tmp/" + unique_name("container"), node = root + "/user_mark";
             if (mkdir(root.c_str(), 0755) != 0 || mount("none", root.c_str(), "tmpfs", 0, "") != 0)
                 throw_errno("tmpfs");

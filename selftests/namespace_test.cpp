@@ -3,12 +3,9 @@
 // pid namespace, and root in a user namespace has no extra rights.
 #include "catch.hpp"
 #include "child.hpp"
-#include "text_file.hpp"
+#include "namespaces.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-
-#include <sched.h>
-#include <sys/prctl.h>
 
 using namespace selftest;
 
@@ -26,22 +23,6 @@ constexpr Namespace namespaces[] = {
     {"all", CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC |
                 CLONE_NEWUTS | CLONE_NEWCGROUP},
 };
-
-void enter(int flags) {
-    if (unshare(flags) != 0)
-        throw_errno("unshare");
-}
-
-/// Maps the creator of the user namespace to root in it.
-void map_to_root(uid_t outside) {
-    // After a change of ids, a task does not own its files in /proc unless it is dumpable.
-    if (prctl(PR_SET_DUMPABLE, 1) != 0)
-        throw_errno("prctl");
-    const std::string map = "0 " + std::to_string(outside) + " 1";
-    expect(write_text("/proc/self/setgroups", "deny"), "setgroups");
-    expect(write_text("/proc/self/uid_map", map), "uid_map");
-    expect(write_text("/proc/self/gid_map", map), "gid_map");
-}
 
 /// Results of a program in the namespaces.
 struct Results {
