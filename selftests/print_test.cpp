@@ -393,11 +393,12 @@ TEST_CASE("Records of a removed event outlive probes, synthetic events and user 
         {"uprobe_events", "p:selftests/" + other + " /proc/self/exe:0x1000",
          "-:selftests/" + other},
         {"synthetic_events", other + " u32 a", "!" + other},
+        {"dynamic_events", "e:selftests/" + other + " sched.sched_switch", "-:selftests/" + other},
         {"dynamic_events", "u:" + other, "-:" + other},
     };
-    const Kind& kind = kinds[GENERATE(0, 1, 2, 3)];
+    const Kind& kind = kinds[GENERATE(0, 1, 2, 3, 4)];
     const bool in_rule = GENERATE(false, true);
-    CAPTURE(kind.file, in_rule);
+    CAPTURE(kind.text, in_rule);
     const Event event(unique_name("outlives"));
     Instance instance;
     std::optional<Rule> rule;
