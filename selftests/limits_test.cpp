@@ -98,9 +98,7 @@ TEST_CASE("Up to the limit, events can be registered, listed, removed and delete
     const unsigned long active = stable_status_count("Active: ");
     const Limit limit;
     REQUIRE(limit.before() == 32768);
-    // The full number on one kernel only, because it takes long.
-    const bool all_of_them = read_text("/proc/sys/kernel/osrelease").starts_with("6.12.");
-    const std::size_t maximum = fewer_if_debug(all_of_them ? 32768 : 4096);
+    const std::size_t maximum = fewer_if_not_6_12(32768, 4096);
     REQUIRE(limit.set(maximum) == succeeds());
     Numbered events(topic);
     Outcome outcome = succeeds();
