@@ -121,7 +121,7 @@ Event only_tracepoint(const std::string& name) {
 
 } // namespace
 
-TEST_CASE("DEL in parallel with REG never removes a registered event", "[race]") {
+TEST_CASE("DEL in parallel with REG never removes a registered event", "[race][long]") {
     Rounds rounds(fewer_if_debug(1000), 50000, std::chrono::seconds(3));
     const bool multi = GENERATE(false, true);
     const unsigned flags = multi ? persist | multi_format : persist;

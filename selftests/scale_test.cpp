@@ -105,7 +105,8 @@ private:
 
 } // namespace
 
-TEST_CASE("10000 bits of a program follow the event, and exit ends their registrations", "[slow]") {
+TEST_CASE("10000 bits of a program follow the event, and exit ends their registrations",
+          "[slow][long]") {
     const unsigned count = fewer_if_debug(10000);
     const EventCount event_count;
     const Event event(unique_name("ten_thousand"));

@@ -222,7 +222,8 @@ TEST_CASE("A recorder that is added and removed gets whole records; a permanent 
     CHECK(writers.written >= 40ul * rounds);
 }
 
-TEST_CASE("A single recorder that is added and removed gets each record whose write succeeded") {
+TEST_CASE("A single recorder that is added and removed gets each record whose write succeeded",
+          "[long]") {
     constexpr unsigned rounds = 30;
     Registered registered(fields);
     Instance instance;

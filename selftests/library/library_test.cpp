@@ -92,7 +92,7 @@ auto records_of_threads(const Event& event, const Function& function) {
 
 } // namespace
 
-TEST_CASE("Integers of every type are recorded as they were written") {
+TEST_CASE("Integers of every type are recorded as they were written", "[long]") {
     check_limits<signed char>();
     check_limits<unsigned char>();
     check_limits<short>();
