@@ -163,8 +163,22 @@ static bool ue_scope_matches(const struct ue_scope *scope,
 }
 
 /*
+ * A task that is being forked has no process yet. If the fork fails, its parts are freed
+ * without a grace period. The child itself looks which scopes match, before it runs.
+ * Return: the owner; NULL if the memory has none that can be looked at.
+ */
+static struct task_struct *ue_scope_owner(struct mm_struct *mm)
+{
+	struct task_struct *owner = ue_mm_owner(mm);
+
+	return owner && !(READ_ONCE(owner->__state) & (TASK_NEW | TASK_DEAD)) ?
+	       owner : NULL;
+}
+
+/*
  * Return: the bits of those scopes in @of that match the owner of @mm, and the bits of
- * @before for the others; @before without an owner: the memory is at its end.
+ * @before for the others; @before without an owner: the memory is at its beginning or
+ * its end.
  */
 static u64 ue_scopes_find(struct mm_struct *mm, u64 of, u64 before,
 			  struct ue_paths *paths)
@@ -174,7 +188,7 @@ static u64 ue_scopes_find(struct mm_struct *mm, u64 of, u64 before,
 
 	paths->cgroup[0] = '\0';
 	rcu_read_lock();
-	owner = ue_mm_owner(mm);
+	owner = ue_scope_owner(mm);
 	if (!owner)
 		found = before;
 	for (; owner && of; of &= of - 1) {

@@ -20,6 +20,7 @@
 #include <linux/uaccess.h>
 
 #include "event_stub.h"
+#include "format/rule_parse.h"
 #include "port/debug_counter.h"
 #include "port/kernel_symbols.h"
 #include "programs/enabler.h"
@@ -28,6 +29,7 @@
 #include "programs/mm_access.h"
 #include "programs/mm_attach.h"
 #include "programs/registration.h"
+#include "programs/scope.h"
 #include "programs/update.h"
 #include "programs/worker.h"
 
@@ -898,6 +900,35 @@ static void ue_pass_test(struct kunit *test)
 	ue_test_end_world(test, &world);
 }
 
+/*
+ * While a program forks, the owner of the child's memory is a task without a process: a fork
+ * that fails takes its parts away. Scopes look at other owners only.
+ */
+static void ue_scope_in_fork_test(struct kunit *test)
+{
+	const struct ue_rule_text rule = {
+		.name = "*", .options[UE_RULE_UID] = "0",
+	};
+	struct task_struct *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
+	struct ue_test_world world;
+	struct mm_struct *mm;
+	u64 scope;
+
+	KUNIT_ASSERT_NOT_NULL(test, child);
+	child->group_leader = child;
+	ue_test_create_world(test, &world);
+	ue_do_register(test, &world, 0, 0);
+	mm = world.processes[0].mm;
+	for (int i = 0; i < 3; i++) {
+		WRITE_ONCE(child->__state, i ? TASK_DEAD : TASK_NEW);
+		rcu_assign_pointer(mm->owner, i < 2 ? child : current);
+		KUNIT_EXPECT_EQ(test, ue_scope_get(&rule, &scope), 0);
+		KUNIT_EXPECT_EQ(test, ue_scope_count(scope), i == 2);
+		ue_scope_put(scope);
+	}
+	ue_test_end_world(test, &world);
+}
+
 static int ue_test_find_exit_mmap(void)
 {
 	struct kprobe probe = {
@@ -941,6 +972,7 @@ static struct kunit_case ue_registration_cases[] = {
 	KUNIT_CASE(ue_errors_test),
 	KUNIT_CASE(ue_insert_twice_test),
 	KUNIT_CASE(ue_undo_test),
+	KUNIT_CASE(ue_scope_in_fork_test),
 	KUNIT_CASE(ue_pending_forks_test),
 	{ }
 };
