@@ -127,6 +127,12 @@ static unsigned int ue_write_bits(struct ue_update *update,
 	struct ue_mm *ue_mm;
 
 	hlist_for_each_entry(ue_mm, &enabler->set->mms, of_set) {
+		/* Also for address spaces that are only looked at. */
+		if (++update->nr_seen % UE_WRITES_PER_CLOCK == 0) {
+			if (ue_time_is_up(update))
+				left = 0;
+			cond_resched();
+		}
 		if (!ue_is_concerned(scopes, ue_mm))
 			continue;
 		if (left) {
@@ -134,11 +140,6 @@ static unsigned int ue_write_bits(struct ue_update *update,
 			left--;
 		} else {
 			ue_leave_to_worker(update, ue_mm);
-		}
-		/* Also after each worker that is started. */
-		if (left % UE_WRITES_PER_CLOCK == 0) {
-			if (ue_time_is_up(update))
-				left = 0;
 			cond_resched();
 		}
 	}
@@ -234,24 +235,59 @@ static void ue_finish_update(struct ue_event *event)
 
 /**
  * struct ue_deferred - an update that a work item finishes
+ * @node: entry in the list of all, by @number
+ * @number: larger than those of earlier ones
  * @work: the work item
  * @event: the event; a reference
  * @wait: for tasks that wait for pending updates
  */
 struct ue_deferred {
+	struct list_head node;
+	unsigned long number;
 	struct work_struct work;
 	struct ue_event *event;
 	struct ue_update_wait wait;
 };
 
-/* How many there are. Changed with ue_enabler_mutex held. */
-static unsigned int ue_nr_deferred;
+/* Protected by ue_enabler_mutex. */
+static LIST_HEAD(ue_all_deferred);
+static unsigned long ue_last_deferred;
 
-static DECLARE_WAIT_QUEUE_HEAD(ue_no_deferred);
+/* The number of the first, or if there is none, of the next. Changed with the mutex. */
+static unsigned long ue_first_deferred = 1;
 
+static DECLARE_WAIT_QUEUE_HEAD(ue_deferred_ended);
+
+/* The caller waits for no later updates: somebody could start these for ever. */
 void ue_updates_finish(void)
 {
-	wait_event(ue_no_deferred, !READ_ONCE(ue_nr_deferred));
+	unsigned long last;
+
+	mutex_lock(&ue_enabler_mutex);
+	last = ue_last_deferred;
+	mutex_unlock(&ue_enabler_mutex);
+	wait_event(ue_deferred_ended,
+		   time_after(READ_ONCE(ue_first_deferred), last));
+}
+
+static void ue_deferred_begin(struct ue_deferred *deferred)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	deferred->number = ++ue_last_deferred;
+	list_add_tail(&deferred->node, &ue_all_deferred);
+	ue_update_wait_begin(&deferred->wait);
+}
+
+static void ue_deferred_end(struct ue_deferred *deferred)
+{
+	const struct ue_deferred *first;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	ue_update_wait_end(&deferred->wait);
+	list_del(&deferred->node);
+	first = list_first_entry_or_null(&ue_all_deferred, struct ue_deferred, node);
+	WRITE_ONCE(ue_first_deferred, first ? first->number : ue_last_deferred + 1);
+	wake_up_all(&ue_deferred_ended);
 }
 
 static void ue_deferred_work(struct work_struct *work)
@@ -260,10 +296,7 @@ static void ue_deferred_work(struct work_struct *work)
 
 	mutex_lock(&ue_enabler_mutex);
 	ue_finish_update(deferred->event);
-	ue_update_wait_end(&deferred->wait);
-	WRITE_ONCE(ue_nr_deferred, ue_nr_deferred - 1);
-	if (!ue_nr_deferred)
-		wake_up_all(&ue_no_deferred);
+	ue_deferred_end(deferred);
 	mutex_unlock(&ue_enabler_mutex);
 	ue_event_unref(deferred->event);
 	kfree(deferred);
@@ -293,8 +326,7 @@ static void ue_finish_later(struct ue_event *event)
 		 * the module.
 		 */
 		__module_get(THIS_MODULE);
-		ue_update_wait_begin(&deferred->wait);
-		WRITE_ONCE(ue_nr_deferred, ue_nr_deferred + 1);
+		ue_deferred_begin(deferred);
 		queue_work(ue_unbound_wq, &deferred->work);
 	} else {
 		ue_finish_update(event);

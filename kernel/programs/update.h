@@ -49,6 +49,7 @@ void ue_updates_finish(void);
  * @granted: how many bits it may write directly in all
  * @left: how many of them it may still write
  * @nr_yields: calls of ue_update_yield()
+ * @nr_seen: address spaces of which a bit was written, or that were only looked at
  * @workers_started: bits that could not be written directly are left to workers
  * @mm: the address space that is being written, whose memory is held; NULL if
  *	there is none. Kept from one bit to the next: most have several to write.
@@ -59,6 +60,7 @@ struct ue_update {
 	unsigned int granted;
 	unsigned int left;
 	unsigned int nr_yields;
+	unsigned int nr_seen;
 	bool workers_started;
 	bool locked;
 	struct mm_struct *mm;

@@ -168,15 +168,29 @@ bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event)
 	return ue_mm_has_want(ue_mm, event);
 }
 
+/*
+ * How many threads and perf events of a program are looked at, whatever they record. Others
+ * wait meanwhile.
+ */
+#define UE_SEEN_MAX	4096
+
 /**
  * struct ue_found - targets that were found
  * @targets: by @found of struct ue_target
- * @nr: how many; if there are more than UE_WANTS_MAX, the search ends
+ * @nr: how many
+ * @nr_seen: how many threads and perf events were looked at
  */
 struct ue_found {
 	struct list_head targets;
 	unsigned int nr;
+	unsigned int nr_seen;
 };
+
+/* Return: true if the search ends, since it takes too long. */
+static bool ue_found_too_many(const struct ue_found *found)
+{
+	return found->nr > UE_WANTS_MAX || found->nr_seen > UE_SEEN_MAX;
+}
 
 static void ue_add_found(struct ue_target *target, struct ue_found *found)
 {
@@ -216,7 +230,8 @@ static void ue_find_in_context(struct perf_event_context __rcu **slot,
 			ue_add_found(ue_target_find(event, (perf_event->parent ?:
 							    perf_event)->hw.target),
 				     found);
-		if (found->nr > UE_WANTS_MAX)
+		found->nr_seen++;
+		if (ue_found_too_many(found))
 			break;
 	}
 	raw_spin_unlock_irqrestore(&context->lock, flags);
@@ -231,7 +246,7 @@ static void ue_find_roots(const struct task_struct *task, struct ue_found *found
 			       (unsigned long)task) {
 		if (target->task == task)
 			ue_add_found(target, found);
-		if (found->nr > UE_WANTS_MAX)
+		if (ue_found_too_many(found))
 			break;
 	}
 }
@@ -248,7 +263,8 @@ static int ue_find_targets(struct ue_found *found)
 		ue_find_roots(thread, found);
 		for (int i = 0; i < UE_PERF_CONTEXTS; i++)
 			ue_find_in_context(ue_perf_context(thread, i), found);
-		if (found->nr > UE_WANTS_MAX)
+		found->nr_seen++;
+		if (ue_found_too_many(found))
 			break;
 	}
 	rcu_read_unlock();
@@ -280,11 +296,11 @@ void ue_wants_look_for(struct ue_mm *ue_mm, bool alone)
 	threads = ue_find_targets(&found);
 	/* A thread may have begun or ended meanwhile. */
 	users = max(users, atomic_read(&ue_mm->mm->mm_users));
-	if ((users > threads && !alone) || found.nr > UE_WANTS_MAX)
+	if ((users > threads && !alone) || ue_found_too_many(&found))
 		WRITE_ONCE(ue_mm->wants_unknown, true);
 	list_for_each_entry_safe(target, next, &found.targets, found) {
 		list_del_init(&target->found);
-		if (found.nr <= UE_WANTS_MAX &&
+		if (!ue_found_too_many(&found) &&
 		    !ue_target_wanted_by(target, ue_mm))
 			ue_want_add(ue_mm, target);
 	}
