@@ -18,7 +18,7 @@ static event<"order_placed", field<"number", std::uint32_t>, field<"cents", std:
 int main() {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     if (const auto error = order_placed.error()) {
-        std::fprintf(stderr, "order_placed: %s\n", error.message().c_str());
+        std::fprintf(stderr, "order_placed: %s\n", user_events::explain(error).c_str());
         return 1;
     }
     std::printf("registered order_placed\n");

@@ -330,7 +330,7 @@ public:
     }
 
     /// \fn error()
-    /// Returns why the event is not registered; see user_events::category(). No error if it is.
+    /// Returns why the event is not registered; see user_events::explain(). No error if it is.
     /// retry() tries again. Async-signal-safe.
     using base::error;
 

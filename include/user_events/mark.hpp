@@ -51,7 +51,7 @@ inline constexpr unsigned long mark_request = _IO('*', 0x40);
 /// recorder got the mark, or if nothing records marks. Nothing is cut: ftrace holds marks of up to
 /// nearly a page, perf and BPF those of up to nearly 8 KiB.
 ///
-/// The errors are those of std::generic_category(): ENOENT without the device, EACCES without
+/// error().message() tells what the errors mean: ENOENT without the device, EACCES without
 /// permission for it, ENODEV while the module is being loaded or unloaded, ECANCELED if
 /// USER_EVENTS=off is in the environment, EMFILE, EBADF if the program has closed the descriptor
 /// and another thread opens it again, E2BIG if none of the recorders can hold the mark, EFAULT,

@@ -41,9 +41,9 @@ using user_events::with_flow;
 using user_events::with_place;
 
 // What is common
-using user_events::category;
 using user_events::error;
 using user_events::event_state;
+using user_events::explain;
 using user_events::for_each_event;
 using user_events::kept;
 using user_events::max_array;

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <ios>
 #include <new>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -456,7 +457,12 @@ TEST_CASE("Without a file, events are never enabled, and error() says why") {
     CHECK(!event);
     CHECK(event.error() == std::errc::no_such_file_or_directory);
     CHECK(ue::error() == std::errc::no_such_file_or_directory);
-    CHECK(event.error().message().find("user_events_data") != std::string::npos);
+    CHECK(ue::explain(event.error()).find("user_events_data") != std::string::npos);
+    // Other errors, and those of others.
+    CHECK(ue::explain(std::make_error_code(std::errc::file_exists)) ==
+          std::make_error_code(std::errc::file_exists).message());
+    CHECK(ue::explain(std::make_error_code(std::io_errc::stream)) ==
+          std::make_error_code(std::io_errc::stream).message());
     unsetenv("USER_EVENTS_FILE");
 }
 
