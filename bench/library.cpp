@@ -84,7 +84,7 @@ void recorded(Report& report) {
 
 /// The name many_NNN.
 template <unsigned Number>
-constexpr ue::literal<9> name_of() {
+constexpr auto name_of() {
     const char characters[9] = {'m',
                                 'a',
                                 'n',
@@ -94,7 +94,7 @@ constexpr ue::literal<9> name_of() {
                                 static_cast<char>('0' + Number / 10 % 10),
                                 static_cast<char>('0' + Number % 10),
                                 '\0'};
-    return characters;
+    return ue::literal(characters);
 }
 
 template <unsigned Number>

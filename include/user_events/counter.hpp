@@ -36,7 +36,7 @@ public:
     /// Records the value. As for event<>: from any thread, async-signal-safe.
     template <typename T>
     requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>) [[gnu::always_inline]] void
-    operator()(const T& value, text track_name = Name.view()) const noexcept {
+    operator()(const T& value, text track_name = detail::view_of<Name>()) const noexcept {
         static_assert(std::integral<T> || std::floating_point<Value>,
                       "this counter has integers only: write counter<\"NAME\", double>");
         if (event_) [[unlikely]]

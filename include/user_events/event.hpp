@@ -48,7 +48,7 @@ struct command<Name, field_list<Fields...>> {
     template <typename Writer>
     static constexpr Writer write() {
         Writer writer;
-        writer.add(Name.view());
+        writer.add(view_of<Name>());
         (recorded<typename Fields::type>::describe(writer, field_name{Fields::name()}), ...);
         return writer;
     }
@@ -182,7 +182,7 @@ private:
     }
     template <problem What, typename... About>
     static void complain() {
-        [[maybe_unused]] report<What, About...> reason;
+        [[maybe_unused]] report<What, typename readable<About>::type...> reason;
     }
 
     template <typename... Arguments>
@@ -250,20 +250,21 @@ protected:
 
 inline constexpr declaration no_declaration{};
 
-template <finding Found, typename Options, typename Fields, typename... Parts>
+template <finding Found, literal Name, typename Options, typename Fields, typename... Parts>
 struct event_base {
-    using type = wrong_event<
-        report<Found.what, typename part_at<Found.part, Parts..., field_list<Parts...>>::type>>;
+    using whole = event_named<unpack<Name>(), typename readable<Parts>::type...>;
+    using part = typename part_at<Found.part, Parts..., whole>::type;
+    using type = wrong_event<report<Found.what, typename readable<part>::type>>;
 };
-template <typename Options, typename... Fields, typename... Parts>
-struct event_base<finding{}, Options, field_list<Fields...>, Parts...> {
+template <literal Name, typename Options, typename... Fields, typename... Parts>
+struct event_base<finding{}, Name, Options, field_list<Fields...>, Parts...> {
     using type = typed_event<Options, Fields...>;
 };
 
 template <literal Name, typename... Parts>
 struct base_of {
     static constexpr finding found = find_problem<Name, Parts...>();
-    using type = typename event_base<found, typename options_of<Parts...>::type,
+    using type = typename event_base<found, Name, typename options_of<Parts...>::type,
                                      typename fields_of<Parts...>::type, Parts...>::type;
 };
 

@@ -270,7 +270,7 @@ template <typename Member>
 struct header_member;
 template <literal Name, auto Pointer, typename T>
 struct header_member<recorded_member<member<Name, Pointer, T>>> : header_field<T> {
-    static constexpr std::string_view name() { return Name.view(); }
+    static constexpr std::string_view name() { return detail::view_of<Name>(); }
 };
 
 /// A struct, whose members are described after it.
@@ -309,11 +309,12 @@ constexpr bool has(std::string_view text, char wanted) {
 
 /// What is constant in the records of an event.
 template <literal Name, eventheader::level Level, std::uint64_t Keyword>
-struct header_options : options_among<> {
-    static constexpr std::size_t colon = place_of(Name.view(), ':');
-    static constexpr std::string_view provider = Name.view().substr(0, colon);
-    static constexpr std::string_view event =
-        colon == Name.view().size() ? std::string_view() : Name.view().substr(colon + 1);
+struct header_options : no_option {
+    static constexpr std::size_t colon = place_of(detail::view_of<Name>(), ':');
+    static constexpr std::string_view provider = detail::view_of<Name>().substr(0, colon);
+    static constexpr std::string_view event = colon == detail::view_of<Name>().size()
+                                                  ? std::string_view()
+                                                  : detail::view_of<Name>().substr(colon + 1);
     static constexpr std::uint8_t level = static_cast<std::uint8_t>(Level);
 
     /// The tracepoint's name and the fields that all tracepoints of this encoding have.
@@ -422,11 +423,11 @@ consteval finding find_header_problem() {
     return {};
 }
 
-template <typename Options, typename... Fields>
+template <literal Name, typename Options, typename... Fields>
 struct header_base {
     static constexpr finding found = find_header_problem<Options, Fields...>();
-    using type =
-        typename event_base<found, Options, typename fields_of<Fields...>::type, Fields...>::type;
+    using type = typename event_base<found, Name, Options, typename fields_of<Fields...>::type,
+                                     Fields...>::type;
 };
 
 } // namespace detail
@@ -450,9 +451,10 @@ namespace eventheader {
 /// provider wants \tparam Fields field<>s in order, or a list of them, derived from fields<>
 template <literal Name, level Level, std::uint64_t Keyword, typename... Fields>
 class [[nodiscard]] event
-    : public detail::header_base<detail::header_options<Name, Level, Keyword>, Fields...>::type {
+    : public detail::header_base<Name, detail::header_options<Name, Level, Keyword>,
+                                 Fields...>::type {
     using options = detail::header_options<Name, Level, Keyword>;
-    using base = typename detail::header_base<options, Fields...>::type;
+    using base = typename detail::header_base<Name, options, Fields...>::type;
 
 public:
     [[nodiscard, gnu::always_inline]] event() noexcept : base(options::declared) {}

@@ -385,14 +385,14 @@ requires(element<std::remove_const_t<typename T::value_type>>&& byte<typename T:
 
 template <literal Tag, typename T>
 struct recorded<structure<Tag, T>> : recorded_object<T> {
-    static constexpr bool has_good_tag = is_tag(Tag.view());
+    static constexpr bool has_good_tag = is_tag(view_of<Tag>());
     static constexpr bool is_copyable = std::is_trivially_copyable_v<T>;
 
     template <typename Writer>
     static constexpr void describe(Writer& writer, const field_name& name) {
         writer.begin_field();
         writer.add("struct ");
-        writer.add(Tag.view());
+        writer.add(view_of<Tag>());
         writer.add(" ");
         writer.begin_name();
         name.write(writer);
@@ -413,7 +413,7 @@ struct recorded_member<member<Name, Pointer, T>> : recorded<T> {
 
     template <typename Writer>
     static constexpr void describe(Writer& writer, const field_name& outer) {
-        recorded<T>::describe(writer, {Name.view(), &outer});
+        recorded<T>::describe(writer, {detail::view_of<Name>(), &outer});
     }
     static value make(const object& from) noexcept { return recorded<T>::make(from.*Pointer); }
 };
@@ -515,7 +515,7 @@ struct recorded<T> : recorded<typename T::value_type> {
 template <literal Name, typename T>
 struct field {
     using type = T;
-    static constexpr std::string_view name() { return Name.view(); }
+    static constexpr std::string_view name() { return detail::view_of<Name>(); }
 };
 
 /// A list of fields. A structure that is derived from it is a part of an event in place of the
@@ -525,8 +525,7 @@ struct field {
 ///                                  field<"item", std::string_view>> {};
 ///     inline event<"order_placed", order_fields> order_placed;
 ///
-/// Several events can have the list. The linker's names, which debuggers show, have the name of the
-/// structure instead of all fields.
+/// Several events can have the list.
 template <typename... Fields>
 struct fields {};
 

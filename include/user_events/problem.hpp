@@ -43,8 +43,9 @@ inline constexpr bool is_field = false;
 template <literal Name, typename T>
 inline constexpr bool is_field<field<Name, T>> = true;
 
-/// The enable bit, and the flags of the registration.
-struct known_option {
+/// The enable bit, and the flags of the registration, of an event without options. The name is
+/// short because it is in those of the linker.
+struct no_option {
     static constexpr bool is_known = true;
     static constexpr unsigned bit = 0;
     static constexpr unsigned flags = 0;
@@ -52,23 +53,23 @@ struct known_option {
     static constexpr void* address() { return nullptr; }
 };
 template <typename Option>
-struct option : known_option {
+struct option : no_option {
     static constexpr bool is_known = false;
 };
 template <>
-struct option<persistent> : known_option {
+struct option<persistent> : no_option {
     static constexpr unsigned flags = USER_EVENTS_PERSIST;
 };
 template <>
-struct option<multi_format> : known_option {
+struct option<multi_format> : no_option {
     static constexpr unsigned flags = USER_EVENTS_MULTI_FORMAT;
 };
 template <unsigned Number>
-struct option<bit<Number>> : known_option {
+struct option<bit<Number>> : no_option {
     static constexpr unsigned bit = Number;
 };
 template <auto& Variable>
-struct option<word<Variable>> : known_option {
+struct option<word<Variable>> : no_option {
     static constexpr std::size_t word_size = sizeof(Variable);
     static constexpr void* address() {
         return const_cast<void*>(static_cast<const volatile void*>(&Variable));
@@ -142,7 +143,7 @@ template <typename... Parts>
 struct options_of : options_in<options_among<>, Parts...> {};
 template <typename... Fields>
 requires(is_field<Fields>&&...) struct options_of<Fields...> {
-    using type = options_among<>;
+    using type = no_option;
 };
 
 enum class problem {
@@ -175,6 +176,37 @@ enum class problem {
     text_for_number,
     wrong_argument,
     lazily_would_cut,
+};
+
+/// What the compiler names in a message, with its name as text instead of a number.
+template <auto Name, typename... Parts>
+struct event_named {};
+template <auto Name, typename T>
+struct field_named {};
+template <auto Name, typename T>
+struct member_named {};
+template <auto Tag, typename T>
+struct structure_named {};
+
+template <typename Part>
+struct readable {
+    using type = Part;
+};
+template <literal Name, typename T>
+struct readable<field<Name, T>> {
+    using type = field_named<unpack<Name>(), typename readable<T>::type>;
+};
+template <literal Name, auto Pointer, typename T>
+struct readable<member<Name, Pointer, T>> {
+    using type = member_named<unpack<Name>(), typename readable<T>::type>;
+};
+template <typename... Members>
+struct readable<members<Members...>> {
+    using type = members<typename readable<Members>::type...>;
+};
+template <literal Tag, typename T>
+struct readable<structure<Tag, T>> {
+    using type = structure_named<unpack<Tag>(), T>;
 };
 
 /// Reports a problem. The compiler names About: the field and the type of the argument.
@@ -317,10 +349,10 @@ struct part_check {
 template <literal Name, typename T>
 struct part_check<field<Name, T>> {
     static constexpr problem find() {
-        return Name.view().empty()            ? problem::empty_field_name
-               : !is_field_name(Name.view())  ? problem::bad_field_name
-               : is_common_field(Name.view()) ? problem::common_field_name
-                                              : problem_of_type<T>();
+        return view_of<Name>().empty()            ? problem::empty_field_name
+               : !is_field_name(view_of<Name>())  ? problem::bad_field_name
+               : is_common_field(view_of<Name>()) ? problem::common_field_name
+                                                  : problem_of_type<T>();
     }
 };
 
@@ -342,7 +374,7 @@ struct whole_check;
 template <literal Name, typename... Parts>
 consteval finding find_problem() {
     using options = typename options_of<Parts...>::type;
-    const std::string_view name = Name.view();
+    const std::string_view name = view_of<Name>();
     if (!is_event_name(name))
         return {problem::bad_event_name, whole_event};
     if (name.size() + (options::flags & USER_EVENTS_MULTI_FORMAT ? max_suffix : 0) > max_name)

@@ -450,6 +450,23 @@ TEST_CASE("The bits of an event are clear after its destructor, also without the
     CHECK(word == std::uint64_t{1} << 39);
 }
 
+TEST_CASE("Names of any length are registered as they are written") {
+    FakeFile file;
+    // Literals are template arguments of 16 bytes.
+    const ue::event<"a", ue::field<"of_15_character", int>, ue::field<"of_16_characters", int>,
+                    ue::field<"of_17__characters", int>>
+        short_event;
+    const ue::event<"of_15_character"> event_15;
+    const ue::event<"of_16_characters"> event_16;
+    const ue::event<"of_17__characters"> event_17;
+    const ue::event<"\u00fc\u00ff_of_32_bytes_with_characters"> event_32;
+    CHECK(registrations("a s32 of_15_character;s32 of_16_characters;s32 of_17__characters") == 1);
+    CHECK(registrations("of_15_character") == 1);
+    CHECK(registrations("of_16_characters") == 1);
+    CHECK(registrations("of_17__characters") == 1);
+    CHECK(registrations("\u00fc\u00ff_of_32_bytes_with_characters") == 1);
+}
+
 TEST_CASE("Without a file, events are never enabled, and error() says why") {
     setenv("USER_EVENTS_FILE", "/nowhere", 1);
     Order event;
