@@ -258,7 +258,7 @@ static unsigned long ue_first_deferred = 1;
 
 static DECLARE_WAIT_QUEUE_HEAD(ue_deferred_ended);
 
-/* The caller waits for no later updates: somebody could start these for ever. */
+/* The caller waits for no later updates. A user could start those for ever. */
 void ue_updates_finish(void)
 {
 	unsigned long last;
