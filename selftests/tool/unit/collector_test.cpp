@@ -85,3 +85,12 @@ TEST_CASE("a collector that asks for no time, or for what is none, is asked agai
     for (const char* const later : {"", "0", "-5", "soon", "Thu, 01 Jan 1970 00:00:00 GMT"})
         CHECK(asked_to_wait(later) == 0);
 }
+
+TEST_CASE("pauses grow from half a second to 30 s, and are shorter by up to a half at random") {
+    tool::otlp::pauses pauses;
+    for (double longest : {0.5, 1., 2., 4., 8., 16., 30., 30.})
+        CHECK(pauses.next(1) == longest);
+    CHECK(pauses.next(0) == 15);
+    pauses.begin_again();
+    CHECK(pauses.next(0) == 0.25);
+}

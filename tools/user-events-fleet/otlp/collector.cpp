@@ -300,22 +300,30 @@ void take(queue& from, const collector::answer& answer) {
 
 } // namespace
 
+double pauses::next(double part) noexcept {
+    longest_ = std::clamp(longest_ * 2, first_pause, longest_pause);
+    return longest_ * (1 + part) / 2;
+}
+
+void pauses::begin_again() noexcept {
+    longest_ = 0;
+}
+
 void deliver(queue& from, collector& to) {
     std::minstd_rand random(std::random_device{}());
+    std::uniform_real_distribution<> part(0, 1);
     teller teller(to.url());
-    double pause = first_pause;
+    pauses pauses;
     while (auto next = from.front()) {
         const auto answer = to.send(*next);
         teller.say(answer);
         if (answer.result == collector::answer::outcome::retry) {
-            // Not all machines at the same moment.
-            const double part = std::uniform_real_distribution<>(0.5, 1)(random);
-            if (!from.pause(answer.wait > 0 ? answer.wait : pause * part))
+            const double pause = pauses.next(part(random));
+            if (!from.pause(answer.wait > 0 ? answer.wait : pause))
                 return;
-            pause = std::min(pause * 2, longest_pause);
             continue;
         }
-        pause = first_pause;
+        pauses.begin_again();
         take(from, answer);
         if (from.is_stopped())
             return;

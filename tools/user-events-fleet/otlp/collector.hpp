@@ -71,6 +71,19 @@ private:
     std::unique_ptr<curl_slist, closer> headers_;
 };
 
+/// How long to wait between attempts: half a second at first, twice as long each time, 30 s at
+/// most.
+class pauses {
+public:
+    /// Seconds, of which `part`, from 0 to 1, is chosen at random: not all machines at the same
+    /// moment.
+    double next(double part) noexcept;
+    void begin_again() noexcept;
+
+private:
+    double longest_ = 0;
+};
+
 /// Sends what is in the queue, until it is stopped: again and again, with growing pauses, while the
 /// collector cannot take it. What it refuses is counted as dropped. Says once what is wrong.
 void deliver(queue& from, collector& to);
