@@ -101,6 +101,22 @@ TEST_CASE("Unloading removes all files and events, and the module can be loaded 
     check_basic_recording();
 }
 
+TEST_CASE("The kernel is tainted by loading the module (O), which has no signature (E), until it "
+          "reboots") {
+    Loaded loaded;
+    // Kernels that know no signatures lack the parameter.
+    const bool knows_signatures = exists("/sys/module/module/parameters/sig_enforce");
+    CHECK(read_text("/sys/module/user_events/taint") == (knows_signatures ? "OE\n" : "O\n"));
+    const unsigned long taint = knows_signatures ? 4096 + 8192 : 4096;
+    const auto is_tainted = [&] {
+        return (std::stoul(read_text("/proc/sys/kernel/tainted")) & taint) == taint;
+    };
+    CHECK(is_tainted());
+    REQUIRE(eventually([] { return unload().ok(); }));
+    CHECK(is_tainted());
+    REQUIRE(load() == succeeds());
+}
+
 TEST_CASE("Unloading loses the limits, and the owners and modes of the files") {
     Loaded loaded;
     struct Limit {
