@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The files of user_events: their modes, the operations that fail, and the limit of events.
 #include "catch.hpp"
+#include "child.hpp"
 #include "deadline.hpp"
 #include "ioctl_numbers.hpp"
 #include "mapping.hpp"
@@ -9,7 +10,9 @@
 #include "user_events.hpp"
 
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace selftest;
 
@@ -20,11 +23,53 @@ const std::string user_limit_file = "/proc/sys/kernel/user_events_max_per_user";
 const std::string registrations_limit_file =
     "/proc/sys/kernel/user_events_registrations_max_per_user";
 
-mode_t mode_of(const std::string& path) {
+struct stat status_of(const std::string& path) {
     struct stat status;
     if (stat(path.c_str(), &status) != 0)
         throw_errno("stat " + path);
-    return status.st_mode & (S_IFMT | 07777);
+    return status;
+}
+
+mode_t mode_of(const std::string& path) {
+    return status_of(path).st_mode & (S_IFMT | 07777);
+}
+
+/// The errno of opening a file as a user without other groups than one with the user's number, or
+/// 0.
+int error_of_open(uid_t user, const std::string& path, int flags) {
+    return in_child([&] {
+        become_user(user);
+        return ::open(path.c_str(), flags) < 0 ? errno : 0;
+    });
+}
+
+/// Changes who may use a file. The destructor changes it back.
+class Access {
+public:
+    Access(std::string path, gid_t group, mode_t mode)
+        : path_(std::move(path)), before_(status_of(path_)) {
+        set(group, mode);
+    }
+    Access(const Access&) = delete;
+    Access& operator=(const Access&) = delete;
+    ~Access() { set(before_.st_gid, before_.st_mode & 07777); }
+
+private:
+    void set(gid_t group, mode_t mode) const {
+        // chown() clears bits of the mode.
+        if (chown(path_.c_str(), 0, group) == 0 && chmod(path_.c_str(), mode) == 0)
+            return;
+        WARN(path_ << " keeps its group and mode");
+    }
+
+    const std::string path_;
+    const struct stat before_;
+};
+
+/// Mounts tracefs again. Throws std::system_error.
+void remount(const std::string& options) {
+    if (mount(nullptr, tracing_file("").c_str(), nullptr, MS_REMOUNT, options.c_str()) != 0)
+        throw_errno("remount with " + options);
 }
 
 } // namespace
@@ -35,6 +80,37 @@ TEST_CASE("user_events_data has mode 0640, user_events_status 0440, the limits 0
     CHECK(mode_of(limit_file) == (S_IFREG | 0644));
     CHECK(mode_of(user_limit_file) == (S_IFREG | 0644));
     CHECK(mode_of(registrations_limit_file) == (S_IFREG | 0644));
+}
+
+// As the administrator guide has it in modprobe.d.
+TEST_CASE(
+    "Members of the file's group register, if they may search the directory, and nobody else") {
+    const std::string path = tracing_file("user_events_data");
+    const Access file(path, unprivileged_uid, 0660);
+    CHECK(error_of_open(unprivileged_uid, path, O_RDWR) == EACCES);
+    const Access directory(tracing_file(""), 0, 0711);
+    CHECK(error_of_open(unprivileged_uid, path, O_RDWR) == 0);
+    CHECK(error_of_open(unprivileged_uid - 1, path, O_RDONLY) == EACCES);
+    CHECK(error_of_open(unprivileged_uid, tracing_file("trace"), O_RDONLY) == EACCES);
+    CHECK(error_of_open(unprivileged_uid, tracing_file(""), O_RDONLY | O_DIRECTORY) == EACCES);
+}
+
+TEST_CASE("With the mount options gid= and mode=750, a group reads all files, but does not write") {
+    const std::string path = tracing_file("user_events_data");
+    REQUIRE(mode_of(tracing_file("")) == (S_IFDIR | 0700));
+    {
+        const Access file(path, unprivileged_uid - 1, 0640);
+        remount("gid=" + std::to_string(unprivileged_uid) + ",mode=750");
+        CHECK(status_of(path).st_gid == unprivileged_uid);
+        CHECK(error_of_open(unprivileged_uid, tracing_file(""), O_RDONLY | O_DIRECTORY) == 0);
+        for (const char* name : {"trace", "user_events_status", "user_events_data"})
+            CHECK(error_of_open(unprivileged_uid, tracing_file(name), O_RDONLY) == 0);
+        CHECK(error_of_open(unprivileged_uid, path, O_RDWR) == EACCES);
+        CHECK(error_of_open(unprivileged_uid - 1, path, O_RDONLY) == EACCES);
+    }
+    remount("gid=0,mode=700");
+    CHECK(mode_of(tracing_file("")) == (S_IFDIR | 0700));
+    CHECK(status_of(path).st_gid == 0);
 }
 
 TEST_CASE("read, lseek and mmap of user_events_data fail") {
