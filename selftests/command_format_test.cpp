@@ -12,9 +12,6 @@
 #include "user_events.hpp"
 
 #include <climits>
-#include <cstdio>
-#include <stdexcept>
-#include <sys/utsname.h>
 
 using namespace selftest;
 
@@ -246,14 +243,9 @@ TEST_CASE("REG accepts punctuation and UTF-8 in event names, and the event can b
 
 namespace {
 
-/// Returns the longest name that a directory of an event can have. Linux 6.6 introduced the
-/// eventfs, which has no limit.
+/// The longest name that a directory of an event can have. The eventfs has no limit.
 std::size_t longest_directory() {
-    utsname kernel;
-    unsigned major = 0, minor = 0;
-    if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%u.%u", &major, &minor) != 2)
-        throw std::runtime_error("cannot read the kernel's version");
-    return major > 6 || (major == 6 && minor >= 6) ? PATH_MAX : NAME_MAX;
+    return has_eventfs() ? PATH_MAX : NAME_MAX;
 }
 
 std::string name_of_length(std::size_t length) {

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <linux/user_mark.h>
 #include <stdexcept>
+#include <sys/utsname.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -77,6 +78,14 @@ Outcome without_value(const Outcome& outcome) {
 }
 
 } // namespace
+
+bool has_eventfs() {
+    utsname kernel;
+    unsigned major = 0, minor = 0;
+    if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%u.%u", &major, &minor) != 2)
+        throw_errno("the kernel's version");
+    return major > 6 || (major == 6 && minor >= 6);
+}
 
 bool may_be_late() {
     return ++bits.late <= most_late_bits && bits.timeouts > 0;

@@ -47,6 +47,10 @@ private:
     std::string system_;
 };
 
+/// Returns whether the kernel has the eventfs, since Linux 6.6: a directory of an event in tracefs
+/// takes memory only while it is used. Throws std::system_error.
+bool has_eventfs();
+
 /// The number of late bits that a program may see. After a timeout, the module does not wait for
 /// the next 20 updates of the same address space.
 inline constexpr unsigned most_late_bits = 20;
