@@ -11,6 +11,7 @@
 #include "ioctl_numbers.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
+#include "namespaces.hpp"
 #include "registered.hpp"
 #include "setting.hpp"
 #include "text_file.hpp"
@@ -151,7 +152,9 @@ TEST_CASE("Invalid reads and writes, lseek and mmap of the device fail as docume
     CHECK(reader.record(reader.must_register(&word, 0, unique_name("read"))) == fails(EBADF));
 }
 
-TEST_CASE("A user who owns the device uses events without access to tracefs") {
+TEST_CASE("A user who owns the device uses events without tracefs, also from a user namespace") {
+    const bool in_namespace = GENERATE(false, true);
+    CAPTURE(in_namespace);
     const GivenTo given(unprivileged_uid);
     struct stat directory;
     REQUIRE(stat(tracing_file("").c_str(), &directory) == 0);
@@ -160,6 +163,10 @@ TEST_CASE("A user who owns the device uses events without access to tracefs") {
     Instance instance;
     Child child([&](Channel& channel) {
         become_user(unprivileged_uid);
+        if (in_namespace) {
+            enter(CLONE_NEWUSER | CLONE_NEWNS);
+            map_to_root(unprivileged_uid);
+        }
         if (error_of_open("/sys/kernel/tracing/user_events_data") != EACCES)
             return 1;
         Word word{0};

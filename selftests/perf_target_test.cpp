@@ -389,8 +389,10 @@ TEST_CASE("perf of a control group sets the bits of all programs") {
         const Descriptor perf =
             open_perf_of_group(perf_attributes(kept.event), directory.number(), 0);
         CHECK(other.bit() == 1);
+        CHECK(kept.bit() == 1);
     }
     CHECK(other.bit() == 0);
+    CHECK(kept.bit() == 0);
 }
 
 TEST_CASE("A fork that fails after the perf events were inherited leaves nothing behind") {

@@ -51,9 +51,10 @@ private:
 /// takes memory only while it is used. Throws std::system_error.
 bool has_eventfs();
 
-/// The number of late bits that a program may see. After a timeout, the module does not wait for
-/// the next 20 updates of the same address space.
-inline constexpr unsigned most_late_bits = 20;
+/// The number of late bits that a program may see: twice as many as any has had, on the debug
+/// kernel of a busy machine. A program with blocked programs makes more checks than this, so that a
+/// module whose bits are late whenever some program blocks fails it.
+inline constexpr unsigned most_late_bits = 8;
 
 /// Counts a bit that was not up to date when enable() or disable() returned. Returns whether that
 /// is permitted: a change waits for workers that fault in pages only until none has finished for

@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <ios>
+#include <iterator>
 #include <new>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -494,12 +496,18 @@ TEST_CASE("A file that is no user_events_data is refused") {
 }
 
 TEST_CASE("With USER_EVENTS=off nothing is opened") {
+    const auto open_files = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                             std::filesystem::directory_iterator());
+    };
     FakeFile file;
     setenv("USER_EVENTS", "off", 1);
+    const auto before = open_files();
     {
         Order event;
         CHECK(event.error() == std::errc::operation_canceled);
         CHECK(registrations() == 0);
+        CHECK(open_files() == before);
     }
     unsetenv("USER_EVENTS");
 }
@@ -627,8 +635,7 @@ TEST_CASE("Another descriptor of the same file is not mistaken for the library's
     close(before);
 }
 
-TEST_CASE(
-    "If the file cannot be opened again, records are lost and counted, and nothing is harmed") {
+TEST_CASE("If the file cannot be opened again, records are lost and counted until retry()") {
     FakeFile file;
     Number event;
     file.enable(number);
@@ -689,7 +696,7 @@ TEST_CASE("A daemon that closes all descriptors still writes its events") {
     CHECK(file.take() == record_of_number(8));
 }
 
-TEST_CASE("A child of a process with registering threads can register", "[threads]") {
+TEST_CASE("A child of a process with registering threads can call retry()", "[threads]") {
     FakeFile file;
     std::atomic<bool> stop{false};
     std::thread registering([&] {
