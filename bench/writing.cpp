@@ -218,6 +218,21 @@ void by_rule(Report& report) {
     }
 }
 
+/// Of a program that looks at its bit. In-tree, each event costs as much as the first one.
+void flood(Report& report) {
+    const long events = exists(rules_file()) ? 10'000'000 : 100'000;
+    Registered event(" u64 value");
+    const ByRule recorder(event.event, "limit=1000/s");
+    const Calls calls(event.file.descriptor(), event.index, payload_of(8));
+    const double whole = cost_once([&] {
+        for (long i = 0; i < events; i++)
+            if (event.word.load(std::memory_order_relaxed) & 1)
+                calls.write();
+    });
+    report.add("an event in a flood of 10 million, limit=1000/s",
+               whole / static_cast<double>(events), "instructions", "in-tree: recorded for all");
+}
+
 void program(Report& report) {
     Registered event(" u64 value");
     const Counting counting(event.event);
@@ -323,6 +338,7 @@ void writing(Report& report) {
     several_strings(report);
     arrays(report);
     by_rule(report);
+    flood(report);
     program(report);
 }
 

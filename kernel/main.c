@@ -18,6 +18,7 @@
 #include "port/debug_counter.h"
 #include "port/kernel_symbols.h"
 #include "port/module_state.h"
+#include "programs/flood.h"
 #include "programs/fork.h"
 #include "programs/registration.h"
 #include "registry/registry.h"
@@ -37,6 +38,7 @@ static const struct ue_part {
 	{ "credentials",	ue_kernel_cred_init,	ue_kernel_cred_exit },
 	{ "registrations",	ue_registrations_init,	ue_registrations_exit },
 	{ "fork tracking",	ue_fork_init,		ue_fork_exit },
+	{ "limits",		ue_flood_init,		ue_flood_exit },
 	{ "the registry",	ue_registry_init,	ue_registry_exit },
 	{ "dynamic_events",	ue_dynamic_events_init,	ue_dynamic_events_exit },
 	{ "the sysctl",	ue_sysctl_init,		ue_sysctl_exit },

@@ -125,6 +125,15 @@ void ue_event_set_scopes(struct ue_event *event, struct trace_event_file *file,
 	event->owner->scopes_changed(event, ue_recorders_scopes(recorders));
 }
 
+void ue_event_set_limit(struct ue_event *event, struct trace_event_file *file,
+			struct ue_limit *limit)
+{
+	struct ue_recorders *recorders = &event->recorders;
+
+	ue_recorder_set_limit(recorders, file, limit);
+	event->owner->scopes_changed(event, ue_recorders_scopes(recorders));
+}
+
 static int ue_event_add_recorder(struct ue_event *event,
 				 struct trace_event_file *file)
 {

@@ -30,13 +30,16 @@ struct ue_user;
  * @unused: the event may have lost its last user
  * @state_changed: the event has got its first recorder or lost its last one
  * @all_changed: the event has got or lost a recorder of all programs
+ * @over_limit: the current program has written beyond a limit; called after the write,
+ *	without locks
  * @scopes_changed: recorders of some programs now record the event for these scopes
  * @current_has_scopes: whether one of these scopes matches the current program; called
  *	by each write to an event that has such a recorder, with preemption disabled
  * @perf_opened: perf has opened a perf event that records the event; 0 or -ENOMEM
  * @perf_closed: perf closes the perf event
  *
- * All others are called with event_mutex held, and must not wait for user space.
+ * @unused, @perf_opened, @perf_closed and the changes are called with event_mutex held, and
+ * must not wait for user space.
  */
 struct ue_event_owner {
 	void (*unused)(struct ue_event *event);
@@ -44,6 +47,7 @@ struct ue_event_owner {
 	void (*all_changed)(struct ue_event *event);
 	void (*scopes_changed)(struct ue_event *event, u64 scopes);
 	bool (*current_has_scopes)(u64 scopes);
+	void (*over_limit)(struct ue_event *event);
 	int (*perf_opened)(struct ue_event *event, struct perf_event *perf_event);
 	void (*perf_closed)(struct ue_event *event,
 			    struct perf_event *perf_event);
@@ -78,6 +82,9 @@ struct ue_event_owner {
  *	them; changed with event_mutex held
  * @nr_targets: number of tasks that perf events record (struct ue_target); changed
  *	with event_mutex and ue_enabler_mutex held
+ * @mutes: of struct ue_mute, by @of_event; protected by ue_enabler_mutex
+ * @muted: how long bits were 0 because of limits, in all address spaces, in jiffies; changed
+ *	with ue_enabler_mutex held
  * @set_elsewhere: bits are set because there are such tasks or scopes, and not all of
  *	them are in address spaces that want the event; protected by ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
@@ -108,6 +115,8 @@ struct ue_event {
 	struct list_head enablers;
 	u64 scopes;
 	u64 update_scopes;
+	struct hlist_head mutes;
+	unsigned long muted;
 	unsigned int nr_perf_all;
 	unsigned int nr_targets;
 	unsigned long serial;
@@ -325,6 +334,17 @@ static inline bool ue_event_wants_all(const struct ue_event *event)
  */
 void ue_event_set_scopes(struct ue_event *event, struct trace_event_file *file,
 			 u64 scopes);
+
+/**
+ * ue_event_set_limit() - change the limit of the recorder of an ftrace instance
+ * @event: the event
+ * @file: the event's file of the instance, which has a recorder
+ * @limit: the new limit, or NULL; the recorder takes it over
+ *
+ * Context: event_mutex held; may sleep.
+ */
+void ue_event_set_limit(struct ue_event *event, struct trace_event_file *file,
+			struct ue_limit *limit);
 
 /**
  * ue_event_unavailable() - check whether nothing can become a user

@@ -224,7 +224,7 @@ static struct ue_program *ue_program_find(struct ue_limit *limit, pid_t process)
 	struct ue_program *program;
 
 	hlist_for_each_entry_rcu(program, ue_programs_of(limit, process), node,
-				 rcu_read_lock_sched_held()) {
+				 rcu_read_lock_any_held()) {
 		if (program->process == process)
 			return program;
 	}
@@ -321,6 +321,31 @@ bool ue_limit_take(struct ue_limit *limit)
 		return false;
 	return !limit->terms.rate ||
 	       ue_bucket_take_now(ue_limit_bucket(limit), limit->terms.rate, jiffies);
+}
+
+bool ue_limit_allows(struct ue_limit *limit, pid_t process)
+{
+	const struct ue_bucket *bucket;
+	const struct ue_program *program;
+	unsigned long filled, now;
+	long tokens;
+
+	if (!limit || !limit->terms.rate)
+		return true;
+	bucket = &limit->bucket;
+	if (limit->terms.each_process) {
+		program = ue_program_find(limit, process);
+		/* A new bucket is full. */
+		if (!program && !IS_ENABLED(CONFIG_PREEMPT_RT))
+			return true;
+		if (program)
+			bucket = &program->bucket;
+	}
+	tokens = atomic_long_read(&bucket->tokens);
+	filled = READ_ONCE(bucket->filled);
+	now = jiffies;
+	return tokens > 0 || (time_after(now, filled) &&
+			      ue_tokens_due(limit->terms.rate, filled, now - filled));
 }
 
 unsigned long ue_limit_suppressed(const struct ue_limit *limit)

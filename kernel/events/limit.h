@@ -97,6 +97,16 @@ const struct ue_rule_limit *ue_limit_terms(const struct ue_limit *limit);
 bool ue_limit_take(struct ue_limit *limit);
 
 /**
+ * ue_limit_allows() - find out if there is a token for a process
+ * @limit: the limit, or NULL
+ * @process: the number of the process
+ *
+ * Context: in an RCU read-side critical section.
+ * Return: true if its next payload would be recorded, if sample= does not leave it out.
+ */
+bool ue_limit_allows(struct ue_limit *limit, pid_t process);
+
+/**
  * ue_limit_suppressed() - count the payloads beyond a limit
  * @limit: the limit, or NULL
  *

@@ -26,6 +26,7 @@ enum ue_outcome {
 	UE_RECORDED	= BIT(0),	/* or filtered out, or recording is off */
 	UE_DROPPED	= BIT(1),
 	UE_TOO_LARGE	= BIT(2),
+	UE_LIMITED	= BIT(3),	/* may be, with UE_RECORDED */
 };
 
 /*
@@ -117,24 +118,19 @@ static bool ue_is_in_scope(const struct ue_event *event,
 	return !scopes || event->owner->current_has_scopes(scopes);
 }
 
-/* Takes a token, if the recorder has a limit. */
-static noinline bool ue_is_admitted(const struct ue_event *event,
-				    const struct ue_recorder *recorder)
+/*
+ * For a recorder that is for some programs, or has a limit. Takes a token.
+ * Return: 0 if the instance is to record the payload; else the outcome.
+ */
+static noinline unsigned int ue_leave_out(const struct ue_event *event,
+					  const struct ue_recorder *recorder)
 {
-	struct ue_limit *limit = rcu_dereference_sched(recorder->limit);
+	struct ue_limit *limit;
 
-	return ue_is_in_scope(event, recorder) && (!limit || ue_limit_take(limit));
-}
-
-/* Whether an ftrace instance records a payload. Takes a token, if it has a limit. */
-static __always_inline bool ue_admits(const struct ue_event *event,
-				      const struct ue_recorder *recorder)
-{
-	/* The kind may change at any time; the old one and the new one are both right. */
-	if (data_race(recorder->kind == UE_RECORDER_FTRACE))
-		return true;
-	return READ_ONCE(recorder->kind) != UE_RECORDER_PERF &&
-	       ue_is_admitted(event, recorder);
+	if (!ue_is_in_scope(event, recorder))
+		return UE_RECORDED;
+	limit = rcu_dereference_sched(recorder->limit);
+	return !limit || ue_limit_take(limit) ? 0 : UE_RECORDED | UE_LIMITED;
 }
 
 /*
@@ -192,6 +188,12 @@ static int ue_conclude(struct ue_event *event, unsigned int outcomes)
 {
 	if (likely(outcomes == UE_RECORDED))
 		return 0;
+	if (outcomes & UE_LIMITED) {
+		event->owner->over_limit(event);
+		outcomes &= ~UE_LIMITED;
+		if (outcomes == UE_RECORDED)
+			return 0;
+	}
 	if (!outcomes)
 		return -EBADF;
 	if (outcomes == UE_TOO_LARGE)
@@ -279,13 +281,16 @@ int ue_record(struct ue_event *event, void *record, size_t size)
 	probe = ue_probe_begin();
 	list_for_each_entry_rcu(recorder, &event->recorders.list, node,
 				rcu_read_lock_sched_held()) {
-		if (ue_admits(event, recorder))
-			outcomes |= ue_record_ftrace(recorder->file, record,
-						     size);
-		else if (READ_ONCE(recorder->kind) == UE_RECORDER_PERF)
-			outcomes |= ue_record_perf(&event->call, record, size);
-		else
-			outcomes |= UE_RECORDED;
+		unsigned int outcome = 0;
+
+		/* The kind may change at any time; the old one and the new one are both right. */
+		if (data_race(recorder->kind != UE_RECORDER_FTRACE))
+			outcome = READ_ONCE(recorder->kind) == UE_RECORDER_PERF ?
+				  ue_record_perf(&event->call, record, size) :
+				  ue_leave_out(event, recorder);
+		if (!outcome)
+			outcome = ue_record_ftrace(recorder->file, record, size);
+		outcomes |= outcome;
 	}
 	ue_probe_end(probe);
 	return ue_conclude(event, outcomes);

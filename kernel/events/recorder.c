@@ -149,6 +149,25 @@ const struct ue_limit *ue_recorder_limit(const struct ue_recorders *recorders,
 	return recorder ? ue_limit_of(recorder) : NULL;
 }
 
+bool ue_recorders_exhausted(const struct ue_recorders *recorders, u64 scopes,
+			    pid_t process)
+{
+	struct ue_recorder *recorder;
+	bool limited = false, more = false;
+	u64 of;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(recorder, &recorders->list, node) {
+		of = READ_ONCE(recorder->scopes);
+		if (!recorder->file || (of && !(of & scopes)))
+			continue;
+		limited = true;
+		more |= ue_limit_allows(rcu_dereference(recorder->limit), process);
+	}
+	rcu_read_unlock();
+	return limited && !more;
+}
+
 unsigned long ue_recorders_suppressed(const struct ue_recorders *recorders)
 {
 	unsigned long nr = READ_ONCE(recorders->suppressed);

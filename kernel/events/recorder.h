@@ -165,6 +165,21 @@ const struct ue_limit *ue_recorder_limit(const struct ue_recorders *recorders,
 unsigned long ue_recorders_suppressed(const struct ue_recorders *recorders);
 
 /**
+ * ue_recorders_exhausted() - find out if limits forbid further records of a program
+ * @recorders: recorders of the event
+ * @scopes: bits of the scopes of the program
+ * @process: its number
+ *
+ * perf is not looked at.
+ *
+ * Context: any task; does not sleep.
+ * Return: true if instances with limits record the program, and none without, and if none has a
+ * token for it.
+ */
+bool ue_recorders_exhausted(const struct ue_recorders *recorders, u64 scopes,
+			    pid_t process);
+
+/**
  * ue_recorder_scopes() - get for which programs an ftrace instance records
  * @recorders: recorders of the event
  * @file: as passed to ue_recorder_add(), not NULL

@@ -6,6 +6,7 @@
  * continues at the right event after others were created or removed.
  */
 #include <linux/fs.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -79,6 +80,9 @@ static void ue_status_show_event(struct seq_file *seq,
 	if (suppressed)
 		seq_printf(seq, "%s suppressed %lu", used || lost ? ";" : " #",
 			   suppressed);
+	if (event->muted)
+		seq_printf(seq, "%s off %u ms", used || lost || suppressed ? ";" : " #",
+			   jiffies_to_msecs(READ_ONCE(event->muted)));
 	seq_putc(seq, '\n');
 }
 

@@ -15,6 +15,7 @@ static const char * const ue_debug_counter_names[UE_DEBUG_COUNTERS] = {
 	[UE_COUNT_MMS]		= "address spaces",
 	[UE_COUNT_TARGETS]	= "targets of perf events",
 	[UE_COUNT_WANTS]	= "wants of address spaces",
+	[UE_COUNT_MUTES]	= "mutes of address spaces",
 	[UE_COUNT_WORKERS]	= "workers",
 	[UE_COUNT_INDEX_TABLES]	= "index tables",
 	[UE_COUNT_RULES]	= "rules",

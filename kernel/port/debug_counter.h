@@ -15,6 +15,7 @@
  * @UE_COUNT_MMS: struct ue_mm
  * @UE_COUNT_TARGETS: struct ue_target
  * @UE_COUNT_WANTS: struct ue_want
+ * @UE_COUNT_MUTES: struct ue_mute
  * @UE_COUNT_WORKERS: workers
  * @UE_COUNT_INDEX_TABLES: index tables of open files
  * @UE_COUNT_RULES: rules
@@ -31,6 +32,7 @@ enum ue_debug_counter {
 	UE_COUNT_MMS,
 	UE_COUNT_TARGETS,
 	UE_COUNT_WANTS,
+	UE_COUNT_MUTES,
 	UE_COUNT_WORKERS,
 	UE_COUNT_INDEX_TABLES,
 	UE_COUNT_RULES,

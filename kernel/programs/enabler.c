@@ -56,7 +56,7 @@ static struct semaphore *ue_held_turn;
 #define UE_TURN_WAIT		msecs_to_jiffies(5)
 
 /* On success, preemption is disabled, except on PREEMPT_RT. */
-static __always_inline bool ue_enabler_trylock(void)
+static __always_inline bool ue_enabler_try(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		preempt_disable();
@@ -72,7 +72,7 @@ static bool ue_enabler_spin(void)
 	const u64 start = local_clock();
 
 	do {
-		if (!mutex_is_locked(&ue_enabler_mutex) && ue_enabler_trylock())
+		if (!mutex_is_locked(&ue_enabler_mutex) && ue_enabler_try())
 			return true;
 		cpu_relax();
 	} while (!need_resched() && local_clock() - start < UE_SPIN_TIME);
@@ -101,10 +101,8 @@ static noinline void ue_enabler_wait(void)
 	struct semaphore *turn = &ue_turns[ue_share_of_cred(current_cred())];
 
 	while (down_timeout(turn, UE_TURN_WAIT)) {
-		if (ue_enabler_trylock()) {
-			ue_held_turn = NULL;
+		if (ue_enabler_trylock())
 			return;
-		}
 	}
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		mutex_lock(&ue_enabler_mutex);
@@ -117,10 +115,18 @@ static noinline void ue_enabler_wait(void)
 void ue_enabler_lock(void)
 {
 	might_lock(&ue_enabler_mutex);
-	if (ue_enabler_trylock())
+	if (ue_enabler_try())
 		ue_held_turn = NULL;
 	else
 		ue_enabler_wait();
+}
+
+bool ue_enabler_trylock(void)
+{
+	if (!ue_enabler_try())
+		return false;
+	ue_held_turn = NULL;
+	return true;
 }
 
 void ue_enabler_unlock(void)

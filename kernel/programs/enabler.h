@@ -49,6 +49,14 @@ extern u64 ue_enabler_last_id;
 void ue_enabler_lock(void);
 
 /**
+ * ue_enabler_trylock() - take ue_enabler_mutex as ue_enabler_lock() does, without waiting
+ *
+ * Context: any task of a program.
+ * Return: true with the mutex held; false if another task has it.
+ */
+bool ue_enabler_trylock(void);
+
+/**
  * ue_enabler_unlock() - undo ue_enabler_lock()
  *
  * Context: in the task that has called ue_enabler_lock(), with the same user.

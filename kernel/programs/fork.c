@@ -74,7 +74,7 @@ static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 		child->inherited_changes = smp_load_acquire(&set->changes);
 		/* Pairs with ue_worker_try_finish(). */
 		stale = smp_load_acquire(&parent->update_pending);
-		child->inherited_stale = stale || ue_mm_has_wants(parent);
+		child->inherited_stale = stale || ue_mm_differs(parent);
 		err = ue_mm_insert(child);
 		if (!err)
 			atomic_inc(&set->references);

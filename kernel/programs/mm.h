@@ -45,6 +45,7 @@ struct ue_position {
  *	those of the parent. Read without the mutex, too.
  * @wants: of struct ue_want, by @of_mm; a forking task reads whether there are any
  *	without the mutex
+ * @mutes: of struct ue_mute, by @of_mm; read as @wants
  * @of_table: node in the hash table
  * @references: one of the table, one while @update_pending, one of a forked
  *	child before it runs
@@ -80,6 +81,7 @@ struct ue_mm {
 	struct hlist_node of_set;
 	u64 scopes;
 	struct hlist_head wants;
+	struct hlist_head mutes;
 	struct rhash_head of_table;
 	refcount_t references;
 	spinlock_t lock;
@@ -133,15 +135,17 @@ static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm)
 }
 
 /**
- * ue_mm_has_wants() - may some bits be 1 for this address space alone?
+ * ue_mm_differs() - may some bits be 1 or 0 for this address space alone?
  * @ue_mm: the address space
  *
  * Context: any; without ue_enabler_mutex the result may be outdated.
- * Return: true if a child that does not inherit perf events has to clear such bits.
+ * Return: true if a child that does not inherit perf events, or is not muted, has to
+ * write such bits.
  */
-static inline bool ue_mm_has_wants(const struct ue_mm *ue_mm)
+static inline bool ue_mm_differs(const struct ue_mm *ue_mm)
 {
-	return !hlist_empty(&ue_mm->wants) || READ_ONCE(ue_mm->wants_unknown);
+	return !hlist_empty(&ue_mm->wants) || !hlist_empty(&ue_mm->mutes) ||
+	       READ_ONCE(ue_mm->wants_unknown);
 }
 
 /**

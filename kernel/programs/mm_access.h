@@ -12,6 +12,7 @@
 #include "events/event.h"
 #include "programs/enabler.h"
 #include "programs/mm.h"
+#include "programs/mute.h"
 #include "programs/user_bit.h"
 
 /**
@@ -70,12 +71,15 @@ bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
  * Memory that several address spaces share has one value for all of them.
  *
  * Context: the mmap_lock held for reading, and ue_enabler_mutex held.
- * Return: true if a recorder records all programs, or if ue_mm_wants() says so; in
- * shared memory, if there is any recorder.
+ * Return: true if a recorder records all programs, or if ue_mm_wants() says so, but not
+ * if the address space is muted; in shared memory, if there is any recorder.
  */
 static inline bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
 				   const struct ue_user_bit *bit)
 {
+	if (unlikely(ue_mm_is_muted(ue_mm, event)) &&
+	    !ue_user_bit_is_shared(ue_mm->mm, bit))
+		return false;
 	if (ue_event_wants_all(event))
 		return true;
 	return (event->nr_targets || event->scopes) &&

@@ -23,6 +23,7 @@
 #include "programs/enabler.h"
 #include "programs/mm.h"
 #include "programs/mm_attach.h"
+#include "programs/mute.h"
 #include "programs/scope.h"
 #include "programs/want.h"
 #include "programs/worker.h"
@@ -111,6 +112,7 @@ static void ue_mm_end(struct ue_mm *ue_mm)
 	ue_enabler_lock();
 	ue_update_wait_end(&ue_mm->wait);
 	ue_worker_cancel(ue_mm);
+	ue_mutes_free(ue_mm);
 	ue_mm_replace_set(ue_mm, NULL);
 	ue_wants_free(ue_mm);
 	ue_enabler_unlock();

@@ -14,6 +14,7 @@
 #include "port/kernel_symbols.h"
 #include "programs/enabler.h"
 #include "programs/mm.h"
+#include "programs/mute.h"
 #include "programs/perf_target.h"
 #include "programs/update.h"
 #include "programs/update_wait.h"
@@ -76,6 +77,8 @@ static void ue_want_begin(struct ue_opening *opening, struct ue_target *target,
 		ue_want_insert(opening->want, target, ue_mm);
 		opening->want = NULL;
 	}
+	/* The program is recorded without a limit from now on. */
+	ue_mute_free(ue_mute_find(ue_mm, opening->event));
 	if (!wanted)
 		ue_update_mm(&opening->update, opening->event, ue_mm);
 	else if (ue_mm->update_pending)

@@ -35,6 +35,7 @@
 #include "port/kernel_symbols.h"
 #include "programs/enabler.h"
 #include "programs/mm.h"
+#include "programs/mute.h"
 #include "programs/scope.h"
 #include "programs/worker.h"
 
@@ -241,6 +242,15 @@ bool ue_current_has_scopes(u64 scopes)
 	return ue_mm && READ_ONCE(ue_mm->scopes) & scopes;
 }
 
+/* Another recorder may record the program now, so it is not muted any more. */
+static void ue_mm_update_all(struct ue_mm *ue_mm)
+{
+	ue_mutes_free(ue_mm);
+	/* The enablers hold a reference to the module. */
+	if (ue_mm->set->nr)
+		ue_worker_start(ue_mm);
+}
+
 /*
  * @update: an event may be recorded for one of the scopes. Then all bits are updated,
  * as which event that is, is not known here.
@@ -254,9 +264,8 @@ static void ue_mm_set_scopes(struct ue_mm *ue_mm, u64 scopes, bool update)
 	if (hlist_unhashed(&ue_mm->of_set))
 		/* A forked child updates all its bits before it runs. */
 		ue_mm->inherited_stale = true;
-	else if (update && ue_mm->set->nr)
-		/* The enablers hold a reference to the module. */
-		ue_worker_start(ue_mm);
+	else if (update)
+		ue_mm_update_all(ue_mm);
 	/* For children that are being forked, as in ue_update_enablers(). */
 	smp_store_release(&ue_mm->set->changes, ue_mm->set->changes + 1);
 }

@@ -24,6 +24,7 @@
 #include "programs/enabler.h"
 #include "programs/mm.h"
 #include "programs/mm_access.h"
+#include "programs/mute.h"
 #include "programs/update.h"
 #include "programs/worker.h"
 
@@ -422,6 +423,42 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 	smp_store_release(&set->changes, set->changes + 1);
 }
 
+/* How many bits ue_update_mm_alone() looks at. */
+#define UE_WRITES_ALONE		1024
+
+void ue_update_mm_alone(struct ue_event *event, struct ue_mm *ue_mm)
+{
+	struct ue_update update = {
+		.start = local_clock(),
+		.left = UE_WRITES_ALONE,
+	};
+
+	ue_update_mm(&update, event, ue_mm);
+	ue_release_mm(&update);
+}
+
+/*
+ * What records the event has changed: mutes have to begin anew. They are taken from the event
+ * first, as others may begin while the mutex is released.
+ */
+static void ue_end_mutes(struct ue_event *event, struct ue_update *update)
+{
+	HLIST_HEAD(mutes);
+
+	hlist_move_list(&event->mutes, &mutes);
+	while (!hlist_empty(&mutes)) {
+		struct ue_mute *mute = hlist_entry(mutes.first, struct ue_mute,
+						   of_event);
+		struct ue_mm *ue_mm = mute->ue_mm;
+		const bool off = mute->off;
+
+		ue_mute_free(mute);
+		if (off)
+			ue_update_mm(update, event, ue_mm);
+		ue_update_yield(update);
+	}
+}
+
 /*
  * Updates the bits of those programs for which a change of the event makes a
  * difference. A change before it that has not reached all enablers yet is made with it.
@@ -453,6 +490,7 @@ void ue_update_event(struct ue_event *event)
 	struct ue_update update;
 
 	ue_update_begin(&update);
+	ue_end_mutes(event, &update);
 	ue_update_programs(event, &update, UE_ALL_PROGRAMS);
 }
 
@@ -465,6 +503,7 @@ void ue_update_scopes(struct ue_event *event, u64 scopes)
 	u64 changed;
 
 	ue_update_begin(&update);
+	ue_end_mutes(event, &update);
 	changed = event->scopes ^ scopes;
 	event->scopes = scopes;
 	if (!scopes && !event->nr_targets && event->set_elsewhere) {

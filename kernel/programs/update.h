@@ -86,6 +86,18 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 		  struct ue_mm *ue_mm);
 
 /**
+ * ue_update_mm_alone() - update the enable bits of an event in one address space
+ * @event: the event
+ * @ue_mm: the address space, in the table
+ *
+ * For a caller without event_mutex. Bits that cannot be written without waiting are left to a
+ * worker.
+ *
+ * Context: ue_enabler_mutex held; may sleep.
+ */
+void ue_update_mm_alone(struct ue_event *event, struct ue_mm *ue_mm);
+
+/**
  * ue_update_yield() - let other tasks have the mutex now and then
  * @update: the update
  *

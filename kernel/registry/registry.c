@@ -15,6 +15,7 @@
 #include "format/format.h"
 #include "port/compat.h"
 #include "port/kernel_symbols.h"
+#include "programs/flood.h"
 #include "programs/perf_target.h"
 #include "programs/scope.h"
 #include "programs/update.h"
@@ -522,6 +523,7 @@ static int ue_registry_create_empty(struct ue_registry *registry)
 	registry->owner.all_changed = ue_update_event;
 	registry->owner.scopes_changed = ue_update_scopes;
 	registry->owner.current_has_scopes = ue_current_has_scopes;
+	registry->owner.over_limit = ue_flood_mute;
 	registry->owner.perf_opened = ue_perf_open;
 	registry->owner.perf_closed = ue_perf_close;
 	xa_init(&registry->by_serial);

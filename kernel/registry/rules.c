@@ -387,7 +387,7 @@ static bool ue_rule_take_over(const struct ue_rule *rule, struct ue_event *event
 		ue_limit_put(limit);
 		return false;
 	}
-	ue_recorder_set_limit(&event->recorders, file, limit);
+	ue_event_set_limit(event, file, limit);
 	ue_event_set_scopes(event, file, rule->scope);
 	return true;
 }
@@ -434,7 +434,7 @@ static void ue_rule_leave(const struct ue_rule *rule, struct ue_event *event,
 	if (ue_recorder_scopes(&event->recorders, file) != sum.scopes)
 		ue_event_set_scopes(event, file, sum.scopes);
 	if (!sum.any)
-		ue_recorder_set_limit(&event->recorders, file, NULL);
+		ue_event_set_limit(event, file, NULL);
 }
 
 static int ue_rule_undo_file(struct ue_rule *rule, struct ue_event *event,

@@ -8,6 +8,7 @@
 #include "text_file.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -101,6 +102,8 @@ private:
                 .error();
         case Request::flood:
             return flood();
+        case Request::flood_politely:
+            return flood_politely();
         case Request::end:
             break;
         }
@@ -134,6 +137,15 @@ private:
         for (std::thread& writer : writers)
             writer.join();
         return failed;
+    }
+
+    int flood_politely() {
+        using Clock = std::chrono::steady_clock;
+        int written = 0;
+        for (const auto end = Clock::now() + std::chrono::seconds(1); Clock::now() < end;)
+            if (word().load() & 1)
+                written += file_.record(reg_.write_index).error() == 0;
+        return written;
     }
 
     int start_thread() {

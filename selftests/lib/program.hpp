@@ -28,12 +28,13 @@ enum class Request : char {
     rename,         ///< changes the name of its first thread to "renamed"; 0
     become_nobody,  ///< changes its user to 65534; 0
     flood,          ///< writes flood_size records in 100 threads; how many writes failed
+    flood_politely, ///< for a second, writes whenever its bit is 1; how many records
     record_large,   ///< writes a record that no buffer can hold; the errno
     end,            ///< exits, without an answer
 };
 
 /// How many records a flood has.
-inline constexpr int flood_size = 10'000;
+inline constexpr int flood_size = 2'000;
 
 /// A program that has an event and follows requests.
 class Program {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Clears the bits of programs that write beyond a limit, and sets them again.
+ *
+ * What records an event is in the list of its recorders and in its perf events. A change of
+ * these ends all mutes of the event (update.c) with ue_enabler_mutex held, after the change.
+ * The mutex is also held while a mute begins. So the mute has seen the change, or is ended.
+ */
+#include <linux/hash.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/workqueue.h>
+
+#include "events/event.h"
+#include "port/compat.h"
+#include "programs/enabler.h"
+#include "programs/flood.h"
+#include "programs/mm.h"
+#include "programs/mm_access.h"
+#include "programs/mute.h"
+#include "programs/update.h"
+#include "programs/want.h"
+
+/* A program with more registrations keeps its bits: all are looked at for those to clear. */
+#define UE_FLOOD_MAX_BITS	1024
+
+#define UE_FLOOD_INTERVAL	msecs_to_jiffies(10)
+#define UE_FLOOD_SLOT_BITS	10
+
+/*
+ * When a mute was last tried, by a hash of event and program. With an equal hash, one has to
+ * wait for the other.
+ */
+static unsigned long ue_flood_tried[1 << UE_FLOOD_SLOT_BITS];
+
+static void ue_flood_work(struct work_struct *work);
+
+static DECLARE_DELAYED_WORK(ue_flood_delayed, ue_flood_work);
+
+static bool ue_flood_may_try(const struct ue_event *event)
+{
+	const unsigned long key = (unsigned long)event ^ (unsigned long)current->mm;
+	unsigned long *slot = &ue_flood_tried[hash_long(key, UE_FLOOD_SLOT_BITS)];
+	const unsigned long now = jiffies, last = READ_ONCE(*slot);
+
+	return now - last >= UE_FLOOD_INTERVAL && cmpxchg(slot, last, now) == last;
+}
+
+/* Whether nothing would record the event for the program now. */
+static bool ue_flood_goes_on(const struct ue_mm *ue_mm, struct ue_event *event,
+			     pid_t process)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (READ_ONCE(event->nr_perf_all))
+		return false;
+	if (event->nr_targets &&
+	    (ue_mm->wants_unknown || ue_mm_has_want(ue_mm, event)))
+		return false;
+	return ue_recorders_exhausted(&event->recorders, ue_mm->scopes, process);
+}
+
+static void ue_flood_clear_bits(struct ue_mm *ue_mm, const struct ue_event *event)
+{
+	struct rb_node *node;
+
+	for (node = rb_first(&ue_mm->set->enablers); node; node = rb_next(node)) {
+		const struct ue_enabler *enabler =
+			rb_entry(node, struct ue_enabler, in_set);
+
+		/* A bit that cannot be written now stays 1. */
+		if (enabler->event == event)
+			ue_mm_write(ue_mm, 0, enabler, NULL);
+	}
+}
+
+static void ue_flood_queue(void)
+{
+	unsigned long wait;
+
+	if (ue_mute_next(&wait))
+		mod_delayed_work(ue_unbound_wq, &ue_flood_delayed, wait);
+}
+
+/* With the mmap_lock held, no fork copies the bits meanwhile. */
+static void ue_flood_mute_locked(struct ue_mm *ue_mm, struct ue_event *event)
+{
+	if (!ue_mm->set || ue_mm->set->nr > UE_FLOOD_MAX_BITS ||
+	    !ue_flood_goes_on(ue_mm, event, current->tgid) ||
+	    !ue_mute_begin(ue_mm, event))
+		return;
+	ue_flood_clear_bits(ue_mm, event);
+	ue_flood_queue();
+}
+
+void ue_flood_mute(struct ue_event *event)
+{
+	struct ue_mm *ue_mm;
+
+	if (!ue_flood_may_try(event))
+		return;
+	ue_mm = ue_mm_find_current();
+	if (!ue_mm || !mmap_read_trylock(ue_mm->mm))
+		return;
+	if (ue_enabler_trylock()) {
+		ue_flood_mute_locked(ue_mm, event);
+		ue_enabler_unlock();
+	}
+	mmap_read_unlock(ue_mm->mm);
+}
+
+static void ue_flood_time_is_over(struct ue_mute *mute)
+{
+	struct ue_event *event = mute->event;
+	struct ue_mm *ue_mm = mute->ue_mm;
+
+	if (!mute->off) {
+		ue_mute_free(mute);
+	} else if (ue_flood_goes_on(ue_mm, event, mute->process)) {
+		ue_mute_extend(mute);
+	} else {
+		ue_mute_end(mute);
+		ue_update_mm_alone(event, ue_mm);
+	}
+}
+
+static void ue_flood_work(struct work_struct *work)
+{
+	unsigned long wait;
+	struct ue_mute *mute;
+
+	mutex_lock(&ue_enabler_mutex);
+	for (int nr = 1; (mute = ue_mute_next(&wait)) && !wait; nr++) {
+		ue_flood_time_is_over(mute);
+		if (nr % UE_ENABLERS_AT_ONCE == 0) {
+			mutex_unlock(&ue_enabler_mutex);
+			cond_resched();
+			mutex_lock(&ue_enabler_mutex);
+		}
+	}
+	ue_flood_queue();
+	mutex_unlock(&ue_enabler_mutex);
+}
+
+int ue_flood_init(void)
+{
+	return 0;
+}
+
+void ue_flood_exit(void)
+{
+	cancel_delayed_work_sync(&ue_flood_delayed);
+}
