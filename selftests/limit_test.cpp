@@ -529,3 +529,28 @@ TEST_CASE("Memory that programs share keeps the bit 1") {
     CHECK(quiet.ask(Request::record) == 0);
     CHECK(instance.records().size() >= 2);
 }
+
+TEST_CASE("A rule that names their system limits marks, and no other rule is for them") {
+    Instance instance;
+    const std::string at = " instance=" + instance.name();
+    const Rule all("*" + at), any_system("*:*" + at);
+    MarkFile file;
+    CHECK(file.write("before").error() == 0);
+    CHECK(instance.records().empty());
+    {
+        const Rule rule("user_mark:*" + at + " limit=5/s/program");
+        CHECK(rule.comment().starts_with("applied to 2"));
+        int failed = 0;
+        for (int i = 0; i < 500; i++)
+            failed += file.write("text").error() != 0 || file.mark(7, "data").error() != 0;
+        CHECK(failed == 0);
+        const auto made = instance.records().size();
+        CHECK(made >= 10);
+        CHECK(made + suppressed(rule.comment()) == 1000);
+    }
+    CHECK(file.write("after").error() == 0);
+    CHECK(instance.records().empty());
+    const Rule of_program("user_mark:text" + at + " pid=1");
+    CHECK(of_program.comment() ==
+          "applied to 0, matches 0, failed for 1: text: recorded for all programs only");
+}

@@ -23,6 +23,7 @@
 #include "interfaces/tracefs_file.h"
 #include "port/kernel_symbols.h"
 #include "port/module_state.h"
+#include "registry/rules.h"
 
 static unsigned short ue_mark_mode = 0666;
 module_param_named(mark_mode, ue_mark_mode, ushort, 0444);
@@ -209,8 +210,15 @@ static struct miscdevice ue_mark_device = {
 	.fops	= &ue_mark_operations,
 };
 
-/* No program has an enable bit, and the module stays the user of both events. */
+/*
+ * No program has an enable bit or is looked for by a rule, and the module stays the user of
+ * both events.
+ */
 static void ue_mark_changed(struct ue_event *event)
+{
+}
+
+static void ue_mark_scopes_changed(struct ue_event *event, u64 scopes)
 {
 }
 
@@ -229,6 +237,8 @@ static const struct ue_event_owner ue_mark_owner = {
 	.unused = ue_mark_changed,
 	.state_changed = ue_mark_changed,
 	.all_changed = ue_mark_changed,
+	.scopes_changed = ue_mark_scopes_changed,
+	.over_limit = ue_mark_changed,
 	.perf_opened = ue_mark_perf_opened,
 	.perf_closed = ue_mark_perf_closed,
 };
@@ -269,6 +279,7 @@ static int ue_mark_create(int i)
 		ue_event_unref(event);
 		return err;
 	}
+	event->serial = i;
 	ue_event_make_available(event);
 	event->call.module = THIS_MODULE;
 	ue_mark_events[i] = event;
@@ -277,6 +288,7 @@ static int ue_mark_create(int i)
 
 static void ue_mark_remove(int i)
 {
+	ue_rules_remove_event(ue_mark_events[i]);
 	/* The module has no references. */
 	ue_mark_events[i]->call.module = NULL;
 	ue_event_unpublish_at_unload(ue_mark_events[i]);
@@ -296,6 +308,8 @@ static int ue_marks_create(void)
 	} while (!err && ++i < ARRAY_SIZE(ue_mark_events));
 	while (err && i--)
 		ue_mark_remove(i);
+	for (i = 0; !err && i < ARRAY_SIZE(ue_mark_events); i++)
+		ue_rules_add_event(ue_mark_events[i]);
 	mutex_unlock(ue_event_mutex);
 	return err;
 }

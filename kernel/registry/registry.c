@@ -84,6 +84,7 @@ struct ue_registry ue_default_registry = {
 	.system = USER_EVENTS_SYSTEM,
 	.multi_system = USER_EVENTS_MULTI_SYSTEM,
 	.max = 32768,
+	.next_serial = UE_OTHER_EVENTS,
 	.max_per_user = 8192,
 };
 

@@ -16,6 +16,9 @@
 
 #include "events/event.h"
 
+/* Smaller serials are those of events that no registry has: marks. */
+#define UE_OTHER_EVENTS		2
+
 /**
  * struct ue_registry - a name space of events, with limits of its own
  * @owner: the owner of these events, which is how an event finds its registry

@@ -64,6 +64,9 @@ struct ue_rule {
 	char reason[2 * UE_REASON_MAX];
 };
 
+/* Events that no registry has, by serial. Protected by event_mutex. */
+static struct ue_event *ue_other_events[UE_OTHER_EVENTS];
+
 /* Serializes adding and removing rules; event_mutex is taken inside it. */
 static DEFINE_MUTEX(ue_rules_mutex);
 
@@ -114,6 +117,11 @@ static bool ue_rules_may_be_for(const struct ue_event *event)
 static bool ue_rule_is_for(const struct ue_rule *rule,
 			   const struct ue_event *event)
 {
+	const char *system = rule->parsed.system;
+
+	if (event->serial < UE_OTHER_EVENTS &&
+	    (!system || strcmp(system, event->class.system)))
+		return false;
 	return !rule->removed &&
 	       ue_rule_matches(&rule->parsed, event->class.system,
 			       ue_format_name(event->format));
@@ -275,6 +283,10 @@ static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 		strscpy(reason, "not in this instance", UE_REASON_MAX);
 		return -ENOENT;
 	}
+	if (rule->scope && !event->owner->current_has_scopes) {
+		strscpy(reason, "recorded for all programs only", UE_REASON_MAX);
+		return -EINVAL;
+	}
 	if (ue_rule_is_full(rule)) {
 		snprintf(reason, UE_REASON_MAX, "more than %u events",
 			 ue_rule_max_events(&rule->parsed));
@@ -330,6 +342,26 @@ static void ue_rules_event_removed(struct ue_event *event)
 		ue_rule_forget(rule, event->serial);
 }
 
+void ue_rules_add_event(struct ue_event *event)
+{
+	struct ue_rule *rule;
+
+	lockdep_assert_held(ue_event_mutex);
+	ue_other_events[event->serial] = event;
+	list_for_each_entry(rule, &ue_rules, node)
+		ue_rule_apply(rule, event);
+}
+
+void ue_rules_remove_event(struct ue_event *event)
+{
+	struct ue_rule *rule;
+
+	lockdep_assert_held(ue_event_mutex);
+	ue_other_events[event->serial] = NULL;
+	list_for_each_entry(rule, &ue_rules, node)
+		ue_rule_forget(rule, event->serial);
+}
+
 static struct ue_registry_observer ue_rules_observer = {
 	.added = ue_rules_event_added,
 	.removed = ue_rules_event_removed,
@@ -344,6 +376,11 @@ static struct ue_event *ue_rules_next_event(unsigned long *serial,
 {
 	struct ue_event *event;
 
+	for (; *serial < UE_OTHER_EVENTS; ++*serial) {
+		event = ue_other_events[*serial];
+		if (event)
+			return *serial < end ? event : NULL;
+	}
 	rcu_read_lock();
 	event = ue_registry_next(&ue_default_registry, serial);
 	rcu_read_unlock();

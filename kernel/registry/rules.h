@@ -11,6 +11,7 @@
 #define UE_RULES_H
 
 struct seq_file;
+struct ue_event;
 
 /**
  * ue_rules_change() - add or remove a rule
@@ -40,6 +41,24 @@ int ue_rules_change(const char *text);
  * Return: 0; the error of one that stays.
  */
 int ue_rules_remove_all(void);
+
+/**
+ * ue_rules_add_event() - apply rules to an event that no registry has
+ * @event: the event, whose serial is less than UE_OTHER_EVENTS
+ *
+ * Only rules that name its system as it is are for the event.
+ *
+ * Context: event_mutex held; may sleep.
+ */
+void ue_rules_add_event(struct ue_event *event);
+
+/**
+ * ue_rules_remove_event() - undo ue_rules_add_event()
+ * @event: the event, which has no recorder
+ *
+ * Context: event_mutex held.
+ */
+void ue_rules_remove_event(struct ue_event *event);
 
 /**
  * ue_rules_start() - start reading the rules, as seq_operations do
