@@ -222,6 +222,11 @@ static void ue_mark_scopes_changed(struct ue_event *event, u64 scopes)
 {
 }
 
+static bool ue_mark_has_scopes(u64 scopes)
+{
+	return false;
+}
+
 static int ue_mark_perf_opened(struct ue_event *event,
 			       struct perf_event *perf_event)
 {
@@ -238,6 +243,7 @@ static const struct ue_event_owner ue_mark_owner = {
 	.state_changed = ue_mark_changed,
 	.all_changed = ue_mark_changed,
 	.scopes_changed = ue_mark_scopes_changed,
+	.current_has_scopes = ue_mark_has_scopes,
 	.over_limit = ue_mark_changed,
 	.perf_opened = ue_mark_perf_opened,
 	.perf_closed = ue_mark_perf_closed,

@@ -127,6 +127,13 @@ static bool ue_rule_is_for(const struct ue_rule *rule,
 			       ue_format_name(event->format));
 }
 
+/* A rule for some programs looks for registrations, and marks have none. */
+static bool ue_rule_may_be_scoped(const struct ue_rule *rule,
+				  const struct ue_event *event)
+{
+	return !rule->scope || event->serial >= UE_OTHER_EVENTS;
+}
+
 static struct trace_event_file *ue_rule_file(const struct ue_rule *rule,
 					     struct ue_event *event)
 {
@@ -283,7 +290,7 @@ static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 		strscpy(reason, "not in this instance", UE_REASON_MAX);
 		return -ENOENT;
 	}
-	if (rule->scope && !event->owner->current_has_scopes) {
+	if (!ue_rule_may_be_scoped(rule, event)) {
 		strscpy(reason, "recorded for all programs only", UE_REASON_MAX);
 		return -EINVAL;
 	}
@@ -442,7 +449,8 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 
 	list_for_each_entry(rule, &ue_rules, node) {
 		if (rule->instance != from->instance || rule->parsed.trigger ||
-		    !ue_rule_is_for(rule, event) || ue_rule_is_full(rule) ||
+		    !ue_rule_is_for(rule, event) ||
+		    !ue_rule_may_be_scoped(rule, event) || ue_rule_is_full(rule) ||
 		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
 			continue;
 		if (ue_rule_take_over(rule, event, file)) {
