@@ -81,8 +81,8 @@ static void ue_status_show_event(struct seq_file *seq,
 		seq_printf(seq, "%s suppressed %lu", used || lost ? ";" : " #",
 			   suppressed);
 	if (event->muted)
-		seq_printf(seq, "%s off %u ms", used || lost || suppressed ? ";" : " #",
-			   jiffies_to_msecs(READ_ONCE(event->muted)));
+		seq_printf(seq, "%s off %llu ms", used || lost || suppressed ? ";" : " #",
+			   jiffies64_to_msecs(READ_ONCE(event->muted)));
 	seq_putc(seq, '\n');
 }
 
