@@ -518,6 +518,46 @@ TEST_CASE("A rule without a limit that takes the event over sets the bit") {
     CHECK(instance.records().size() == written);
 }
 
+TEST_CASE("The bit of a program that floods becomes 0 though a fork shares its page") {
+    Kept kept;
+    Instance instance;
+    Program program(kept.event);
+    const Rule rule(rule_text(kept.event, instance, "limit=1/s/program"));
+    // The program itself never copies the page.
+    CHECK(eventually(
+        [&] {
+            program.ask(Request::fork);
+            program.ask(Request::record);
+            return program.bit() == 0;
+        },
+        std::chrono::seconds(20)));
+    CHECK(gets_bit(program));
+}
+
+TEST_CASE("A bit that cannot be written when there is a token again is written later") {
+    Kept kept;
+    Instance instance;
+    DataFile file;
+    Mapping first(1), second(1);
+    Mapping &low = first.at() < second.at() ? first : second,
+            &high = &low == &first ? second : first;
+    const auto index = file.must_register(low.at(), 0, kept.event.name());
+    file.must_register(high.at(), 0, kept.event.name());
+    const Word &protected_bit = *low.at<Word>(), &other_bit = *high.at<Word>();
+    const Rule rule(rule_text(kept.event, instance, "limit=1/s/program"));
+    REQUIRE(eventually([&] {
+        file.record(index);
+        return protected_bit == 0 && other_bit == 0;
+    }));
+    low.protect(PROT_READ);
+    // A worker writes this one, after it has tried the other one in vain.
+    REQUIRE(madvise(high.at(), page_size, MADV_DONTNEED) == 0);
+    CHECK(eventually([&] { return other_bit == 1; }));
+    CHECK(protected_bit == 0);
+    low.protect(PROT_READ | PROT_WRITE);
+    CHECK(eventually([&] { return protected_bit == 1; }, std::chrono::seconds(20)));
+}
+
 TEST_CASE("Memory that programs share keeps the bit 1") {
     Kept kept;
     Instance instance;
@@ -528,6 +568,20 @@ TEST_CASE("Memory that programs share keeps the bit 1") {
     CHECK(quiet.bit() == 1);
     CHECK(quiet.ask(Request::record) == 0);
     CHECK(instance.records().size() >= 2);
+}
+
+TEST_CASE("A rule for some programs does not take marks over") {
+    Instance instance;
+    const std::string text = "user_mark:text instance=" + instance.name();
+    MarkFile file;
+    std::optional<Rule> first(text + " limit=100/s");
+    const Rule of_program(text + " pid=1");
+    CHECK(file.write("before").error() == 0);
+    CHECK(instance.records().size() == 1);
+    first.reset();
+    CHECK(file.write("after").error() == 0);
+    CHECK(instance.records().empty());
+    CHECK(of_program.comment().starts_with("applied to 0, "));
 }
 
 TEST_CASE("A rule that names their system limits marks, and no other rule is for them") {

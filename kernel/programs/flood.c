@@ -22,8 +22,11 @@
 #include "programs/update.h"
 #include "programs/want.h"
 
-/* A program with more registrations keeps its bits: all are looked at for those to clear. */
-#define UE_FLOOD_MAX_BITS	1024
+/*
+ * A program with more registrations keeps its bits: all are looked at for those to clear, without
+ * preemption.
+ */
+#define UE_FLOOD_MAX_BITS	128
 
 #define UE_FLOOD_INTERVAL	msecs_to_jiffies(10)
 #define UE_FLOOD_SLOT_BITS	10
@@ -74,12 +77,13 @@ static void ue_flood_clear_bits(struct ue_mm *ue_mm, const struct ue_event *even
 	}
 }
 
+/* In a jiffy at the earliest, so that others get the mutex. */
 static void ue_flood_queue(void)
 {
 	unsigned long wait;
 
 	if (ue_mute_next(&wait))
-		mod_delayed_work(ue_unbound_wq, &ue_flood_delayed, wait);
+		mod_delayed_work(ue_unbound_wq, &ue_flood_delayed, max(wait, 1UL));
 }
 
 /* With the mmap_lock held, no fork copies the bits meanwhile. */
@@ -109,37 +113,37 @@ void ue_flood_mute(struct ue_event *event)
 	mmap_read_unlock(ue_mm->mm);
 }
 
-static void ue_flood_time_is_over(struct ue_mute *mute)
+/*
+ * The bits are written each time. If the flood goes on, the program could not write them itself
+ * (its page was shared by a fork). When the mute is forgotten, a bit may still be 0 that could
+ * not be written before.
+ */
+static void ue_flood_time_is_over(struct ue_mute *mute, struct ue_update *update)
 {
 	struct ue_event *event = mute->event;
 	struct ue_mm *ue_mm = mute->ue_mm;
 
-	if (!mute->off) {
+	if (!mute->off)
 		ue_mute_free(mute);
-	} else if (ue_flood_goes_on(ue_mm, event, mute->process)) {
+	else if (ue_flood_goes_on(ue_mm, event, mute->process))
 		ue_mute_extend(mute);
-	} else {
+	else
 		ue_mute_end(mute);
-		ue_update_mm_alone(event, ue_mm);
-	}
+	ue_update_mm(update, event, ue_mm);
 }
 
 static void ue_flood_work(struct work_struct *work)
 {
-	unsigned long wait;
+	struct ue_update update;
 	struct ue_mute *mute;
+	unsigned long wait;
 
-	mutex_lock(&ue_enabler_mutex);
-	for (int nr = 1; (mute = ue_mute_next(&wait)) && !wait; nr++) {
-		ue_flood_time_is_over(mute);
-		if (nr % UE_ENABLERS_AT_ONCE == 0) {
-			mutex_unlock(&ue_enabler_mutex);
-			cond_resched();
-			mutex_lock(&ue_enabler_mutex);
-		}
-	}
+	ue_update_begin_alone(&update);
+	while ((mute = ue_mute_next(&wait)) && !wait &&
+	       !ue_update_is_spent(&update))
+		ue_flood_time_is_over(mute, &update);
 	ue_flood_queue();
-	mutex_unlock(&ue_enabler_mutex);
+	ue_update_end_alone(&update);
 }
 
 int ue_flood_init(void)

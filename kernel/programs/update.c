@@ -423,18 +423,25 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 	smp_store_release(&set->changes, set->changes + 1);
 }
 
-/* How many bits ue_update_mm_alone() looks at. */
+/* How many bits such an update looks at itself. */
 #define UE_WRITES_ALONE		1024
 
-void ue_update_mm_alone(struct ue_event *event, struct ue_mm *ue_mm)
+void ue_update_begin_alone(struct ue_update *update)
 {
-	struct ue_update update = {
-		.start = local_clock(),
-		.left = UE_WRITES_ALONE,
-	};
+	*update = (struct ue_update){ .left = UE_WRITES_ALONE };
+	mutex_lock(&ue_enabler_mutex);
+	update->start = local_clock();
+}
 
-	ue_update_mm(&update, event, ue_mm);
-	ue_release_mm(&update);
+bool ue_update_is_spent(const struct ue_update *update)
+{
+	return !update->left || ue_time_is_up(update);
+}
+
+void ue_update_end_alone(struct ue_update *update)
+{
+	ue_release_mm(update);
+	mutex_unlock(&ue_enabler_mutex);
 }
 
 /*

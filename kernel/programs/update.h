@@ -86,16 +86,30 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 		  struct ue_mm *ue_mm);
 
 /**
- * ue_update_mm_alone() - update the enable bits of an event in one address space
- * @event: the event
- * @ue_mm: the address space, in the table
+ * ue_update_begin_alone() - begin an update without event_mutex
+ * @update: the update, for ue_update_mm(). Nobody waits for the workers that it starts.
  *
- * For a caller without event_mutex. Bits that cannot be written without waiting are left to a
- * worker.
- *
- * Context: ue_enabler_mutex held; may sleep.
+ * Context: takes ue_enabler_mutex; may sleep.
  */
-void ue_update_mm_alone(struct ue_event *event, struct ue_mm *ue_mm);
+void ue_update_begin_alone(struct ue_update *update);
+
+/**
+ * ue_update_is_spent() - find out if an update has taken its time
+ * @update: the update
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: true if it leaves all further bits to workers. Its caller had better end it, so that
+ * others get the mutex.
+ */
+bool ue_update_is_spent(const struct ue_update *update);
+
+/**
+ * ue_update_end_alone() - end an update of ue_update_begin_alone()
+ * @update: the update
+ *
+ * Context: releases ue_enabler_mutex.
+ */
+void ue_update_end_alone(struct ue_update *update);
 
 /**
  * ue_update_yield() - let other tasks have the mutex now and then
