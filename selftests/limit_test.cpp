@@ -306,6 +306,39 @@ TEST_CASE("The trigger of a rule with a limit acts on as many records as it says
     CHECK(std::strtoul(&histogram[hits + 6], nullptr, 10) + suppressed(rule.comment()) == 1000);
 }
 
+TEST_CASE("A payload that its instance does not want takes no token") {
+    Registered registered(" u32 number");
+    Instance instance;
+    const auto write = [&](unsigned number, unsigned count) {
+        unsigned failed = 0;
+        while (count--)
+            failed += registered.record(Payload().add<std::uint32_t>(number)).error() != 0;
+        CHECK(failed == 0);
+    };
+    const std::string options = GENERATE(of_all, of_each);
+    const std::string gate = GENERATE("filter", "tracing_on", "set_event_pid");
+    CAPTURE(options, gate);
+    const Rule rule(rule_text(registered.event, instance, options, " if number > 5"));
+    if (gate == "tracing_on")
+        expect(write_text(instance.path(gate), "0"), gate);
+    else if (gate == "set_event_pid")
+        expect(write_text(instance.path(gate), "1"), gate);
+    write(gate == "filter" ? 5 : 6, 4 * rate);
+    CHECK(instance.records().empty());
+    CHECK(registered.word == 1);
+    CHECK(suppressed(rule.comment()) == 0);
+    if (gate == "tracing_on")
+        expect(write_text(instance.path(gate), "1"), gate);
+    else if (gate == "set_event_pid")
+        expect(write_text(instance.path(gate), "", O_TRUNC), gate);
+    write(6, rate);
+    CHECK(instance.records().size() == rate);
+    CHECK(suppressed(rule.comment()) == 0);
+    write(6, 4 * rate);
+    CHECK(rate + instance.records().size() + suppressed(rule.comment()) == 5 * rate);
+    CHECK(suppressed(rule.comment()) > 0);
+}
+
 TEST_CASE("A payload that no buffer can hold fails beyond the limit as well") {
     Kept kept;
     Instance instance;

@@ -14,7 +14,6 @@
 #include <linux/percpu.h>
 #include <linux/random.h>
 #include <linux/rculist.h>
-#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -28,14 +27,12 @@
  * struct ue_program - the bucket of a process
  * @node: entry in a list of the limit
  * @process: the number of the process
- * @limit: the limit; a reference
  * @bucket: the tokens
  * @rcu: frees the memory
  */
 struct ue_program {
 	struct hlist_node node;
 	pid_t process;
-	struct ue_limit *limit;
 	struct ue_bucket bucket;
 	struct rcu_head rcu;
 };
@@ -43,19 +40,17 @@ struct ue_program {
 /**
  * struct ue_limit - a limit
  * @terms: what it allows
- * @references: one of the owner, one of each bucket of a process
  * @countdown: on each CPU, how many payloads are left out before the next one; NULL
  *	without sampling
  * @bucket: the tokens of all programs, or of those that have no bucket
- * @suppressed: the sum of buckets that are freed
+ * @suppressed: how many payloads have found no token
  * @lock: serializes changes of @programs
- * @rcu: drops the reference of the owner
+ * @rcu: frees the memory
  * @programs: of struct ue_program, by a hash of the number; read under RCU-sched. Only if
  *	each process has a bucket.
  */
 struct ue_limit {
 	struct ue_rule_limit terms;
-	refcount_t references;
 	u32 __percpu *countdown;
 	struct ue_bucket bucket;
 	atomic_long_t suppressed;
@@ -81,26 +76,20 @@ static long ue_tokens_due(u32 rate, unsigned long from, unsigned long elapsed)
 	return div_u64((begin + elapsed) * rate, HZ) - div_u64(begin * rate, HZ);
 }
 
-/*
- * What is missing in the bucket is counted in the step in which it ceases to be missing.
- * Return: false if another task adds the tokens, or has a later time.
- */
-static noinline bool ue_bucket_fill(struct ue_bucket *bucket, u32 rate,
+/* If another task adds the tokens, or has a later time, nothing is done. */
+static noinline void ue_bucket_fill(struct ue_bucket *bucket, u32 rate,
 				    unsigned long filled, unsigned long now)
 {
 	long tokens, more;
 
 	if (time_before(now, filled) ||
 	    cmpxchg(&bucket->filled, filled, now) != filled)
-		return false;
+		return;
 	tokens = atomic_long_read(&bucket->tokens);
 	do {
 		more = max(tokens, 0L) + ue_tokens_due(rate, filled, now - filled);
 	} while (!atomic_long_try_cmpxchg(&bucket->tokens, &tokens,
 					  min_t(long, more, rate)));
-	if (tokens < 0)
-		atomic_long_sub(tokens, &bucket->suppressed);
-	return true;
 }
 
 /* In a jiffy, no more payloads are written than a long can count. */
@@ -119,33 +108,6 @@ bool ue_bucket_take(struct ue_bucket *bucket, u32 rate, unsigned long now)
 	return ue_bucket_take_now(bucket, rate, now);
 }
 
-unsigned long ue_bucket_suppressed(const struct ue_bucket *bucket)
-{
-	const long tokens = atomic_long_read(&bucket->tokens);
-
-	return atomic_long_read(&bucket->suppressed) - min(tokens, 0L);
-}
-
-static void ue_limit_free(struct ue_limit *limit)
-{
-	if (!refcount_dec_and_test(&limit->references))
-		return;
-	free_percpu(limit->countdown);
-	kfree(limit);
-	ue_debug_count(UE_COUNT_LIMITS, -1);
-}
-
-/* No task uses the bucket any more. */
-static void ue_program_free(struct rcu_head *rcu)
-{
-	struct ue_program *program = container_of(rcu, struct ue_program, rcu);
-
-	atomic_long_add(ue_bucket_suppressed(&program->bucket),
-			&program->limit->suppressed);
-	ue_limit_free(program->limit);
-	kfree(program);
-}
-
 static void ue_limit_free_rcu(struct rcu_head *rcu)
 {
 	struct ue_limit *limit = container_of(rcu, struct ue_limit, rcu);
@@ -154,9 +116,11 @@ static void ue_limit_free_rcu(struct rcu_head *rcu)
 
 	for (int i = 0; limit->terms.each_process && i < 1 << UE_PROGRAM_BITS; i++) {
 		hlist_for_each_entry_safe(program, next, &limit->programs[i], node)
-			ue_program_free(&program->rcu);
+			kfree(program);
 	}
-	ue_limit_free(limit);
+	free_percpu(limit->countdown);
+	kfree(limit);
+	ue_debug_count(UE_COUNT_LIMITS, -1);
 }
 
 void ue_limit_put(struct ue_limit *limit)
@@ -206,7 +170,6 @@ int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **result)
 		kfree(limit);
 		return -ENOMEM;
 	}
-	refcount_set(&limit->references, 1);
 	raw_spin_lock_init(&limit->lock);
 	ue_bucket_init(&limit->bucket, terms->rate, jiffies);
 	ue_debug_count(UE_COUNT_LIMITS, 1);
@@ -231,23 +194,13 @@ static struct ue_program *ue_program_find(struct ue_limit *limit, pid_t process)
 	return NULL;
 }
 
-/*
- * The count goes to the limit at once. What tasks that have found the bucket just before
- * may add is counted when the bucket is freed.
- */
+/* An idle bucket is as full as a new one. A task may have found this one just before. */
 static void ue_program_end_if_idle(struct ue_program *program)
 {
-	struct ue_limit *limit = program->limit;
-	struct ue_bucket *bucket = &program->bucket;
-	const unsigned long filled = READ_ONCE(bucket->filled), now = jiffies;
-
-	if (time_before(now, filled + HZ) ||
-	    !ue_bucket_fill(bucket, limit->terms.rate, filled, now))
+	if (time_before(jiffies, READ_ONCE(program->bucket.filled) + HZ))
 		return;
-	atomic_long_add(atomic_long_xchg(&bucket->suppressed, 0),
-			&limit->suppressed);
 	hlist_del_rcu(&program->node);
-	call_rcu(&program->rcu, ue_program_free);
+	kfree_rcu(program, rcu);
 }
 
 /* Return: @new, or the bucket that another thread has added. */
@@ -265,10 +218,8 @@ static struct ue_program *ue_program_insert(struct ue_limit *limit,
 		else
 			ue_program_end_if_idle(program);
 	}
-	if (!found) {
-		refcount_inc(&limit->references);
+	if (!found)
 		hlist_add_head_rcu(&new->node, list);
-	}
 	raw_spin_unlock(&limit->lock);
 	return found ?: new;
 }
@@ -286,7 +237,6 @@ static noinline struct ue_bucket *ue_program_add(struct ue_limit *limit)
 	if (!new)
 		return &limit->bucket;
 	new->process = current->tgid;
-	new->limit = limit;
 	ue_bucket_init(&new->bucket, limit->terms.rate, jiffies);
 	program = ue_program_insert(limit, new);
 	if (program != new)
@@ -315,12 +265,21 @@ static __always_inline bool ue_limit_sample(struct ue_limit *limit)
 	return true;
 }
 
-bool ue_limit_take(struct ue_limit *limit)
+enum ue_verdict ue_limit_take(struct ue_limit *limit)
 {
 	if (limit->countdown && !ue_limit_sample(limit))
-		return false;
-	return !limit->terms.rate ||
-	       ue_bucket_take_now(ue_limit_bucket(limit), limit->terms.rate, jiffies);
+		return UE_LEFT_OUT;
+	if (!limit->terms.rate ||
+	    ue_bucket_take_now(ue_limit_bucket(limit), limit->terms.rate, jiffies))
+		return UE_ADMITTED;
+	atomic_long_inc(&limit->suppressed);
+	return UE_SUPPRESSED;
+}
+
+void ue_limit_give_back(struct ue_limit *limit)
+{
+	if (limit->terms.rate)
+		atomic_long_inc(&ue_limit_bucket(limit)->tokens);
 }
 
 bool ue_limit_allows(struct ue_limit *limit, pid_t process)
@@ -350,18 +309,5 @@ bool ue_limit_allows(struct ue_limit *limit, pid_t process)
 
 unsigned long ue_limit_suppressed(const struct ue_limit *limit)
 {
-	const struct ue_program *program;
-	unsigned long nr;
-
-	if (!limit)
-		return 0;
-	nr = atomic_long_read(&limit->suppressed) +
-	     ue_bucket_suppressed(&limit->bucket);
-	rcu_read_lock();
-	for (int i = 0; limit->terms.each_process && i < 1 << UE_PROGRAM_BITS; i++) {
-		hlist_for_each_entry_rcu(program, &limit->programs[i], node)
-			nr += ue_bucket_suppressed(&program->bucket);
-	}
-	rcu_read_unlock();
-	return nr;
+	return limit ? atomic_long_read(&limit->suppressed) : 0;
 }

@@ -18,15 +18,24 @@ struct ue_limit;
 
 /**
  * struct ue_bucket - tokens for payloads
- * @tokens: how many there are; if negative, how many payloads were suppressed since
- *	@filled
+ * @tokens: how many there are; if negative, how many were missing since @filled
  * @filled: when tokens were last added, in jiffies
- * @suppressed: how many payloads were suppressed before
  */
 struct ue_bucket {
 	atomic_long_t tokens;
 	unsigned long filled;
-	atomic_long_t suppressed;
+};
+
+/**
+ * enum ue_verdict - what becomes of a payload
+ * @UE_ADMITTED: a record is made of it
+ * @UE_LEFT_OUT: sample= leaves it out
+ * @UE_SUPPRESSED: it is beyond the limit
+ */
+enum ue_verdict {
+	UE_ADMITTED,
+	UE_LEFT_OUT,
+	UE_SUPPRESSED,
 };
 
 /**
@@ -46,18 +55,9 @@ void ue_bucket_init(struct ue_bucket *bucket, u32 rate, unsigned long now);
  * @now: the time, in jiffies
  *
  * Context: any.
- * Return: true; false if there is none, which is counted as a suppressed payload.
+ * Return: true; false if there is none.
  */
 bool ue_bucket_take(struct ue_bucket *bucket, u32 rate, unsigned long now);
-
-/**
- * ue_bucket_suppressed() - count the payloads that have found no token
- * @bucket: the bucket
- *
- * Context: any; while others take tokens, some of these payloads may be missing.
- * Return: the number.
- */
-unsigned long ue_bucket_suppressed(const struct ue_bucket *bucket);
 
 /**
  * ue_limit_create() - create a limit
@@ -92,9 +92,19 @@ const struct ue_rule_limit *ue_limit_terms(const struct ue_limit *limit);
  * @limit: the limit
  *
  * Context: preemption disabled, in the system call that writes.
- * Return: true; false if there must be no record.
+ * Return: whether a record may be made; UE_SUPPRESSED is counted.
  */
-bool ue_limit_take(struct ue_limit *limit);
+enum ue_verdict ue_limit_take(struct ue_limit *limit);
+
+/**
+ * ue_limit_give_back() - undo ue_limit_take(), as the instance has made no record
+ * @limit: the limit, which has admitted a payload of the current program
+ *
+ * What sample= counts is not undone.
+ *
+ * Context: as ue_limit_take().
+ */
+void ue_limit_give_back(struct ue_limit *limit);
 
 /**
  * ue_limit_allows() - find out if there is a token for a process
@@ -110,7 +120,7 @@ bool ue_limit_allows(struct ue_limit *limit, pid_t process);
  * ue_limit_suppressed() - count the payloads beyond a limit
  * @limit: the limit, or NULL
  *
- * Context: as ue_bucket_suppressed().
+ * Context: any.
  * Return: the number, without those that sample= has left out.
  */
 unsigned long ue_limit_suppressed(const struct ue_limit *limit);

@@ -27,6 +27,7 @@ enum ue_outcome {
 	UE_DROPPED	= BIT(1),
 	UE_TOO_LARGE	= BIT(2),
 	UE_LIMITED	= BIT(3),	/* may be, with UE_RECORDED */
+	UE_IGNORED	= BIT(4),	/* only of ue_try_ftrace() */
 };
 
 /*
@@ -78,15 +79,33 @@ static __always_inline void ue_copy_payload(void *to, const void *from,
 		*(u8 *)to++ = *(u8 *)from++;
 }
 
+/* Return: false also if the kernel lacks the function. */
+static noinline bool ue_is_off(struct trace_buffer *buffer)
+{
+	const void *function = static_call_query(ue_ring_buffer_record_is_set_on);
+
+	return function != __static_call_return0 &&
+	       !static_call(ue_ring_buffer_record_is_set_on)(buffer);
+}
+
+/* With one of these, tracing has a record completed elsewhere before it looks for a buffer. */
+#define UE_ASIDE \
+	(EVENT_FILE_FL_FILTERED | EVENT_FILE_FL_TRIGGER_COND | EVENT_FILE_FL_SOFT_DISABLED)
+
+/*
+ * @exact: find out if recording is off even if that takes longer
+ * Return: UE_IGNORED if the instance makes no record of the payload, as it does not want
+ * one; else what it did.
+ */
 static __always_inline enum ue_outcome
-ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
+ue_try_ftrace(struct trace_event_file *file, const void *record, size_t size, bool exact)
 {
 	const size_t whole = UE_RECORD_HEADER + size;
 	struct trace_event_buffer buffer __uninitialized;
 	void *entry;
 
 	if (trace_trigger_soft_disabled(file))
-		return UE_RECORDED;
+		return UE_IGNORED;
 
 	buffer.buffer = NULL;
 	entry = trace_event_buffer_reserve(&buffer, file, whole);
@@ -94,16 +113,27 @@ ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
 		ue_copy_payload(entry + UE_RECORD_HEADER,
 				record + UE_RECORD_HEADER, size);
 		trace_event_buffer_commit(&buffer);
+		if (exact && unlikely(READ_ONCE(file->flags) & UE_ASIDE) &&
+		    ue_is_off(buffer.buffer))
+			return UE_IGNORED;
 		return ue_fits(&buffer, whole) ? UE_RECORDED : UE_TOO_LARGE;
 	}
 
 	/* No buffer: the instance does not trace this task. */
 	if (!buffer.buffer)
-		return UE_RECORDED;
+		return UE_IGNORED;
 	if (!ue_fits(&buffer, whole))
 		return UE_TOO_LARGE;
 	return static_call(ue_ring_buffer_record_is_set_on)(buffer.buffer) ?
-	       UE_DROPPED : UE_RECORDED;
+	       UE_DROPPED : UE_IGNORED;
+}
+
+static __always_inline enum ue_outcome
+ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
+{
+	const enum ue_outcome outcome = ue_try_ftrace(file, record, size, false);
+
+	return outcome == UE_IGNORED ? UE_RECORDED : outcome;
 }
 
 /*
@@ -118,19 +148,67 @@ static bool ue_is_in_scope(const struct ue_event *event,
 	return !scopes || event->owner->current_has_scopes(scopes);
 }
 
-/*
- * For a recorder that is for some programs, or has a limit. Takes a token.
- * Return: 0 if the instance is to record the payload; else the outcome.
- */
-static noinline unsigned int ue_leave_out(const struct ue_event *event,
-					  const struct ue_recorder *recorder)
+/* Whether triggers do not act on the payload, but on records, if they are made. */
+static bool ue_has_no_trigger(const struct trace_event_file *file)
 {
+	return !(READ_ONCE(file->flags) & EVENT_FILE_FL_TRIGGER_MODE);
+}
+
+/*
+ * Tracing filters a record when it is complete, and does not tell the result. So a filter is
+ * asked before, as in tracing for the task, without interrupts or locks.
+ */
+static noinline bool ue_is_filtered_out(struct ue_event *event,
+					const struct trace_event_file *file,
+					void *record)
+{
+	tracing_generic_entry_update(record, event->call.event.type, 0);
+	return !filter_match_preds(rcu_dereference_sched(file->filter), record);
+}
+
+/*
+ * A token is for a record. So one that the instance does not make takes none, except for what
+ * triggers do.
+ */
+static unsigned int ue_record_limited(const struct ue_recorder *recorder,
+				      struct ue_limit *limit,
+				      const void *record, size_t size)
+{
+	enum ue_outcome outcome;
+
+	switch (ue_limit_take(limit)) {
+	case UE_SUPPRESSED:
+		return UE_RECORDED | UE_LIMITED;
+	case UE_LEFT_OUT:
+		return UE_RECORDED;
+	default:
+		break;
+	}
+	outcome = ue_try_ftrace(recorder->file, record, size, true);
+	if (outcome == UE_RECORDED)
+		return outcome;
+	if (ue_has_no_trigger(recorder->file))
+		ue_limit_give_back(limit);
+	return outcome == UE_IGNORED ? UE_RECORDED : outcome;
+}
+
+/* For a recorder that is for some programs, or has a limit. */
+static noinline unsigned int ue_record_some(struct ue_event *event,
+					    const struct ue_recorder *recorder,
+					    void *record, size_t size)
+{
+	struct trace_event_file *file = recorder->file;
 	struct ue_limit *limit;
 
 	if (!ue_is_in_scope(event, recorder))
 		return UE_RECORDED;
 	limit = rcu_dereference_sched(recorder->limit);
-	return !limit || ue_limit_take(limit) ? 0 : UE_RECORDED | UE_LIMITED;
+	if (!limit)
+		return ue_record_ftrace(file, record, size);
+	if (unlikely(READ_ONCE(file->flags) & EVENT_FILE_FL_FILTERED) &&
+	    ue_has_no_trigger(file) && ue_is_filtered_out(event, file, record))
+		return UE_RECORDED;
+	return ue_record_limited(recorder, limit, record, size);
 }
 
 /*
@@ -281,16 +359,15 @@ int ue_record(struct ue_event *event, void *record, size_t size)
 	probe = ue_probe_begin();
 	list_for_each_entry_rcu(recorder, &event->recorders.list, node,
 				rcu_read_lock_sched_held()) {
-		unsigned int outcome = 0;
-
 		/* The kind may change at any time; the old one and the new one are both right. */
-		if (data_race(recorder->kind != UE_RECORDER_FTRACE))
-			outcome = READ_ONCE(recorder->kind) == UE_RECORDER_PERF ?
-				  ue_record_perf(&event->call, record, size) :
-				  ue_leave_out(event, recorder);
-		if (!outcome)
-			outcome = ue_record_ftrace(recorder->file, record, size);
-		outcomes |= outcome;
+		if (data_race(recorder->kind == UE_RECORDER_FTRACE))
+			outcomes |= ue_record_ftrace(recorder->file, record,
+						     size);
+		else if (READ_ONCE(recorder->kind) == UE_RECORDER_PERF)
+			outcomes |= ue_record_perf(&event->call, record, size);
+		else
+			outcomes |= ue_record_some(event, recorder, record,
+						   size);
 	}
 	ue_probe_end(probe);
 	return ue_conclude(event, outcomes);

@@ -87,7 +87,7 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 
 /**
  * ue_update_begin_alone() - begin an update without event_mutex
- * @update: the update, for ue_update_mm(). Nobody waits for the workers that it starts.
+ * @update: the update, for ue_update_mm(). The caller does not wait for workers.
  *
  * Context: takes ue_enabler_mutex; may sleep.
  */
