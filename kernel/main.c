@@ -21,14 +21,15 @@
 #include "programs/flood.h"
 #include "programs/fork.h"
 #include "programs/registration.h"
+#include "registry/own_event.h"
 #include "registry/registry.h"
 #include "registry/rules.h"
 
 /*
  * The files in tracefs and the devices come last. Opening them fails until all
  * parts are initialized, because the kernel frees a module whose init function
- * fails even while its files are open. Marks are the last part: recorders may use
- * their events at once.
+ * fails even while its files are open. The module's own events are the last part:
+ * recorders may use them at once.
  */
 static const struct ue_part {
 	const char *name;
@@ -48,6 +49,7 @@ static const struct ue_part {
 	{ "user_events_data",	ue_data_file_init,	ue_data_file_exit },
 	{ "the device",		ue_device_init,		ue_device_exit },
 	{ "marks",		ue_marks_init,		ue_marks_exit },
+	{ "the module's events", ue_own_events_init,	ue_own_events_exit },
 };
 
 static void ue_exit_parts(int nr)

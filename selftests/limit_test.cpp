@@ -12,10 +12,14 @@
 #include "rule.hpp"
 #include "text_file.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <functional>
+#include <linux/user_events_ext.h>
 #include <list>
 #include <optional>
 #include <sys/mman.h>
@@ -40,6 +44,36 @@ unsigned long suppressed(const std::string& comment) {
     const std::string label = "suppressed ";
     const auto at = comment.find(label);
     return at == std::string::npos ? 0 : std::strtoul(&comment[at + label.size()], nullptr, 10);
+}
+
+/// A record of user_limit:suppressed.
+struct Told {
+    long process;
+    unsigned long milliseconds, count;
+    std::string event;
+};
+
+std::vector<Told> told_in(Instance& instance) {
+    std::vector<Told> all;
+    for (const std::string& line : instance.trace(Event("suppressed", USER_LIMIT_SYSTEM))) {
+        Told told{};
+        std::array<char, 64> event{};
+        CAPTURE(line);
+        REQUIRE(sscanf(line.c_str(),
+                       "suppressed: process=%ld milliseconds=%lu count=%lu event=%63s",
+                       &told.process, &told.milliseconds, &told.count, event.data()) == 4);
+        told.event = event.data();
+        all.push_back(told);
+    }
+    return all;
+}
+
+/// How many payloads of a process were suppressed according to them.
+unsigned long count_told(const std::vector<Told>& all, long process) {
+    unsigned long sum = 0;
+    for (const Told& told : all)
+        sum += told.process == process ? told.count : 0;
+    return sum;
 }
 
 /// Measures how many records a limit may have made.
@@ -260,6 +294,71 @@ TEST_CASE("Rules for one instance add up if their limits are equal") {
     one.reset();
     CHECK(second.ask(Request::flood) == 0);
     CHECK(suppressed(two.comment()) == lost + flood_size - instance.records().size());
+}
+
+TEST_CASE("Records in the instance tell what was suppressed, of which event and process") {
+    Kept kept;
+    Instance instance, other;
+    std::list<Program> programs;
+    programs.emplace_back(kept.event);
+    programs.emplace_back(kept.event);
+    const Rule rule(rule_text(kept.event, instance, GENERATE(of_all, of_each)));
+    const Rule unlimited(rule_text(kept.event, other, ""));
+    const auto begin = Clock::now();
+    for (Program& program : programs)
+        CHECK(program.ask(Request::flood) == 0);
+    std::vector<Told> told;
+    const auto sum = [&] {
+        told = told_in(instance);
+        return count_told(told, programs.front().pid()) + count_told(told, programs.back().pid());
+    };
+    CHECK(eventually([&] { return sum() == suppressed(rule.comment()); }));
+    unsigned wrong = 0;
+    for (const Told& one : told)
+        wrong += one.event != "user_events:" + kept.event.name();
+    CHECK(wrong == 0);
+    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+    CHECK(std::all_of(told.begin(), told.end(), [=](const Told& one) {
+        return one.milliseconds <= static_cast<unsigned long>(passed.count()) + 20;
+    }));
+    CHECK(told_in(other).empty());
+    // Threads make the records, so only the sum is known.
+    const unsigned long sum_told = sum();
+    CHECK(instance.records().size() + sum_told == 2UL * flood_size);
+    if (rule.text().ends_with("/program"))
+        for (const Program& program : programs)
+            CHECK(count_told(told, program.pid()) <= flood_size - rate);
+}
+
+TEST_CASE("A process has such a record once a second") {
+    Registered registered("");
+    Instance instance;
+    const Rule rule(rule_text(registered.event, instance, of_each));
+    const auto begin = Clock::now();
+    while (Clock::now() < begin + std::chrono::seconds(3))
+        write_many(registered, 100);
+    const auto records = told_in(instance).size();
+    const std::chrono::duration<double> passed = Clock::now() - begin;
+    CHECK(records >= 1);
+    CHECK(static_cast<double>(records) <= passed.count());
+}
+
+TEST_CASE("What was suppressed is told when the rule is removed") {
+    Registered registered("");
+    Instance instance;
+    const bool taken_over = GENERATE(false, true);
+    const std::string next = rule_text(registered.event, instance, "");
+    {
+        const Rule rule(rule_text(registered.event, instance, of_all));
+        if (taken_over)
+            REQUIRE(change_rule(next) == succeeds());
+        CHECK(write_many(registered, 500) == 0);
+    }
+    // Reading the records consumes those of the other event, too.
+    const unsigned long told = count_told(told_in(instance), getpid());
+    CHECK(instance.records().size() + told == 500);
+    if (taken_over)
+        REQUIRE(change_rule("!" + next) == succeeds());
 }
 
 TEST_CASE("A rule that takes an event over brings its own limit, or none") {
@@ -634,6 +733,8 @@ TEST_CASE("A rule that names their system limits marks, and no other rule is for
         const auto made = instance.records().size();
         CHECK(made >= 10);
         CHECK(made + suppressed(rule.comment()) == 1000);
+        CHECK(eventually([&] { return count_told(told_in(instance), getpid()) == 1000 - made; }));
+        CHECK(told_in(instance).back().event.starts_with("user_mark:"));
     }
     CHECK(file.write("after").error() == 0);
     CHECK(instance.records().empty());

@@ -85,6 +85,8 @@ struct ue_event_owner {
  * @mutes: of struct ue_mute, by @of_event; protected by ue_enabler_mutex
  * @muted: how long bits were 0 because of limits, in all address spaces, in jiffies; changed
  *	with ue_enabler_mutex held
+ * @suppression_node: entry in the list of events of which payloads were suppressed
+ * @suppression_queued: the event is in that list
  * @set_elsewhere: bits are set because there are such tasks or scopes, and not all of
  *	them are in address spaces that want the event; protected by ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
@@ -117,6 +119,8 @@ struct ue_event {
 	u64 update_scopes;
 	struct hlist_head mutes;
 	unsigned long muted;
+	struct llist_node suppression_node;
+	atomic_t suppression_queued;
 	unsigned int nr_perf_all;
 	unsigned int nr_targets;
 	unsigned long serial;

@@ -24,16 +24,29 @@
 #define UE_PROGRAM_BITS		6
 
 /**
- * struct ue_program - the bucket of a process
+ * struct ue_untold - suppressed payloads that ue_limit_collect() has not told
+ * @nr: how many
+ * @since: when @nr became 1, in jiffies; for a moment, when it did so before
+ */
+struct ue_untold {
+	atomic_long_t nr;
+	unsigned long since;
+};
+
+/**
+ * struct ue_program - a process
  * @node: entry in a list of the limit
  * @process: the number of the process
- * @bucket: the tokens
+ * @bucket: the tokens, if each process has a bucket; else when the process has last begun
+ *	to have suppressed payloads
+ * @untold: its suppressed payloads
  * @rcu: frees the memory
  */
 struct ue_program {
 	struct hlist_node node;
 	pid_t process;
 	struct ue_bucket bucket;
+	struct ue_untold untold;
 	struct rcu_head rcu;
 };
 
@@ -44,16 +57,20 @@ struct ue_program {
  *	without sampling
  * @bucket: the tokens of all programs, or of those that have no bucket
  * @suppressed: how many payloads have found no token
+ * @untold: those of processes without a struct ue_program
+ * @collected: when ue_limit_collect() was called last, in jiffies
  * @lock: serializes changes of @programs
  * @rcu: frees the memory
- * @programs: of struct ue_program, by a hash of the number; read under RCU-sched. Only if
- *	each process has a bucket.
+ * @programs: of struct ue_program, by a hash of the number; read under RCU-sched. If each
+ *	process has a bucket, all that write; else those beyond the limit. None without a rate.
  */
 struct ue_limit {
 	struct ue_rule_limit terms;
 	u32 __percpu *countdown;
 	struct ue_bucket bucket;
 	atomic_long_t suppressed;
+	struct ue_untold untold;
+	unsigned long collected;
 	raw_spinlock_t lock;
 	struct rcu_head rcu;
 	struct hlist_head programs[];
@@ -114,7 +131,7 @@ static void ue_limit_free_rcu(struct rcu_head *rcu)
 	struct ue_program *program;
 	struct hlist_node *next;
 
-	for (int i = 0; limit->terms.each_process && i < 1 << UE_PROGRAM_BITS; i++) {
+	for (int i = 0; limit->terms.rate && i < 1 << UE_PROGRAM_BITS; i++) {
 		hlist_for_each_entry_safe(program, next, &limit->programs[i], node)
 			kfree(program);
 	}
@@ -156,7 +173,7 @@ static int ue_limit_begin_sampling(struct ue_limit *limit)
 
 int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **result)
 {
-	const size_t lists = terms->each_process ? 1 << UE_PROGRAM_BITS : 0;
+	const size_t lists = terms->rate ? 1 << UE_PROGRAM_BITS : 0;
 	struct ue_limit *limit;
 
 	*result = NULL;
@@ -172,6 +189,7 @@ int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **result)
 	}
 	raw_spin_lock_init(&limit->lock);
 	ue_bucket_init(&limit->bucket, terms->rate, jiffies);
+	limit->collected = jiffies;
 	ue_debug_count(UE_COUNT_LIMITS, 1);
 	*result = limit;
 	return 0;
@@ -197,7 +215,8 @@ static struct ue_program *ue_program_find(struct ue_limit *limit, pid_t process)
 /* An idle bucket is as full as a new one. A task may have found this one just before. */
 static void ue_program_end_if_idle(struct ue_program *program)
 {
-	if (time_before(jiffies, READ_ONCE(program->bucket.filled) + HZ))
+	if (time_before(jiffies, READ_ONCE(program->bucket.filled) + HZ) ||
+	    atomic_long_read(&program->untold.nr))
 		return;
 	hlist_del_rcu(&program->node);
 	kfree_rcu(program, rcu);
@@ -224,34 +243,51 @@ static struct ue_program *ue_program_insert(struct ue_limit *limit,
 	return found ?: new;
 }
 
-/*
- * Return: the bucket of the current process; that of all programs if memory is short. With
- * PREEMPT_RT nothing can be allocated here.
- */
-static noinline struct ue_bucket *ue_program_add(struct ue_limit *limit)
+/* Return: NULL if memory is short. With PREEMPT_RT nothing can be allocated here. */
+static noinline struct ue_program *ue_program_add(struct ue_limit *limit)
 {
 	struct ue_program *new = IS_ENABLED(CONFIG_PREEMPT_RT) ? NULL :
-		kmalloc(sizeof(*new), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
+		kzalloc(sizeof(*new), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
 	struct ue_program *program;
 
 	if (!new)
-		return &limit->bucket;
+		return NULL;
 	new->process = current->tgid;
 	ue_bucket_init(&new->bucket, limit->terms.rate, jiffies);
 	program = ue_program_insert(limit, new);
 	if (program != new)
 		kfree(new);
-	return &program->bucket;
+	return program;
 }
 
+/* Return: the current process; NULL if memory is short. */
+static __always_inline struct ue_program *ue_program_get(struct ue_limit *limit)
+{
+	struct ue_program *program = ue_program_find(limit, current->tgid);
+
+	return likely(program) ? program : ue_program_add(limit);
+}
+
+/* Return: that of all programs, or of the current process if there is memory. */
 static __always_inline struct ue_bucket *ue_limit_bucket(struct ue_limit *limit)
 {
-	struct ue_program *program;
+	struct ue_program *program =
+		limit->terms.each_process ? ue_program_get(limit) : NULL;
 
-	if (!limit->terms.each_process)
-		return &limit->bucket;
-	program = ue_program_find(limit, current->tgid);
-	return likely(program) ? &program->bucket : ue_program_add(limit);
+	return program ? &program->bucket : &limit->bucket;
+}
+
+static noinline void ue_limit_suppress(struct ue_limit *limit)
+{
+	struct ue_program *program = ue_program_get(limit);
+	struct ue_untold *untold = program ? &program->untold : &limit->untold;
+
+	atomic_long_inc(&limit->suppressed);
+	if (atomic_long_inc_return(&untold->nr) > 1)
+		return;
+	WRITE_ONCE(untold->since, jiffies);
+	if (program && !limit->terms.each_process)
+		WRITE_ONCE(program->bucket.filled, jiffies);
 }
 
 /* Preemption is disabled. */
@@ -272,7 +308,7 @@ enum ue_verdict ue_limit_take(struct ue_limit *limit)
 	if (!limit->terms.rate ||
 	    ue_bucket_take_now(ue_limit_bucket(limit), limit->terms.rate, jiffies))
 		return UE_ADMITTED;
-	atomic_long_inc(&limit->suppressed);
+	ue_limit_suppress(limit);
 	return UE_SUPPRESSED;
 }
 
@@ -305,6 +341,54 @@ bool ue_limit_allows(struct ue_limit *limit, pid_t process)
 	now = jiffies;
 	return tokens > 0 || (time_after(now, filled) &&
 			      ue_tokens_due(limit->terms.rate, filled, now - filled));
+}
+
+static struct ue_suppressed ue_untold_take(struct ue_untold *untold, pid_t process,
+					   unsigned long least)
+{
+	struct ue_suppressed suppressed = { .process = process };
+
+	if (!atomic_long_read(&untold->nr))
+		return suppressed;
+	suppressed.nr = atomic_long_xchg(&untold->nr, 0);
+	suppressed.since = READ_ONCE(untold->since);
+	if (time_before(suppressed.since, least))
+		suppressed.since = least;
+	return suppressed;
+}
+
+static void ue_suppressed_add(struct ue_suppressed *sum,
+			      const struct ue_suppressed *more)
+{
+	if (!sum->nr || time_before(more->since, sum->since))
+		sum->since = more->since;
+	sum->process = 0;
+	sum->nr += more->nr;
+}
+
+unsigned int ue_limit_collect(struct ue_limit *limit,
+			      struct ue_suppressed *suppressed, unsigned int max)
+{
+	const unsigned long least = limit->collected;
+	struct ue_suppressed one, others = ue_untold_take(&limit->untold, 0, least);
+	struct ue_program *program;
+	unsigned int nr = 0;
+
+	limit->collected = jiffies;
+	rcu_read_lock();
+	for (int i = 0; limit->terms.rate && i < 1 << UE_PROGRAM_BITS; i++) {
+		hlist_for_each_entry_rcu(program, &limit->programs[i], node) {
+			one = ue_untold_take(&program->untold, program->process, least);
+			if (one.nr && nr < max - 1)
+				suppressed[nr++] = one;
+			else if (one.nr)
+				ue_suppressed_add(&others, &one);
+		}
+	}
+	rcu_read_unlock();
+	if (others.nr)
+		suppressed[nr++] = others;
+	return nr;
 }
 
 unsigned long ue_limit_suppressed(const struct ue_limit *limit)

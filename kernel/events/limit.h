@@ -27,6 +27,18 @@ struct ue_bucket {
 };
 
 /**
+ * struct ue_suppressed - payloads of a process that were suppressed
+ * @process: its number; 0 for several processes
+ * @nr: how many
+ * @since: when the first of them was written, in jiffies
+ */
+struct ue_suppressed {
+	pid_t process;
+	unsigned long nr;
+	unsigned long since;
+};
+
+/**
  * enum ue_verdict - what becomes of a payload
  * @UE_ADMITTED: a record is made of it
  * @UE_LEFT_OUT: sample= leaves it out
@@ -115,6 +127,18 @@ void ue_limit_give_back(struct ue_limit *limit);
  * Return: true if its next payload would be recorded, if sample= does not leave it out.
  */
 bool ue_limit_allows(struct ue_limit *limit, pid_t process);
+
+/**
+ * ue_limit_collect() - get what was suppressed since the last call, by process
+ * @limit: the limit
+ * @suppressed: set to what was suppressed
+ * @max: length of @suppressed; further processes are added up in the last element
+ *
+ * Context: no other call for @limit at the same time.
+ * Return: number of elements.
+ */
+unsigned int ue_limit_collect(struct ue_limit *limit,
+			      struct ue_suppressed *suppressed, unsigned int max);
 
 /**
  * ue_limit_suppressed() - count the payloads beyond a limit

@@ -348,6 +348,18 @@ int ue_record_check_large(struct ue_event *event, size_t size)
 	return err;
 }
 
+void ue_record_in(struct ue_event *event, struct trace_event_file *file,
+		  const void *record, size_t size)
+{
+	struct ue_probe probe;
+
+	lockdep_assert_held(ue_event_mutex);
+	event->has_records = true;
+	probe = ue_probe_begin();
+	ue_record_ftrace(file, record, size);
+	ue_probe_end(probe);
+}
+
 int ue_record(struct ue_event *event, void *record, size_t size)
 {
 	struct ue_recorder *recorder;

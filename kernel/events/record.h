@@ -86,4 +86,18 @@ static inline int ue_record_check_size(struct ue_event *event, size_t size)
  */
 int ue_record(struct ue_event *event, void *record, size_t size);
 
+/**
+ * ue_record_in() - record a payload in an instance that has not enabled the event
+ * @event: the event
+ * @file: its file in the instance
+ * @record: as for ue_record()
+ * @size: as for ue_record(), much less than a page
+ *
+ * A payload for which there is no space is lost.
+ *
+ * Context: event_mutex held; preemptible.
+ */
+void ue_record_in(struct ue_event *event, struct trace_event_file *file,
+		  const void *record, size_t size);
+
 #endif /* UE_RECORD_H */

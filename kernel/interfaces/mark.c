@@ -8,47 +8,26 @@
 #include <linux/limits.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
-#include <linux/slab.h>
 #include <linux/uio.h>
 #include <uapi/linux/user_events.h>
 #include <uapi/linux/user_mark.h>
 
 #include "events/event.h"
-#include "events/publish.h"
 #include "events/record.h"
 #include "format/format.h"
 #include "format/scratch.h"
 #include "format/user_struct.h"
 #include "interfaces/mark.h"
-#include "interfaces/tracefs_file.h"
-#include "port/kernel_symbols.h"
 #include "port/module_state.h"
-#include "registry/rules.h"
+#include "registry/own_event.h"
 
 static unsigned short ue_mark_mode = 0666;
 module_param_named(mark_mode, ue_mark_mode, ushort, 0444);
 MODULE_PARM_DESC(mark_mode, "permissions of /dev/user_mark (0666)");
 
-/*
- * Tools print the size of the data, which is the high half of its location.
- * libtraceevent, up to 1.7 at least, prints other bytes for __print_hex() of a
- * __rel_loc field. Version 1.8 crashes on __get_rel_dynamic_array_len().
- */
-static const struct ue_mark_definition {
-	const char *command;
-	const char *print_fmt;	/* NULL: that of the command */
-} ue_mark_definitions[] = {
-	{ "text __rel_loc char[] text", NULL },
-	{ "data u32 type; __rel_loc u8[] data",
-	  "\"type=%u size=%u\", REC->type, REC->data >> 16" },
-};
-
-/* In the order of the definitions. */
-static struct ue_event *ue_mark_events[ARRAY_SIZE(ue_mark_definitions)];
-
 static struct ue_event *ue_mark_event(u32 type)
 {
-	return ue_mark_events[type != USER_MARK_TEXT];
+	return ue_own_event(type == USER_MARK_TEXT ? UE_OWN_MARK_TEXT : UE_OWN_MARK_DATA);
 }
 
 /*
@@ -210,140 +189,18 @@ static struct miscdevice ue_mark_device = {
 	.fops	= &ue_mark_operations,
 };
 
-/*
- * No program has an enable bit or is looked for by a rule, and the module stays the user of
- * both events.
- */
-static void ue_mark_changed(struct ue_event *event)
-{
-}
-
-static void ue_mark_scopes_changed(struct ue_event *event, u64 scopes)
-{
-}
-
-static bool ue_mark_has_scopes(u64 scopes)
-{
-	return false;
-}
-
-static int ue_mark_perf_opened(struct ue_event *event,
-			       struct perf_event *perf_event)
-{
-	return 0;
-}
-
-static void ue_mark_perf_closed(struct ue_event *event,
-				struct perf_event *perf_event)
-{
-}
-
-static const struct ue_event_owner ue_mark_owner = {
-	.unused = ue_mark_changed,
-	.state_changed = ue_mark_changed,
-	.all_changed = ue_mark_changed,
-	.scopes_changed = ue_mark_scopes_changed,
-	.current_has_scopes = ue_mark_has_scopes,
-	.over_limit = ue_mark_changed,
-	.perf_opened = ue_mark_perf_opened,
-	.perf_closed = ue_mark_perf_closed,
-};
-
-static struct ue_event *
-ue_mark_new_event(const struct ue_mark_definition *definition)
-{
-	struct ue_format *format;
-	struct ue_event *event;
-	int err = ue_format_parse(definition->command, &format);
-
-	if (err)
-		return ERR_PTR(err);
-	event = ue_event_create(format, NULL, definition->print_fmt,
-				USER_MARK_SYSTEM, &ue_mark_owner);
-	if (!event) {
-		kfree(format);
-		return ERR_PTR(-ENOMEM);
-	}
-	/* CAP_ANY: a process without privilege may record its own marks. */
-	event->call.flags = TRACE_EVENT_FL_TRACEPOINT | TRACE_EVENT_FL_CAP_ANY;
-	return event;
-}
-
-/*
- * Without TRACE_EVENT_FL_DYNAMIC, a reference of tracing to the event, such as
- * that of an event probe, is a reference to the module.
- */
-static int ue_mark_create(int i)
-{
-	struct ue_event *event = ue_mark_new_event(&ue_mark_definitions[i]);
-	int err;
-
-	if (IS_ERR(event))
-		return PTR_ERR(event);
-	err = ue_event_publish(event);
-	if (err) {
-		ue_event_unref(event);
-		return err;
-	}
-	event->serial = i;
-	ue_event_make_available(event);
-	event->call.module = THIS_MODULE;
-	ue_mark_events[i] = event;
-	return 0;
-}
-
-static void ue_mark_remove(int i)
-{
-	ue_rules_remove_event(ue_mark_events[i]);
-	/* The module has no references. */
-	ue_mark_events[i]->call.module = NULL;
-	ue_event_unpublish_at_unload(ue_mark_events[i]);
-}
-
-/*
- * Creates both events or none. Nothing can use one of them before event_mutex is
- * released.
- */
-static int ue_marks_create(void)
-{
-	int err, i = 0;
-
-	mutex_lock(ue_event_mutex);
-	do {
-		err = ue_mark_create(i);
-	} while (!err && ++i < ARRAY_SIZE(ue_mark_events));
-	while (err && i--)
-		ue_mark_remove(i);
-	for (i = 0; !err && i < ARRAY_SIZE(ue_mark_events); i++)
-		ue_rules_add_event(ue_mark_events[i]);
-	mutex_unlock(ue_event_mutex);
-	return err;
-}
-
 int ue_marks_init(void)
 {
-	int err;
-
 	if (ue_mark_mode & ~0777) {
 		pr_err("mark_mode=0%o has other bits than permissions, which are 0 to 0777\n",
 		       ue_mark_mode);
 		return -EINVAL;
 	}
 	ue_mark_device.mode = ue_mark_mode;
-	err = misc_register(&ue_mark_device);
-	if (err)
-		return err;
-	err = ue_marks_create();
-	if (err)
-		misc_deregister(&ue_mark_device);
-	return err;
+	return misc_register(&ue_mark_device);
 }
 
 void ue_marks_exit(void)
 {
 	misc_deregister(&ue_mark_device);
-	mutex_lock(ue_event_mutex);
-	for (int i = 0; i < ARRAY_SIZE(ue_mark_events); i++)
-		ue_mark_remove(i);
-	mutex_unlock(ue_event_mutex);
 }

@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The device /dev/user_mark, and the events user_mark:text and user_mark:data.
- * They exist while the module is loaded.
+ * The device /dev/user_mark. It exists while the module is loaded; opening it fails until the
+ * module is ready.
  */
 #ifndef UE_MARK_H
 #define UE_MARK_H
 
 /**
- * ue_marks_init() - create the device and the events
- *
- * Must be the last part that is initialized: once the events exist, recorders
- * may use them, and the module can't fail to load any more.
+ * ue_marks_init() - create the device
  *
  * Context: module init; may sleep.
- * Return: 0; -EINVAL for a wrong mark_mode; -ENOMEM; -ENODEV if tracing has no
- * type number left; or an error of misc_register().
+ * Return: 0; -EINVAL for a wrong mark_mode; or an error of misc_register().
  */
 int ue_marks_init(void);
 
 /**
- * ue_marks_exit() - remove the device and the events
+ * ue_marks_exit() - remove the device
  *
- * Context: module exit, with no user of them; may sleep.
+ * Context: module exit, with no user of it; may sleep.
  */
 void ue_marks_exit(void);
 

@@ -21,6 +21,7 @@
 #include "programs/update.h"
 #include "programs/user.h"
 #include "registry/registry.h"
+#include "registry/suppression.h"
 
 /*
  * The key of an event: the name of a single-format event, the name and the
@@ -516,6 +517,12 @@ struct ue_event *ue_registry_next(struct ue_registry *registry,
 	return event;
 }
 
+static void ue_registry_over_limit(struct ue_event *event)
+{
+	ue_suppression_begin(event);
+	ue_flood_mute(event);
+}
+
 static int ue_registry_create_empty(struct ue_registry *registry)
 {
 	registry->owner.unused = ue_registry_remove_unused;
@@ -524,7 +531,7 @@ static int ue_registry_create_empty(struct ue_registry *registry)
 	registry->owner.all_changed = ue_update_event;
 	registry->owner.scopes_changed = ue_update_scopes;
 	registry->owner.current_has_scopes = ue_current_has_scopes;
-	registry->owner.over_limit = ue_flood_mute;
+	registry->owner.over_limit = ue_registry_over_limit;
 	registry->owner.perf_opened = ue_perf_open;
 	registry->owner.perf_closed = ue_perf_close;
 	xa_init(&registry->by_serial);

@@ -27,6 +27,7 @@
 #include "registry/registry.h"
 #include "registry/rule_action.h"
 #include "registry/rules.h"
+#include "registry/suppression.h"
 
 /**
  * struct ue_rule - a rule
@@ -503,7 +504,11 @@ static int ue_rule_undo(struct ue_rule *rule, struct ue_event *event,
 {
 	/* Not by name: a kernel probe may have the same name. */
 	struct trace_event_file *file = ue_recorder_file(&event->recorders, number);
-	int err = file ? ue_rule_undo_file(rule, event, file, number) : 0;
+	int err;
+
+	if (rule->limit.rate)
+		ue_suppressions_tell(event);
+	err = file ? ue_rule_undo_file(rule, event, file, number) : 0;
 
 	if (!err)
 		ue_rule_leave(rule, event, number);

@@ -7,6 +7,7 @@
 #include <linux/limits.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 
 #include "events/limit.h"
 
@@ -186,6 +187,34 @@ static void ue_limit_give_back_test(struct kunit *test)
 	}
 }
 
+/* Each suppressed payload is told once; those beyond the space, for process 0. */
+static void ue_limit_collect_test(struct kunit *test)
+{
+	struct ue_rule_limit terms = { .rate = 1 };
+	struct ue_suppressed suppressed[2];
+	struct ue_limit *limit;
+
+	for (int each = 0; each <= 1; each++) {
+		unsigned long told = 0;
+
+		terms.each_process = each;
+		KUNIT_ASSERT_EQ(test, ue_limit_create(&terms, &limit), 0);
+		KUNIT_EXPECT_EQ(test, ue_limit_collect(limit, suppressed, 2), 0);
+		for (unsigned int max = 1; max <= 2; max++) {
+			ue_test_admitted(limit, 10);
+			KUNIT_EXPECT_EQ(test, ue_limit_collect(limit, suppressed, max), 1);
+			KUNIT_EXPECT_EQ(test, suppressed[0].process,
+					max == 1 ? 0 : current->tgid);
+			KUNIT_EXPECT_TRUE(test, time_in_range(suppressed[0].since,
+							      jiffies - HZ, jiffies));
+			told += suppressed[0].nr;
+		}
+		KUNIT_EXPECT_EQ(test, told, ue_limit_suppressed(limit));
+		KUNIT_EXPECT_EQ(test, ue_limit_collect(limit, suppressed, 2), 0);
+		ue_limit_put(limit);
+	}
+}
+
 static struct kunit_case ue_limit_cases[] = {
 	KUNIT_CASE(ue_bucket_full_test),
 	KUNIT_CASE(ue_bucket_second_test),
@@ -196,6 +225,7 @@ static struct kunit_case ue_limit_cases[] = {
 	KUNIT_CASE(ue_limit_both_test),
 	KUNIT_CASE(ue_limit_count_test),
 	KUNIT_CASE(ue_limit_give_back_test),
+	KUNIT_CASE(ue_limit_collect_test),
 	{ }
 };
 

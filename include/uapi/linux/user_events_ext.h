@@ -12,6 +12,20 @@
 #include <linux/ioctl.h>
 
 /*
+ * The tracing subsystem of the event user_limit:suppressed. In an instance whose rule has a limit,
+ * its records tell what was suppressed. They are in the byte order of the machine:
+ *
+ * offset
+ *  0	common fields
+ *  8	__u32 number of the process, in the first name space; 0 for several
+ * 12	__u32 milliseconds since the first of these payloads was written
+ * 16	__u64 how many there were
+ * 24	__u32 location of the name: its size in bytes << 16, with a NUL
+ * 28	SYSTEM:NAME of the event
+ */
+#define USER_LIMIT_SYSTEM		"user_limit"
+
+/*
  * Gives a newly opened file the write indexes of another open file. The
  * argument is the descriptor of the other file, by value. Each of the two
  * may be user_events_data or a device of user_events.

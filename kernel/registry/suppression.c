@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tells in the buffer of an instance what the limits there have suppressed.
+ *
+ * Events that have something to tell are in a list. A second after the first one was added, a
+ * work item takes them all. So no process has more than one such record in a second.
+ */
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/llist.h>
+#include <linux/trace_events.h>
+#include <linux/workqueue.h>
+#include <uapi/linux/user_events.h>
+
+#include "events/event.h"
+#include "events/limit.h"
+#include "events/record.h"
+#include "events/recorder.h"
+#include "format/format.h"
+#include "port/compat.h"
+#include "port/kernel_symbols.h"
+#include "registry/rule_action.h"
+#include "registry/suppression.h"
+
+/* What else is suppressed in a limit is told in the last record, for process 0. */
+#define UE_TOLD_MAX		64
+
+/* A system, and the name of an event, which is shorter than its command. */
+#define UE_TOLD_NAME_MAX	(UE_COMMAND_MAX + 32)
+
+/**
+ * struct ue_suppressed_payload - see UE_SUPPRESSED_COMMAND
+ * @process: number of the process; 0 for several
+ * @milliseconds: how long ago the first of these payloads was written
+ * @count: how many there were
+ * @location: of @event
+ * @event: system and name
+ */
+struct ue_suppressed_payload {
+	u32 process;
+	u32 milliseconds;
+	u64 count;
+	u32 location;
+	char event[UE_TOLD_NAME_MAX];
+} __packed;
+
+/* A record that is being made. Protected by event_mutex. */
+static struct {
+	struct trace_entry header;
+	struct ue_suppressed_payload payload;
+	u64 padding;
+} __packed __aligned(8) ue_told;
+
+/* user_limit:suppressed; NULL if there is none yet. Protected by event_mutex. */
+static struct ue_event *ue_suppressed_event;
+
+/* By @suppression_node, with a reference to each. */
+static LLIST_HEAD(ue_suppressing);
+
+static void ue_suppressions_work(struct work_struct *work);
+
+static DECLARE_DELAYED_WORK(ue_suppressions_delayed, ue_suppressions_work);
+
+void ue_suppression_begin(struct ue_event *event)
+{
+	/* Counted before: the work item clears the flag, and then looks for counts. */
+	if (atomic_read(&event->suppression_queued) ||
+	    atomic_xchg(&event->suppression_queued, 1))
+		return;
+	ue_event_ref(event);
+	if (llist_add(&event->suppression_node, &ue_suppressing))
+		queue_delayed_work(ue_unbound_wq, &ue_suppressions_delayed, HZ);
+}
+
+static void ue_suppression_record(struct trace_event_file *file,
+				  const struct ue_event *event,
+				  const struct ue_suppressed *suppressed)
+{
+	struct ue_suppressed_payload *payload = &ue_told.payload;
+	const int length = scnprintf(payload->event, UE_TOLD_NAME_MAX, "%s:%s",
+				     event->class.system,
+				     ue_format_name(event->format)) + 1;
+
+	payload->process = suppressed->process;
+	payload->milliseconds = jiffies_to_msecs(jiffies - suppressed->since);
+	payload->count = suppressed->nr;
+	payload->location = DYN_LOC(0, length);
+	ue_record_in(ue_suppressed_event, file, &ue_told,
+		     offsetof(struct ue_suppressed_payload, event) + length);
+}
+
+void ue_suppressions_tell(struct ue_event *event)
+{
+	static struct ue_suppressed suppressed[UE_TOLD_MAX];
+	struct ue_recorder *recorder;
+
+	lockdep_assert_held(ue_event_mutex);
+	list_for_each_entry(recorder, &event->recorders.list, node) {
+		struct ue_limit *limit =
+			rcu_dereference_protected(recorder->limit,
+						  lockdep_is_held(ue_event_mutex));
+		struct trace_event_file *file = limit && ue_suppressed_event ?
+			ue_instance_file(recorder->file->tr, &ue_suppressed_event->call) : NULL;
+		const unsigned int nr = file ?
+			ue_limit_collect(limit, suppressed, UE_TOLD_MAX) : 0;
+
+		for (unsigned int i = 0; i < nr; i++)
+			ue_suppression_record(file, event, &suppressed[i]);
+	}
+}
+
+static void ue_suppressions_work(struct work_struct *work)
+{
+	struct ue_event *event, *next;
+
+	llist_for_each_entry_safe(event, next, llist_del_all(&ue_suppressing),
+				  suppression_node) {
+		atomic_xchg(&event->suppression_queued, 0);
+		mutex_lock(ue_event_mutex);
+		ue_suppressions_tell(event);
+		mutex_unlock(ue_event_mutex);
+		ue_event_unref(event);
+		cond_resched();
+	}
+}
+
+void ue_suppressions_init(struct ue_event *event)
+{
+	lockdep_assert_held(ue_event_mutex);
+	ue_suppressed_event = event;
+}
+
+void ue_suppressions_exit(void)
+{
+	cancel_delayed_work_sync(&ue_suppressions_delayed);
+	/* Drops the references of what it would have told. */
+	ue_suppressions_work(NULL);
+	ue_suppressed_event = NULL;
+}
