@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "deadline.hpp"
 #include "kernel_log.hpp"
-#include "mapping.hpp"
+#include "limited.hpp"
 #include "mark.hpp"
 #include "on_cpu.hpp"
 #include "perf.hpp"
@@ -14,15 +14,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
-#include <functional>
 #include <linux/user_events_ext.h>
 #include <list>
 #include <optional>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -32,19 +31,6 @@ using namespace selftest;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string rule_text(const Event& event, const Instance& instance, const std::string& options,
-                      const std::string& rest = "") {
-    return event.name() + " instance=" + instance.name() + (options.empty() ? "" : " ") + options +
-           rest;
-}
-
-/// The number after "suppressed " in a comment of the status or of a rule; 0 without one.
-unsigned long suppressed(const std::string& comment) {
-    const std::string label = "suppressed ";
-    const auto at = comment.find(label);
-    return at == std::string::npos ? 0 : std::strtoul(&comment[at + label.size()], nullptr, 10);
-}
 
 /// A record of user_limit:suppressed.
 struct Told {
@@ -98,36 +84,6 @@ int write_many(Registered& registered, int count) {
     while (count--)
         failed += registered.record().error() != 0;
     return failed;
-}
-
-/// Writes until the bit becomes 0, which is tried only now and then, and fails while other threads
-/// change the memory. With a limit of 1/s the bit stays 0 for about a second.
-bool is_muted_by_flood(Program& program) {
-    CHECK(program.ask(Request::flood) == 0);
-    return eventually(
-        [&] { return program.bit() == 0 || (program.ask(Request::record), program.bit() == 0); });
-}
-
-/// Whether the bit stays 0 while something is done. It may take so long that there is a token.
-bool stays_muted(Program& program, const std::function<void()>& action) {
-    return eventually([&] {
-        CHECK(is_muted_by_flood(program));
-        action();
-        return program.bit() == 0;
-    });
-}
-
-/// Writes for as long as it takes to try several times to clear the bit.
-int flood_for_long(Program& program) {
-    int written = 0;
-    for (const auto end = Clock::now() + std::chrono::milliseconds(50); Clock::now() < end;
-         written += flood_size)
-        CHECK(program.ask(Request::flood) == 0);
-    return written;
-}
-
-bool gets_bit(Program& program) {
-    return eventually([&] { return program.bit() == 1; });
 }
 
 constexpr std::size_t rate = 50;
@@ -189,21 +145,32 @@ TEST_CASE("A limit is for its instance, and others get every record") {
     REQUIRE(by_hand.disable(registered.event) == succeeds());
 }
 
-TEST_CASE("While a program floods, each record of a quiet one is made") {
+TEST_CASE("While 100 threads of a program flood, each record of a quiet one is made") {
     Kept kept;
     Instance instance;
     Program flooding(kept.event), quiet(kept.event);
     const Rule rule(rule_text(kept.event, instance, of_each));
-    REQUIRE(quiet.ask(Request::record) == 0);
-    CHECK(flooding.ask(Request::flood) == 0);
-    for (unsigned i = 1; i < rate; i++)
-        CHECK(quiet.ask(Request::record) == 0);
+    std::atomic<bool> quiet_is_done{false};
+    std::atomic<int> failed{0};
+    unsigned long floods = 0;
+    std::thread thread([&] {
+        do {
+            failed += flooding.ask(Request::flood);
+            floods++;
+        } while (!quiet_is_done);
+    });
+    CHECK(eventually([&] { return suppressed(rule.comment()) > 0; }));
+    for (unsigned i = 0; i < rate; i++)
+        failed += quiet.ask(Request::record);
+    quiet_is_done = true;
+    thread.join();
+    CHECK(failed == 0);
     unsigned long of_flood = 0, of_quiet = 0;
     for (const Record& record : instance.records())
         (record.pid() == quiet.pid() ? of_quiet : of_flood)++;
     CHECK(of_quiet == rate);
     CHECK(of_flood >= rate);
-    CHECK(of_flood + suppressed(rule.comment()) == flood_size);
+    CHECK(of_flood + suppressed(rule.comment()) == floods * flood_size);
 }
 
 TEST_CASE("A limit without /program is for all programs together") {
@@ -482,224 +449,6 @@ TEST_CASE("Rules with limits can be written back as they are read") {
     expect(write_text(rules_file(), read, O_TRUNC), "rules");
     CHECK(read_text(rules_file()) == read);
     expect(write_text(rules_file(), "\n", O_TRUNC), "rules");
-}
-
-TEST_CASE("The bit of a program that floods is 0, and 1 again when there is a token") {
-    Kept kept;
-    Instance instance;
-    Program flooding(kept.event), quiet(kept.event);
-    const Rule rule(rule_text(kept.event, instance, GENERATE("limit=1/s", "limit=1/s/program")));
-    CHECK(flooding.bit() == 1);
-    CHECK(is_muted_by_flood(flooding));
-    CHECK(quiet.bit() == 1);
-    // A write without a look at the bit succeeds, and does not set the bit.
-    CHECK(stays_muted(flooding, [&] { CHECK(flooding.ask(Request::record) == 0); }));
-    CHECK(gets_bit(flooding));
-    const std::string status = kept.status();
-    const auto off = status.find("; off ");
-    REQUIRE(off != std::string::npos);
-    CHECK(std::strtoul(&status[off + 6], nullptr, 10) >= 10);
-    instance.records();
-    CHECK(flooding.ask(Request::record) == 0);
-    CHECK(instance.records().size() == 1);
-}
-
-TEST_CASE("A program that looks at its bit makes nearly no system call beyond its limit") {
-    Kept kept;
-    Instance instance;
-    Program program(kept.event);
-    const Rule rule(rule_text(kept.event, instance, "limit=100/s/program"));
-    const auto written = static_cast<unsigned long>(program.ask(Request::flood_politely));
-    const auto made = instance.records().size();
-    CHECK(made >= 100);
-    CHECK(made + suppressed(rule.comment()) == written);
-    CHECK(suppressed(rule.comment()) < made);
-    CHECK(gets_bit(program));
-}
-
-TEST_CASE("The bit stays 1 as long as something records the program without a limit") {
-    Kept kept;
-    Instance instance, other;
-    Program program(kept.event);
-    std::optional<Rule> unlimited;
-    std::optional<PerfEvent> perf;
-    const std::string kind = GENERATE("instance", "perf of all", "perf of the program", "rule",
-                                      "rule for the program", "limit", "sample");
-    CAPTURE(kind);
-    perf_event_attr of_threads = perf_attributes(kept.event);
-    of_threads.inherit = 1;
-    const auto begin = [&] {
-        const std::string pid = "pid=" + std::to_string(program.pid());
-        if (kind == "instance")
-            REQUIRE(other.enable(kept.event) == succeeds());
-        else if (kind == "perf of all")
-            perf.emplace(perf_attributes(kept.event), -1, 0);
-        else if (kind == "perf of the program")
-            perf.emplace(of_threads, program.pid());
-        else
-            unlimited.emplace(rule_text(kept.event, other,
-                                        kind == "rule"     ? ""
-                                        : kind == "limit"  ? "limit=1000000000/s/program"
-                                        : kind == "sample" ? "sample=1/2"
-                                                           : pid));
-    };
-    const bool before = GENERATE(true, false);
-    CAPTURE(before);
-    if (before)
-        begin();
-    const Rule rule(rule_text(kept.event, instance, "limit=1/s/program"));
-    if (!before) {
-        CHECK(is_muted_by_flood(program));
-        begin();
-        CHECK(program.bit() == 1);
-    }
-    const auto written = static_cast<std::size_t>(flood_for_long(program));
-    CHECK(program.bit() == 1);
-    if (kind == "perf of the program")
-        CHECK(perf->count() == written);
-    else if (!perf && kind != "sample")
-        CHECK(other.records().size() == written);
-    // When it ends, the limit counts.
-    unlimited.reset();
-    perf.reset();
-    other.disable(kept.event);
-    CHECK(is_muted_by_flood(program));
-}
-
-TEST_CASE("Other limits let the bit be 0 if they are exceeded, too") {
-    Kept kept;
-    Instance first, second;
-    Program program(kept.event);
-    const Rule one(rule_text(kept.event, first, "limit=1/s"));
-    const Rule two(rule_text(kept.event, second, "limit=1/s/program"));
-    const Rule of_other(rule_text(kept.event, second, "pid=1"));
-    CHECK(is_muted_by_flood(program));
-    CHECK(gets_bit(program));
-}
-
-TEST_CASE("Registrations, updates, forks and exec keep a bit 0 or have the right one") {
-    Kept kept;
-    Instance instance;
-    Program program(kept.event);
-    std::optional<Rule> rule(rule_text(kept.event, instance, "limit=1/s/program"));
-    CHECK(is_muted_by_flood(program));
-    SECTION("a child is not the program that floods") {
-        CHECK(program.ask(Request::fork) == 1);
-        REQUIRE(program.ask(Request::pass_on) == 0);
-        CHECK(program.bit() == 1);
-        CHECK(is_muted_by_flood(program));
-    }
-    SECTION("a bit that is registered anew") {
-        CHECK(stays_muted(program, [&] {
-            CHECK(program.ask(Request::remove) == 0);
-            CHECK(program.bit() == 0);
-            CHECK(program.ask(Request::add) == 0);
-        }));
-    }
-    SECTION("a bit that is registered when the flood is over") {
-        CHECK(program.ask(Request::remove) == 0);
-        std::this_thread::sleep_for(std::chrono::seconds(2));
-        CHECK(program.ask(Request::add) == 0);
-        CHECK(program.bit() == 1);
-    }
-    SECTION("another event of the program") {
-        Instance other;
-        const Event second(unique_name("second"));
-        const Rule of_second(rule_text(second, other, ""));
-        Registered registered("");
-        CHECK(stays_muted(program, [&] {
-            CHECK(other.enable(registered.event) == succeeds());
-            CHECK(other.disable(registered.event) == succeeds());
-        }));
-    }
-    SECTION("exec") {
-        program.execute();
-        REQUIRE(program.ask(Request::add) == 0);
-        CHECK(program.bit() == 1);
-    }
-    SECTION("the rule is removed") {
-        rule.reset();
-        CHECK(program.bit() == 0);
-        CHECK(program.ask(Request::record) == EBADF);
-        REQUIRE(instance.enable(kept.event) == succeeds());
-        CHECK(program.bit() == 1);
-        REQUIRE(instance.disable(kept.event) == succeeds());
-        CHECK(program.bit() == 0);
-        return;
-    }
-    SECTION("the program exits") {
-        program.end();
-        CHECK(suppressed(rule->comment()) > 0);
-        return;
-    }
-    CHECK(gets_bit(program));
-}
-
-TEST_CASE("A rule without a limit that takes the event over sets the bit") {
-    Kept kept;
-    Instance instance;
-    Program program(kept.event);
-    std::optional<Rule> rule(rule_text(kept.event, instance, "limit=1/s"));
-    const Rule next(rule_text(kept.event, instance, ""));
-    CHECK(is_muted_by_flood(program));
-    rule.reset();
-    CHECK(program.bit() == 1);
-    instance.records();
-    const auto written = static_cast<std::size_t>(flood_for_long(program));
-    CHECK(program.bit() == 1);
-    CHECK(instance.records().size() == written);
-}
-
-TEST_CASE("The bit of a program that floods becomes 0 though a fork shares its page") {
-    Kept kept;
-    Instance instance;
-    Program program(kept.event);
-    const Rule rule(rule_text(kept.event, instance, "limit=1/s/program"));
-    // The program itself never copies the page.
-    CHECK(eventually(
-        [&] {
-            program.ask(Request::fork);
-            program.ask(Request::record);
-            return program.bit() == 0;
-        },
-        std::chrono::seconds(20)));
-    CHECK(gets_bit(program));
-}
-
-TEST_CASE("A bit that cannot be written when there is a token again is written later") {
-    Kept kept;
-    Instance instance;
-    DataFile file;
-    Mapping first(1), second(1);
-    Mapping &low = first.at() < second.at() ? first : second,
-            &high = &low == &first ? second : first;
-    const auto index = file.must_register(low.at(), 0, kept.event.name());
-    file.must_register(high.at(), 0, kept.event.name());
-    const Word &protected_bit = *low.at<Word>(), &other_bit = *high.at<Word>();
-    const Rule rule(rule_text(kept.event, instance, "limit=1/s/program"));
-    REQUIRE(eventually([&] {
-        file.record(index);
-        return protected_bit == 0 && other_bit == 0;
-    }));
-    low.protect(PROT_READ);
-    // A worker writes this one, after it has tried the other one in vain.
-    REQUIRE(madvise(high.at(), page_size, MADV_DONTNEED) == 0);
-    CHECK(eventually([&] { return other_bit == 1; }));
-    CHECK(protected_bit == 0);
-    low.protect(PROT_READ | PROT_WRITE);
-    CHECK(eventually([&] { return protected_bit == 1; }, std::chrono::seconds(20)));
-}
-
-TEST_CASE("Memory that programs share keeps the bit 1") {
-    Kept kept;
-    Instance instance;
-    const Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
-    Program flooding(kept.event, true, memory.at()), quiet(kept.event, true, memory.at());
-    const Rule rule(rule_text(kept.event, instance, "limit=1/s/program"));
-    flood_for_long(flooding);
-    CHECK(quiet.bit() == 1);
-    CHECK(quiet.ask(Request::record) == 0);
-    CHECK(instance.records().size() >= 2);
 }
 
 TEST_CASE("A rule for some programs does not take marks over") {

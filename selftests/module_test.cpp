@@ -10,6 +10,7 @@
 #include "mapping.hpp"
 #include "module.hpp"
 #include "perf.hpp"
+#include "rule.hpp"
 #include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -301,6 +302,20 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
         }
         CHECK(unload_is_refused());
         CHECK(instance.disable(event) == succeeds());
+    }
+    SECTION("an event whose bit is 0 as the program has written beyond a limit") {
+        Instance instance;
+        const Rule rule(event.name() + " instance=" + instance.name() + " limit=1/s");
+        {
+            DataFile file;
+            const auto index = file.must_register(&word, 0, event.name());
+            CHECK(word == 1);
+            CHECK(eventually([&] { return file.record(index).error() == 0 && word == 0; }));
+            CHECK(unload_is_refused());
+            CHECK(file.unregister(&word, 0) == succeeds());
+        }
+        CHECK(unload_is_refused());
+        // At the end, a work item of the module is still waiting.
     }
     SECTION("an event that perf counts, without other users") {
         std::optional<PerfEvent> perf;
