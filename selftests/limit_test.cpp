@@ -22,6 +22,7 @@
 #include <linux/user_events_ext.h>
 #include <list>
 #include <optional>
+#include <stdexcept>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -44,10 +45,9 @@ std::vector<Told> told_in(Instance& instance) {
     for (const std::string& line : instance.trace(Event("suppressed", USER_LIMIT_SYSTEM))) {
         Told told{};
         std::array<char, 64> event{};
-        CAPTURE(line);
-        REQUIRE(sscanf(line.c_str(),
-                       "suppressed: process=%ld milliseconds=%lu count=%lu event=%63s",
-                       &told.process, &told.milliseconds, &told.count, event.data()) == 4);
+        if (sscanf(line.c_str(), "suppressed: process=%ld milliseconds=%lu count=%lu event=%63s",
+                   &told.process, &told.milliseconds, &told.count, event.data()) != 4)
+            throw std::runtime_error("unexpected line: " + line);
         told.event = event.data();
         all.push_back(told);
     }

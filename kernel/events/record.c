@@ -27,7 +27,7 @@ enum ue_outcome {
 	UE_DROPPED	= BIT(1),
 	UE_TOO_LARGE	= BIT(2),
 	UE_LIMITED	= BIT(3),	/* may be, with UE_RECORDED */
-	UE_IGNORED	= BIT(4),	/* only of ue_try_ftrace() */
+	UE_IGNORED	= BIT(4),	/* only of ue_record_ftrace() */
 };
 
 /*
@@ -79,26 +79,9 @@ static __always_inline void ue_copy_payload(void *to, const void *from,
 		*(u8 *)to++ = *(u8 *)from++;
 }
 
-/* Return: false also if the kernel lacks the function. */
-static noinline bool ue_is_off(struct trace_buffer *buffer)
-{
-	const void *function = static_call_query(ue_ring_buffer_record_is_set_on);
-
-	return function != __static_call_return0 &&
-	       !static_call(ue_ring_buffer_record_is_set_on)(buffer);
-}
-
-/* With one of these, tracing has a record completed elsewhere before it looks for a buffer. */
-#define UE_ASIDE \
-	(EVENT_FILE_FL_FILTERED | EVENT_FILE_FL_TRIGGER_COND | EVENT_FILE_FL_SOFT_DISABLED)
-
-/*
- * @exact: find out if recording is off even if that takes longer
- * Return: UE_IGNORED if the instance makes no record of the payload, as it does not want
- * one; else what it did.
- */
+/* Return: UE_IGNORED if the instance makes no record of the payload, as it does not want one. */
 static __always_inline enum ue_outcome
-ue_try_ftrace(struct trace_event_file *file, const void *record, size_t size, bool exact)
+ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
 {
 	const size_t whole = UE_RECORD_HEADER + size;
 	struct trace_event_buffer buffer __uninitialized;
@@ -113,9 +96,6 @@ ue_try_ftrace(struct trace_event_file *file, const void *record, size_t size, bo
 		ue_copy_payload(entry + UE_RECORD_HEADER,
 				record + UE_RECORD_HEADER, size);
 		trace_event_buffer_commit(&buffer);
-		if (exact && unlikely(READ_ONCE(file->flags) & UE_ASIDE) &&
-		    ue_is_off(buffer.buffer))
-			return UE_IGNORED;
 		return ue_fits(&buffer, whole) ? UE_RECORDED : UE_TOO_LARGE;
 	}
 
@@ -128,14 +108,6 @@ ue_try_ftrace(struct trace_event_file *file, const void *record, size_t size, bo
 	       UE_DROPPED : UE_IGNORED;
 }
 
-static __always_inline enum ue_outcome
-ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
-{
-	const enum ue_outcome outcome = ue_try_ftrace(file, record, size, false);
-
-	return outcome == UE_IGNORED ? UE_RECORDED : outcome;
-}
-
 /*
  * Whether an ftrace instance records the current program, which may write without looking
  * at its bit.
@@ -146,69 +118,6 @@ static bool ue_is_in_scope(const struct ue_event *event,
 	const u64 scopes = READ_ONCE(recorder->scopes);
 
 	return !scopes || event->owner->current_has_scopes(scopes);
-}
-
-/* Whether triggers do not act on the payload, but on records, if they are made. */
-static bool ue_has_no_trigger(const struct trace_event_file *file)
-{
-	return !(READ_ONCE(file->flags) & EVENT_FILE_FL_TRIGGER_MODE);
-}
-
-/*
- * Tracing filters a record when it is complete, and does not tell the result. So a filter is
- * asked before, as in tracing for the task, without interrupts or locks.
- */
-static noinline bool ue_is_filtered_out(struct ue_event *event,
-					const struct trace_event_file *file,
-					void *record)
-{
-	tracing_generic_entry_update(record, event->call.event.type, 0);
-	return !filter_match_preds(rcu_dereference_sched(file->filter), record);
-}
-
-/*
- * A token is for a record. So one that the instance does not make takes none, except for what
- * triggers do.
- */
-static unsigned int ue_record_limited(const struct ue_recorder *recorder,
-				      struct ue_limit *limit,
-				      const void *record, size_t size)
-{
-	enum ue_outcome outcome;
-
-	switch (ue_limit_take(limit)) {
-	case UE_SUPPRESSED:
-		return UE_RECORDED | UE_LIMITED;
-	case UE_LEFT_OUT:
-		return UE_RECORDED;
-	default:
-		break;
-	}
-	outcome = ue_try_ftrace(recorder->file, record, size, true);
-	if (outcome == UE_RECORDED)
-		return outcome;
-	if (ue_has_no_trigger(recorder->file))
-		ue_limit_give_back(limit);
-	return outcome == UE_IGNORED ? UE_RECORDED : outcome;
-}
-
-/* For a recorder that is for some programs, or has a limit. */
-static noinline unsigned int ue_record_some(struct ue_event *event,
-					    const struct ue_recorder *recorder,
-					    void *record, size_t size)
-{
-	struct trace_event_file *file = recorder->file;
-	struct ue_limit *limit;
-
-	if (!ue_is_in_scope(event, recorder))
-		return UE_RECORDED;
-	limit = rcu_dereference_sched(recorder->limit);
-	if (!limit)
-		return ue_record_ftrace(file, record, size);
-	if (unlikely(READ_ONCE(file->flags) & EVENT_FILE_FL_FILTERED) &&
-	    ue_has_no_trigger(file) && ue_is_filtered_out(event, file, record))
-		return UE_RECORDED;
-	return ue_record_limited(recorder, limit, record, size);
 }
 
 /*
@@ -258,6 +167,110 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 	return UE_RECORDED;
 }
 
+/* Whether triggers do not act on the payload, but on records, if they are made. */
+static bool ue_has_no_trigger(const struct trace_event_file *file)
+{
+	return !(READ_ONCE(file->flags) & EVENT_FILE_FL_TRIGGER_MODE);
+}
+
+/*
+ * Reserving a record that no sub-buffer can hold fails without effect, and reveals which buffer
+ * the instance has.
+ * Return: NULL if the instance does not trace the task.
+ */
+static struct trace_buffer *ue_ftrace_buffer(struct trace_event_file *file,
+					     struct trace_event_buffer *buffer)
+{
+	buffer->buffer = NULL;
+	trace_event_buffer_reserve(buffer, file, 2 * UE_RECORD_LIMIT);
+	return buffer->buffer;
+}
+
+/* Return: false also if the kernel lacks the function that tells. */
+static bool ue_is_off(struct trace_event_file *file)
+{
+	struct trace_event_buffer buffer __uninitialized;
+
+	return static_call_query(ue_ring_buffer_record_is_set_on) !=
+	       (void *)__static_call_return0 && ue_ftrace_buffer(file, &buffer) &&
+	       !static_call(ue_ring_buffer_record_is_set_on)(buffer.buffer);
+}
+
+/*
+ * With a filter, tracing completes a record elsewhere before it looks for a buffer, filters it
+ * then, and does not tell the result. So both are asked before. As in tracing for a system call,
+ * the record is without interrupts or locks.
+ */
+static noinline bool ue_is_filtered_out(struct ue_event *event,
+					struct trace_event_file *file,
+					void *record)
+{
+	tracing_generic_entry_update(record, event->call.event.type, 0);
+	return ue_has_no_trigger(file) &&
+	       (!filter_match_preds(rcu_dereference_sched(file->filter), record) ||
+		ue_is_off(file));
+}
+
+/*
+ * For a recorder with a limit. Takes a token, if the payload passes the filter.
+ * Return: as ue_leave_out().
+ */
+static noinline unsigned int ue_limit_record(struct ue_event *event,
+					     const struct ue_recorder *recorder,
+					     void *record)
+{
+	struct ue_limit *limit = rcu_dereference_sched(recorder->limit);
+	struct trace_event_file *file = recorder->file;
+
+	if (!ue_is_in_scope(event, recorder))
+		return UE_RECORDED;
+	if (!limit)
+		return 0;
+	if (unlikely(READ_ONCE(file->flags) & EVENT_FILE_FL_FILTERED) &&
+	    ue_is_filtered_out(event, file, record))
+		return UE_RECORDED;
+	switch (ue_limit_take(limit)) {
+	case UE_ADMITTED:
+		return 0;
+	case UE_SUPPRESSED:
+		return UE_RECORDED | UE_LIMITED;
+	default:
+		return UE_RECORDED;
+	}
+}
+
+/*
+ * For a recorder other than UE_RECORDER_FTRACE; perf records here.
+ * Return: 0 if the instance is to record the payload; else the outcome.
+ */
+static __always_inline unsigned int
+ue_leave_out(struct ue_event *event, const struct ue_recorder *recorder,
+	     void *record, size_t size)
+{
+	switch (READ_ONCE(recorder->kind)) {
+	case UE_RECORDER_PERF:
+		return ue_record_perf(&event->call, record, size);
+	case UE_RECORDER_SCOPED:
+		return ue_is_in_scope(event, recorder) ? 0 : UE_RECORDED;
+	default:
+		return ue_limit_record(event, recorder, record);
+	}
+}
+
+/*
+ * A token is for a record. So if none was made, it is given back, unless triggers have acted.
+ * (If the limit has changed since it was taken, the new one may get one more.)
+ */
+static noinline unsigned int ue_not_recorded(const struct ue_recorder *recorder,
+					     enum ue_outcome outcome)
+{
+	struct ue_limit *limit = rcu_dereference_sched(recorder->limit);
+
+	if (limit && ue_has_no_trigger(recorder->file))
+		ue_limit_give_back(limit);
+	return outcome == UE_IGNORED ? UE_RECORDED : outcome;
+}
+
 /*
  * The write fails if the payload is too large for all recorders. Otherwise the
  * payload counts as lost if any recorder dropped it or could not hold it.
@@ -281,10 +294,9 @@ static int ue_conclude(struct ue_event *event, unsigned int outcomes)
 }
 
 /*
- * Reserving a record that no sub-buffer can hold fails without effect, and
- * reveals which buffer the instance has. But there is no buffer to see if the
- * instance does not trace this task, or if there is a trigger with a condition,
- * for which tracing may use another buffer. A record of any size may fit then.
+ * There is no buffer to see if the instance does not trace this task, or if there is
+ * a trigger with a condition, for which tracing may use another buffer. A record of
+ * any size may fit then.
  */
 static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
 {
@@ -293,9 +305,7 @@ static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
 	if (file->flags & (EVENT_FILE_FL_TRIGGER_COND |
 			   EVENT_FILE_FL_SOFT_DISABLED))
 		return true;
-	buffer.buffer = NULL;
-	trace_event_buffer_reserve(&buffer, file, 2 * UE_RECORD_LIMIT);
-	return !buffer.buffer || ue_fits(&buffer, whole);
+	return !ue_ftrace_buffer(file, &buffer) || ue_fits(&buffer, whole);
 }
 
 /*
@@ -371,15 +381,17 @@ int ue_record(struct ue_event *event, void *record, size_t size)
 	probe = ue_probe_begin();
 	list_for_each_entry_rcu(recorder, &event->recorders.list, node,
 				rcu_read_lock_sched_held()) {
+		unsigned int outcome = 0;
+
 		/* The kind may change at any time; the old one and the new one are both right. */
-		if (data_race(recorder->kind == UE_RECORDER_FTRACE))
-			outcomes |= ue_record_ftrace(recorder->file, record,
-						     size);
-		else if (READ_ONCE(recorder->kind) == UE_RECORDER_PERF)
-			outcomes |= ue_record_perf(&event->call, record, size);
-		else
-			outcomes |= ue_record_some(event, recorder, record,
-						   size);
+		if (data_race(recorder->kind != UE_RECORDER_FTRACE))
+			outcome = ue_leave_out(event, recorder, record, size);
+		if (!outcome) {
+			outcome = ue_record_ftrace(recorder->file, record, size);
+			if (unlikely(outcome != UE_RECORDED))
+				outcome = ue_not_recorded(recorder, outcome);
+		}
+		outcomes |= outcome;
 	}
 	ue_probe_end(probe);
 	return ue_conclude(event, outcomes);

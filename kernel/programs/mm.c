@@ -87,6 +87,15 @@ struct ue_mm *ue_mm_find(struct mm_struct *mm)
 	return rhashtable_lookup_fast(&ue_by_mm, &mm, ue_by_mm_params);
 }
 
+/* For RCU, it is enough that preemption is disabled. Only lockdep does not know. */
+struct ue_mm *ue_mm_find_in_write(void)
+{
+	struct mm_struct *mm = current->mm;
+
+	return IS_ENABLED(CONFIG_PROVE_RCU) ? ue_mm_find(mm) :
+	       rhashtable_lookup(&ue_by_mm, &mm, ue_by_mm_params);
+}
+
 int ue_mm_insert(struct ue_mm *ue_mm)
 {
 	int err = rhashtable_lookup_insert_fast(&ue_by_mm, &ue_mm->of_table,

@@ -190,6 +190,14 @@ static inline struct ue_mm *ue_mm_find_current(void)
 }
 
 /**
+ * ue_mm_find_in_write() - ue_mm_find_current(), in fewer instructions
+ *
+ * Context: preemption disabled.
+ * Return: as ue_mm_find_current().
+ */
+struct ue_mm *ue_mm_find_in_write(void);
+
+/**
  * ue_mm_insert() - add an address space to the table
  * @ue_mm: has a set, so that every ue_mm in the table has one; the table owns
  *	the caller's reference after a success

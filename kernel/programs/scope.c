@@ -237,7 +237,7 @@ bool ue_scopes_lock(struct ue_mm *ue_mm)
 
 bool ue_current_has_scopes(u64 scopes)
 {
-	const struct ue_mm *ue_mm = ue_mm_find_current();
+	const struct ue_mm *ue_mm = ue_mm_find_in_write();
 
 	return ue_mm && READ_ONCE(ue_mm->scopes) & scopes;
 }
