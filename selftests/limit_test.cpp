@@ -307,7 +307,8 @@ TEST_CASE("A process has such a record once a second") {
     const auto records = told_in(instance).size();
     const std::chrono::duration<double> passed = Clock::now() - begin;
     CHECK(records >= 1);
-    CHECK(static_cast<double>(records) <= passed.count());
+    // The first one may come soon: the work item may have been waiting for another event.
+    CHECK(static_cast<double>(records) <= passed.count() + 1);
 }
 
 TEST_CASE("What was suppressed is told when the rule is removed") {

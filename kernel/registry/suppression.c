@@ -3,7 +3,7 @@
  * Tells in the buffer of an instance what the limits there have suppressed.
  *
  * Events that have something to tell are in a list. A second after the first one was added, a
- * work item takes them all. So no process has more than one such record in a second.
+ * work item takes them all. So a process has such a record about once a second.
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
