@@ -7,16 +7,13 @@
 #include "otlp/encoder.hpp"
 #include "otlp/queue.hpp"
 #include "otlp/report.hpp"
-#include "otlp/wall_clock.hpp"
 #include "recording/file.hpp"
 #include "service.hpp"
 #include "text/errors.hpp"
-#include "tracing/event_types.hpp"
+#include "tracing/buffers.hpp"
 #include "tracing/following.hpp"
-#include "tracing/live_reader.hpp"
-#include "tracing/selector.hpp"
+#include "tracing/live_source.hpp"
 #include "tracing/signals.hpp"
-#include "tracing/tasks.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -207,21 +204,21 @@ class shipper {
 public:
     shipper(const options& given, const tracing::instance& in, otlp::queue& queue)
         : in_(in), queue_(queue), wanted_(given),
+          source_(
+              in, wanted_.events, std::move(wanted_.filter),
+              {.has_wall_clock = true,
+               .has_only_instance = true,
+               .take_unknown =
+                   [&queue](const recording::record&) { queue.drop(otlp::reason::unknown, 1); }}),
           resources_(otlp::to_services(given.services), true),
           encoder_(given.delivery.encoding, exporting::to_pairs(given.pairs), resources_,
-                   [&queue](otlp::request made) { queue.put(std::move(made)); }),
-          reader_(in) {}
+                   [&queue](otlp::request made) { queue.put(std::move(made)); }) {}
 
     const tracing::wanted_events& wanted_events() const noexcept { return wanted_.events; }
 
     void read() {
-        clock_.measure();
         encoder_.observe();
-        tasks_.refresh();
-        reader_.read([this](const tracing::live_record& record) {
-            add(record);
-            return true;
-        });
+        source_.read([this](const recording::record& record) { return add(record); });
         const auto now = std::chrono::steady_clock::now();
         if (now - flushed_ < flush_pause)
             return;
@@ -234,7 +231,7 @@ public:
 
     /// Ends, but leaves to another process what the kernel still has.
     void hand_over() {
-        reader_.read_rest([this](const tracing::live_record& record) { add(record); });
+        source_.read_rest([this](const recording::record& record) { return add(record); });
         encoder_.finish();
         queue_.set_lost_in_kernel(tracing::lost_records(in_));
     }
@@ -247,38 +244,18 @@ public:
     }
 
 private:
-    void add(const tracing::live_record& from) {
-        const auto head = tracing::formats::head_of(from.data);
-        const recording::event_type* const type = types_.find(head.event);
-        if (!type) {
-            queue_.drop(otlp::reason::unknown, 1);
-            return;
-        }
-        const tracing::task& task = tasks_.find(head.thread);
-        recording::record record{clock_.to_wall(from.time),
-                                 from.cpu,
-                                 head.thread,
-                                 task.process,
-                                 task.name,
-                                 {},
-                                 type,
-                                 from.data};
-        describe(record, known_events_);
-        if (selector_.includes(record))
-            encoder_.add(record);
+    bool add(const recording::record& record) {
+        encoder_.add(record);
+        return true;
     }
 
     const tracing::instance& in_;
     otlp::queue& queue_;
     wanted wanted_;
-    tracing::selector selector_{wanted_.events, std::move(wanted_.filter)};
-    otlp::wall_clock clock_;
+    // Its types of events have to exist as long as the encoder.
+    tracing::live_source source_;
     otlp::resources resources_;
     otlp::encoder encoder_;
-    tracing::live_reader reader_;
-    tracing::event_types types_{in_};
-    tracing::tasks tasks_;
-    eventpipe::known_events known_events_;
     std::chrono::steady_clock::time_point flushed_{};
 };
 
@@ -441,7 +418,7 @@ void ship_recording(options given) {
     const recording::input input(given.from);
     otlp::read_files(given.delivery);
     tracing::held_signals held;
-    recording::isolated_work work{.filter = given.filter, .needs = {.network = true}};
+    recording::isolated_work work{.needs = {.network = true}};
     work.read = [&] { ship_records(given, input); };
     recording::isolate(held, input, std::move(work));
 }

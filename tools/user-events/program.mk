@@ -24,9 +24,8 @@ common := -std=c++20 $(shell pkg-config --cflags $(libraries))
 flags := $(common) -DVERSION='"$(version)"' -Wall -Wextra -Wpedantic -Wconversion -Werror -MMD -MP -pthread \
 	-I. -I$(tool) -I$(tool)../../include -isystem $(folder)
 objects := $(patsubst %.cpp,$(folder)/%.o,$(filter-out main.cpp,$(wildcard *.cpp */*.cpp)))
-# libtracecmd calls tep_parse_event(), which recording/parse_event.cpp has. Of the libraries, most
-# commands need few.
-link := -pthread -Wl,--as-needed -Wl,--undefined=tep_parse_event
+# Of the libraries, most commands need few.
+link := -pthread -Wl,--as-needed
 
 all: $(BUILD)/$(program)
 

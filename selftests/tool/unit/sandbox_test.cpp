@@ -463,30 +463,6 @@ TEST_CASE("with a directory, files are made there and nowhere else") {
     CHECK(error_inside([&] { return symlink("/etc/passwd", made.c_str()); }, needs) == EPERM);
 }
 
-TEST_CASE("with temporary files, files in /tmp are made but not changed") {
-    const open_directory other;
-    const allowances needs{.temporary_files = true};
-    char existing[] = "/tmp/sandbox-XXXXXX";
-    const int file = mkstemp(existing);
-    require(file >= 0 && fchmod(file, 0666) == 0, "mkstemp");
-    CHECK(error_inside(
-              [] {
-                  char name[] = "/tmp/sandbox-XXXXXX";
-                  return mkstemp(name) >= 0 ? unlink(name) : -1;
-              },
-              needs) == 0);
-    CHECK(error_inside([&] { return open_it(existing, O_WRONLY); }, needs) == EPERM);
-    CHECK(error_inside([&] { return open_it(existing, O_RDWR | O_CREAT); }, needs) == EPERM);
-    CHECK(error_inside([&] { return open_it(existing, O_RDONLY | O_TRUNC); }, needs) == EPERM);
-    CHECK(error_inside([&] { return rename(existing, "/tmp/sandbox-renamed"); }, needs) == EPERM);
-    CHECK(error_inside([&] { return open_it(other.path + "/made", O_RDWR | O_CREAT | O_EXCL); },
-                       needs) == EACCES);
-    CHECK(error_inside([&] { return open_it(other.file, O_RDONLY); }, needs) == EACCES);
-    CHECK(error_inside([&] { return open_it("/etc/passwd", O_RDONLY); }, needs) == EACCES);
-    unlink(existing);
-    close(file);
-}
-
 TEST_CASE("with the network, the process connects, and reads what that takes, but writes nothing") {
     const listener server;
     const open_directory other;

@@ -38,22 +38,21 @@ names::for_tracepoints(const std::vector<tracing::pattern>& patterns) {
 names::names(const tracing::instance& in, std::vector<tracing::pattern> patterns,
              std::uint64_t most_names, std::uint64_t most_tracepoints)
     : most_names_(most_names), most_tracepoints_(most_tracepoints),
-      following_(in, described(std::move(patterns))), reader_(in), types_(in) {}
+      wanted_(described(std::move(patterns))), following_(in, wanted_),
+      source_(in, wanted_, {}, {.has_tasks = false, .has_only_instance = true}) {}
 
 void names::read() {
     following_.update();
-    reader_.read([this](const tracing::live_record& record) {
+    source_.read([this](const recording::record& record) {
         add(record);
         return true;
     });
 }
 
-void names::add(const tracing::live_record& from) {
-    const recording::event_type* const type =
-        types_.find(tracing::formats::head_of(from.data).event);
-    if (!type || !type->is_described || type->is_eventpipe)
+void names::add(const recording::record& record) {
+    if (!record.event->is_described || record.event->is_eventpipe)
         return;
-    const std::string tracepoint(type->registered_name());
+    const std::string tracepoint(record.event->registered_name());
     auto found = counts_.find(tracepoint);
     if (found == counts_.end()) {
         if (counts_.size() >= most_tracepoints_)
@@ -62,14 +61,7 @@ void names::add(const tracing::live_record& from) {
     }
     name_counts& counts = found->second;
     std::string name;
-    append_name(name, recording::record{.time = from.time,
-                                        .cpu = from.cpu,
-                                        .pid = 0,
-                                        .tgid = 0,
-                                        .task = {},
-                                        .instance = {},
-                                        .event = type,
-                                        .data = from.data});
+    append_name(name, record);
     const auto known = counts.records.find(name);
     if (known != counts.records.end())
         known->second++;

@@ -3,9 +3,8 @@
 // not know these names, so the records are recorded and read.
 #pragma once
 
-#include "tracing/event_types.hpp"
 #include "tracing/following.hpp"
-#include "tracing/live_reader.hpp"
+#include "tracing/live_source.hpp"
 
 #include <cstdint>
 #include <map>
@@ -46,13 +45,13 @@ public:
     const all_name_counts& counts() const noexcept { return counts_; }
 
 private:
-    void add(const tracing::live_record& from);
+    void add(const recording::record& record);
 
     std::uint64_t most_names_;
     std::uint64_t most_tracepoints_;
+    tracing::wanted_events wanted_;
     tracing::following following_;
-    tracing::live_reader reader_;
-    tracing::event_types types_;
+    tracing::live_source source_;
     all_name_counts counts_;
 };
 

@@ -4,8 +4,8 @@
 #include "eventheader/words.hpp"
 #include "otlp/described.hpp"
 #include "otlp/json.hpp"
-#include "otlp/wall_clock.hpp"
 #include "text/errors.hpp"
+#include "tracing/wall_clock.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -49,12 +49,12 @@ encoder::encoder(encoding as, const std::vector<exporting::pair>& pairs, resourc
                  std::function<void(request)> use)
     : as_(as), resources_(resources), use_(std::move(use)),
       matcher_(std::make_unique<matcher>(pairs)), logs_(resources), spans_(resources),
-      observed_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))) {}
+      observed_(static_cast<std::uint64_t>(tracing::nanoseconds(CLOCK_REALTIME))) {}
 
 encoder::~encoder() = default;
 
 void encoder::observe() {
-    observed_ = static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME));
+    observed_ = static_cast<std::uint64_t>(tracing::nanoseconds(CLOCK_REALTIME));
 }
 
 void encoder::add(const recording::record& record) {

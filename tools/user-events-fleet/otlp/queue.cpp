@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "otlp/queue.hpp"
 
-#include "otlp/wall_clock.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "text/quantity.hpp"
+#include "tracing/wall_clock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -126,7 +126,7 @@ const char* name_of(reason why) {
 queue::queue(std::string directory, std::uint64_t size, report_maker make_report, bool sync)
     : directory_(std::move(directory)), most_(size), sync_(sync),
       make_report_(std::move(make_report)),
-      since_(static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME))) {
+      since_(static_cast<std::uint64_t>(tracing::nanoseconds(CLOCK_REALTIME))) {
     while (directory_.size() > 1 && directory_.ends_with('/'))
         directory_.pop_back();
     if (directory_.empty())

@@ -4,7 +4,7 @@
 #include "otlp/batch.hpp"
 #include "otlp/json.hpp"
 #include "otlp/resources.hpp"
-#include "otlp/wall_clock.hpp"
+#include "tracing/wall_clock.hpp"
 
 #include <fmt/format.h>
 #include <memory>
@@ -70,7 +70,7 @@ std::string metrics_of(const drop_report& report, resources& known, std::uint64_
 queue::report_maker report_maker(encoding as) {
     const auto known = std::make_shared<resources>(std::map<std::string, std::string>(), false);
     return [as, known](const drop_report& report) {
-        const auto now = static_cast<std::uint64_t>(nanoseconds(CLOCK_REALTIME));
+        const auto now = static_cast<std::uint64_t>(tracing::nanoseconds(CLOCK_REALTIME));
         const std::string request = report.signal == signal::metrics
                                         ? metrics_of(report, *known, now)
                                         : logs_of(report, *known, now);

@@ -103,7 +103,7 @@ void export_file(const options& given) {
                                        .directory = given.output,
                                        .pairs = pairs,
                                        .source = given.path});
-    recording::isolated_work work{.filter = given.selection.filter, .needs = {}};
+    recording::isolated_work work;
     if (outputs.directory) {
         work.needs.directories = {"."};
         work.prepare = [&] { outputs.directory->enter(); };

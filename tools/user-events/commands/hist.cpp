@@ -7,15 +7,13 @@
 #include "text/errors.hpp"
 #include "text/escape.hpp"
 #include "text/output.hpp"
-#include "tracing/event_types.hpp"
 #include "tracing/events.hpp"
 #include "tracing/following.hpp"
 #include "tracing/histogram.hpp"
-#include "tracing/live_reader.hpp"
+#include "tracing/live_source.hpp"
 #include "tracing/rules.hpp"
 #include "tracing/selector.hpp"
 #include "tracing/signals.hpp"
-#include "tracing/tasks.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <algorithm>
@@ -167,20 +165,11 @@ class payload_counter {
 public:
     payload_counter(const options& given, const tracing::instance& in,
                     const tracing::wanted_events& wanted, std::optional<eventheader::filter> filter)
-        : given_(given), reader_(in), selector_(wanted, std::move(filter)) {}
+        : given_(given), source_(in, wanted, std::move(filter)) {}
 
     void read() {
-        tasks_.refresh();
-        reader_.read([this](const tracing::live_record& from) {
-            const auto head = tracing::formats::head_of(from.data);
-            const recording::event_type* const type = types_.find(head.event);
-            const tracing::task& task = tasks_.find(head.thread);
-            if (!type || !type->is_described)
-                return true;
-            recording::record record{from.time, from.cpu, head.thread, task.process,
-                                     task.name, {},       type,        from.data};
-            describe(record, known_events_);
-            if (selector_.includes(record))
+        source_.read([this](const recording::record& record) {
+            if (record.event->is_described)
                 add(record);
             return true;
         });
@@ -197,11 +186,11 @@ public:
     }
 
     void warn() const {
-        selector_.warn_of_unknown_fields();
+        source_.warn_of_unknown_fields();
         if (without_fields_)
             text::warn(fmt::format("{} records lack a field to count by", without_fields_));
         warn_of_dropped(dropped_);
-        if (const auto lost = reader_.lost())
+        if (const auto lost = source_.lost())
             text::warn(fmt::format("{} records were lost", lost));
     }
 
@@ -240,11 +229,7 @@ private:
     }
 
     const options& given_;
-    tracing::live_reader reader_;
-    tracing::selector selector_;
-    tracing::event_types types_;
-    tracing::tasks tasks_;
-    eventpipe::known_events known_events_;
+    tracing::live_source source_;
     eventheader::cell_row row_;
     std::map<std::string, std::uint64_t> counts_;
     std::uint64_t without_fields_ = 0;
@@ -258,10 +243,9 @@ void count_in_payloads(const options& given, tracing::stop_signals& signals) {
                                   .choice = given.choice.read(),
                                   .programs = given.programs.read(),
                                   .has_providers = true};
-    auto filter = eventheader::filter::parse(given.filter);
-    if (!filter && !given.filter.empty())
-        throw text::usage_error(fmt::format("the filter \"{}\" makes no sense", given.filter),
-                                "a filter compares fields: 'status >= 500 && path ~ \"/tea*\"'");
+    std::optional<eventheader::filter> filter;
+    if (!given.filter.empty())
+        filter = recording::to_filter(given.filter);
     wanted.is_filter_shared = filter.has_value();
     const auto in = tracing::instance::temporary("mono");
     payload_counter counter(given, in, wanted, std::move(filter));

@@ -7,9 +7,9 @@
 #include "text/new_file.hpp"
 #include "text/output.hpp"
 #include "text/quantity.hpp"
+#include "tracing/buffers.hpp"
 #include "tracing/events.hpp"
 #include "tracing/following.hpp"
-#include "tracing/live_reader.hpp"
 #include "tracing/rules.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/threads.hpp"
@@ -211,18 +211,6 @@ tracing::trace_dat file_of(const std::string& output, const tracing::instance& i
     return result;
 }
 
-/// Records that were taken and that are still in the buffers.
-std::uint64_t recorded(const tracing::instance& in) {
-    std::uint64_t result = 0;
-    for (const auto& cpu : tracing::directories(in.path("per_cpu"))) {
-        const std::string stats = in.try_read("per_cpu/" + cpu + "/stats").value_or("");
-        for (const std::string_view name : {"entries: ", "read events: "})
-            if (const auto at = stats.find(name); at != stats.npos)
-                result += std::strtoull(stats.c_str() + at + name.size(), nullptr, 10);
-    }
-    return result;
-}
-
 /// Goes back to the beginning of the terminal's line, and clears the line.
 const char* same_line() {
     static const bool is_terminal = isatty(STDERR_FILENO);
@@ -234,7 +222,7 @@ void show_progress(const tracing::cpu_files& files, const tracing::instance& in)
     if (!*same_line() || clock::now() < next)
         return;
     next = clock::now() + std::chrono::milliseconds(500);
-    text::say(fmt::format("{}{} records, {}, {} lost", same_line(), recorded(in),
+    text::say(fmt::format("{}{} records, {}, {} lost", same_line(), tracing::made_records(in),
                           text::from_bytes(files.size()), tracing::lost_records(in)));
 }
 
@@ -246,8 +234,8 @@ void finish(const tracing::trace_dat& file, const tracing::instance& in, tracing
     files.remove();
     note.remove();
     const auto lost = tracing::lost_records(in);
-    text::say(
-        fmt::format("{}{}: {} records, {} lost\n", same_line(), file.path, recorded(in), lost));
+    text::say(fmt::format("{}{}: {} records, {} lost\n", same_line(), file.path,
+                          tracing::made_records(in), lost));
     if (lost)
         text::warn("--buffer makes the buffers larger; --filter and --pid have fewer records");
 }

@@ -54,7 +54,7 @@ void print_report(const options& given) {
     // May wait, if it is a FIFO.
     const recording::input input(given.path);
     tracing::held_signals held;
-    recording::isolated_work work{.filter = given.selection.filter, .needs = {}};
+    recording::isolated_work work;
     std::optional<recording::perf_script> perf;
     if (recording::is_perf_data(input)) {
         perf.emplace(input, given.selection.is_raw);

@@ -7,12 +7,11 @@
 #include "text/escape.hpp"
 #include "text/quantity.hpp"
 #include "text/table.hpp"
+#include "tracing/buffers.hpp"
 #include "tracing/events.hpp"
 #include "tracing/following.hpp"
-#include "tracing/live_reader.hpp"
-#include "tracing/selector.hpp"
+#include "tracing/live_source.hpp"
 #include "tracing/signals.hpp"
-#include "tracing/tasks.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,9 +23,7 @@
 #include <optional>
 #include <tuple>
 #include <unistd.h>
-#include <unordered_map>
 
-#include <event-parse.h>
 #include <ncurses.h>
 
 namespace tool {
@@ -62,18 +59,12 @@ enum class order { records, bytes, name };
 class counter {
 public:
     counter(const tracing::instance& in, const tracing::wanted_events& wanted)
-        : reader_(in), selector_(wanted, {}) {}
+        : source_(in, wanted, {},
+                  {.take_unknown = [this](const recording::record& record) { add(record); }}) {}
 
     void read() {
-        tasks_.refresh();
-        reader_.read([this](const tracing::live_record& record) {
-            const auto head = tracing::formats::head_of(record.data);
-            const auto name = name_of(record, head);
-            if (!name)
-                return true;
-            auto& found = counts_[{head.event, *name, tasks_.find(head.thread).name}];
-            found.records++;
-            found.bytes += record.data.size();
+        source_.read([this](const recording::record& record) {
+            add(record);
             return true;
         });
     }
@@ -86,14 +77,15 @@ public:
         if (tracing::instance::top().has("user_events_status"))
             used = tracing::status();
         for (auto& [key, counted] : counts_) {
-            const auto& [id, described, program] = key;
-            const tep_event* const event = formats_.find(id);
-            tracing::event_name name{event ? event->system : "?",
-                                     event ? event->name : std::to_string(id)};
-            const std::string& shown = described.empty() ? name.event : described;
-            const std::uint64_t lost = used[name.event].lost;
+            const auto& [event, described, program] = key;
+            const std::string& shown = described.empty() ? event->name : described;
+            const std::uint64_t lost = used[event->name].lost;
             if (shown.find(part) != shown.npos || program.find(part) != program.npos)
-                result.push_back({name, shown, program, counted.records, counted.bytes,
+                result.push_back({{event->system, event->name},
+                                  shown,
+                                  program,
+                                  counted.records,
+                                  counted.bytes,
                                   lost - std::min(lost, counted.lost)});
             counted = {0, 0, lost};
         }
@@ -110,7 +102,7 @@ public:
         return result;
     }
 
-    std::uint64_t lost() const { return reader_.lost(); }
+    std::uint64_t lost() const { return source_.lost(); }
 
 private:
     struct counts {
@@ -123,38 +115,17 @@ private:
     /// Programs choose the names. Those that come later are counted as their tracepoint.
     static constexpr std::size_t most_names = 10'000;
 
-    const recording::event_type* type_of(int id) {
-        const auto [at, is_new] = types_.try_emplace(id);
-        if (const tep_event* const event = is_new ? formats_.find(id) : nullptr)
-            at->second = std::make_unique<recording::event_type>(*event);
-        return at->second.get();
+    void add(const recording::record& record) {
+        std::string name;
+        if (record.event->is_described && counts_.size() < most_names)
+            append_name(name, record);
+        auto& found = counts_[{record.event, std::move(name), std::string(record.task)}];
+        found.records++;
+        found.bytes += record.data.size();
     }
 
-    /// The name in the record's payload, if it has one; nothing if the record is not wanted.
-    std::optional<std::string> name_of(const tracing::live_record& from,
-                                       const tracing::formats::head& head) {
-        const recording::event_type* const type = type_of(head.event);
-        if (!type)
-            return std::string();
-        const int process = type->is_eventpipe ? tasks_.find(head.thread).process : 0;
-        recording::record record{from.time, from.cpu, head.thread, process,
-                                 {},        {},       type,        from.data};
-        describe(record, known_events_);
-        if (!selector_.includes(record))
-            return {};
-        std::string result;
-        if (type->is_described && counts_.size() < most_names)
-            append_name(result, record);
-        return result;
-    }
-
-    tracing::live_reader reader_;
-    tracing::formats formats_;
-    tracing::selector selector_;
-    std::unordered_map<int, std::unique_ptr<recording::event_type>> types_;
-    tracing::tasks tasks_;
-    eventpipe::known_events known_events_;
-    std::map<std::tuple<int, std::string, std::string>, counts> counts_;
+    tracing::live_source source_;
+    std::map<std::tuple<const recording::event_type*, std::string, std::string>, counts> counts_;
 };
 
 /// Rounded up, so that what has records does not look as if it had none.
@@ -330,7 +301,7 @@ void run_top(const options& given) {
                                         .has_providers = true};
     tracing::stop_signals signals;
     const auto in = tracing::instance::temporary("mono");
-    in.write("buffer_size_kb", "4096");
+    tracing::set_buffer_size(in, 4 << 20);
     counter counter(in, wanted);
     tracing::following following(in, wanted);
     in.write("tracing_on", "1");

@@ -6,16 +6,13 @@
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/output.hpp"
-#include "tracing/event_types.hpp"
+#include "tracing/buffers.hpp"
 #include "tracing/events.hpp"
 #include "tracing/following.hpp"
-#include "tracing/live_reader.hpp"
-#include "tracing/selector.hpp"
+#include "tracing/live_source.hpp"
 #include "tracing/signals.hpp"
-#include "tracing/tasks.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
@@ -43,40 +40,21 @@ struct options {
 /// How long the records of a CPU may wait in its buffer.
 constexpr int pause_ms = 50;
 
-/// What to add to the instance's clock.
-std::uint64_t wall_clock_offset() {
-    const auto nanoseconds = [](clockid_t clock) {
-        timespec now{};
-        clock_gettime(clock, &now);
-        return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-               static_cast<std::uint64_t>(now.tv_nsec);
-    };
-    return nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_MONOTONIC);
-}
-
 class watcher {
 public:
-    watcher(const options& given, const tracing::wanted_events& wanted,
+    watcher(const options& given, const tracing::instance& in, const tracing::wanted_events& wanted,
             std::optional<eventheader::filter> filter)
-        : given_(given), selector_(wanted, std::move(filter)),
-          offset_(given.since_boot ? 0 : wall_clock_offset()) {
+        : given_(given),
+          source_(in, wanted, std::move(filter),
+                  {.has_wall_clock = !given.since_boot,
+                   .change = [this](recording::event_type& type) { keep_chosen(type); }}) {
         std::istringstream names(given.fields);
         for (std::string name; std::getline(names, name, ',');)
             fields_.push_back(name);
     }
 
     /// Returns whether more records are wanted.
-    bool show(const tracing::live_record& from) {
-        const auto head = tracing::formats::head_of(from.data);
-        const recording::event_type* const type = types_.find(head.event);
-        if (!type || !selector_.may_include(*type))
-            return true;
-        const tracing::task& task = tasks_.find(head.thread);
-        recording::record record{from.time + offset_, from.cpu, head.thread, task.process,
-                                 task.name,           {},       type,        from.data};
-        describe(record, known_events_);
-        if (!selector_.includes(record))
-            return true;
+    bool show(const recording::record& record) {
         if (given_.json)
             append_json_line(lines_, record);
         else
@@ -86,21 +64,23 @@ public:
         return ++shown_ != given_.count;
     }
 
+    /// Shows what was recorded until now.
+    void read() {
+        if (is_wanting_)
+            source_.read(
+                [this](const recording::record& record) { return is_wanting_ = show(record); });
+        print();
+    }
+    bool is_wanting() const noexcept { return is_wanting_; }
+    const tracing::live_source& source() const noexcept { return source_; }
+
+private:
     void print() {
         text::print(lines_);
         text::flush();
         lines_.clear();
     }
 
-    void refresh() {
-        tasks_.refresh();
-        if (!given_.since_boot)
-            offset_ = wall_clock_offset();
-    }
-
-    void warn_of_unknown_fields() const { selector_.warn_of_unknown_fields(); }
-
-private:
     static constexpr std::size_t enough = 1 << 16;
 
     void keep_chosen(recording::event_type& type) const {
@@ -114,13 +94,10 @@ private:
     }
 
     const options& given_;
-    tracing::selector selector_;
-    std::uint64_t offset_;
+    tracing::live_source source_;
     std::uint64_t shown_ = 0;
+    bool is_wanting_ = true;
     std::vector<std::string> fields_;
-    tracing::event_types types_{[this](recording::event_type& type) { keep_chosen(type); }};
-    tracing::tasks tasks_;
-    eventpipe::known_events known_events_;
     std::string lines_;
 };
 
@@ -135,25 +112,20 @@ void watch_events(const options& given) {
     tracing::stop_signals signals;
     const auto instance = tracing::instance::temporary("mono");
     tracing::set_buffer_size(instance, given.buffer);
-    watcher watcher(given, wanted, std::move(filter));
-    tracing::live_reader reader(instance);
+    watcher watcher(given, instance, wanted, std::move(filter));
     std::uint64_t lost = 0;
     {
         tracing::following following(instance, wanted);
         instance.write("tracing_on", "1");
-        bool wanted = true;
-        for (bool stopped = false; wanted && !stopped;) {
+        for (bool stopped = false; watcher.is_wanting() && !stopped;) {
             // What was recorded before the signal is shown.
             stopped = signals.wait(pause_ms);
             following.update();
-            watcher.refresh();
-            reader.read(
-                [&](const tracing::live_record& record) { return wanted = watcher.show(record); });
-            watcher.print();
+            watcher.read();
         }
-        lost = reader.lost();
+        lost = watcher.source().lost();
     }
-    watcher.warn_of_unknown_fields();
+    watcher.source().warn_of_unknown_fields();
     if (lost)
         text::warn(fmt::format("{} records were lost, because the buffers were full: --buffer {}k "
                                "makes them larger, --filter has fewer records",

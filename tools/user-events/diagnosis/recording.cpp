@@ -4,7 +4,7 @@
 #include "text/table.hpp"
 #include "tracing/data_file.hpp"
 #include "tracing/events.hpp"
-#include "tracing/live_reader.hpp"
+#include "tracing/live_source.hpp"
 #include "tracing/programs.hpp"
 #include "tracing/tracefs.hpp"
 
@@ -100,7 +100,8 @@ finding round_trip() {
     const std::array number{std::byte(1), std::byte(2), std::byte(3), std::byte(4)};
     file.write(index, number);
     bool is_there = false;
-    tracing::live_reader(in).read([&](const tracing::live_record& record) {
+    const tracing::wanted_events wanted{.patterns = {tracing::pattern(name)}};
+    tracing::live_source(in, wanted).read([&](const recording::record& record) {
         is_there =
             record.data.size() >= 12 && std::memcmp(record.data.data() + 8, number.data(), 4) == 0;
         return true;

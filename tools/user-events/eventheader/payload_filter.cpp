@@ -45,6 +45,15 @@ bool is_glob_of(const std::string& wanted, std::string_view text) {
     return fnmatch(wanted.c_str(), std::string(text).c_str(), 0) == 0;
 }
 
+/// To the kernel, `[^` begins a set with this character; to libc, only `[!` has that.
+std::string from_kernel_glob(std::string glob) {
+    for (std::size_t at = 0; (at = glob.find("[^", at)) != glob.npos; at += 2)
+        glob.insert(at + 1, "\\");
+    return glob;
+}
+
+constexpr std::string_view origin_names[] = {"COMM", "CPU", "common_pid"};
+
 } // namespace
 
 void filter::release_expression::operator()(regex_t* expression) const noexcept {
@@ -150,7 +159,7 @@ private:
     std::string words_;
 };
 
-void filter::compare_header(const shown_event& shown, const origin& origin) {
+void filter::compare_header(const shown_event& shown) {
     if (std::all_of(comparisons_.begin(), comparisons_.end(),
                     [](const auto& each) { return each->is_found; }))
         return;
@@ -166,16 +175,16 @@ void filter::compare_header(const shown_event& shown, const origin& origin) {
         {"id", event.id, {}},
         {"version", event.version, {}},
         {"tag", event.tag, {}},
-        {"common_pid", static_cast<std::uint64_t>(origin.pid), {}},
-        {"CPU", static_cast<std::uint64_t>(origin.cpu), {}},
     };
     std::string name;
     append_unescaped(name, name_of(event));
     const std::string activity = activity_text(event.activity);
     const std::string related = activity_text(event.related_activity);
     const std::pair<std::string_view, std::string_view> texts[] = {
-        {"provider", shown.name.provider}, {"event", name},       {"activity", activity},
-        {"related_activity", related},     {"COMM", origin.task},
+        {"provider", shown.name.provider},
+        {"event", name},
+        {"activity", activity},
+        {"related_activity", related},
     };
     for (const auto& each : comparisons_) {
         if (each->is_found)
@@ -193,7 +202,21 @@ void filter::compare_header(const shown_event& shown, const origin& origin) {
     }
 }
 
-bool filter::end() const {
+bool filter::end(const origin& origin) {
+    for (const auto& each : comparisons_) {
+        if (each->is_found)
+            continue;
+        if (each->name == "COMM")
+            each->take(origin.task);
+        else if (each->name == "CPU")
+            each->take(static_cast<long double>(origin.cpu));
+        else if (each->name == "common_pid")
+            each->take(static_cast<long double>(origin.pid));
+    }
+    return result();
+}
+
+bool filter::result() const {
     std::vector<bool> values;
     const auto pop = [&] {
         const bool value = values.back();
@@ -217,8 +240,8 @@ bool filter::passes(const shown_event& shown, const origin& origin) {
     begin();
     compared_fields fields(*this);
     walk(shown.event, fields);
-    compare_header(shown, origin);
-    return end();
+    compare_header(shown);
+    return end(origin);
 }
 
 void filter::begin() {
@@ -237,6 +260,20 @@ void filter::take(std::string_view name, std::string_view value) {
     for (const auto& each : comparisons_)
         if (each->name == name)
             each->take(value);
+}
+
+bool filter::compares(std::string_view name) const noexcept {
+    return std::any_of(comparisons_.begin(), comparisons_.end(),
+                       [&](const auto& each) { return each->name == name; });
+}
+
+std::vector<std::string> filter::names() const {
+    std::vector<std::string> result;
+    for (const auto& each : comparisons_)
+        if (std::find(std::begin(origin_names), std::end(origin_names), each->name) ==
+            std::end(origin_names))
+            result.push_back(each->name);
+    return result;
 }
 
 std::vector<std::string> filter::unknown_names() const {
@@ -343,6 +380,9 @@ private:
 
     bool add(std::unique_ptr<filter::comparison> made) {
         made->number = to_number(made->text);
+        if (made->relation == filter::relation::like ||
+            made->relation == filter::relation::not_like)
+            made->text = from_kernel_glob(std::move(made->text));
         const bool is_expression = made->relation == filter::relation::matches ||
                                    made->relation == filter::relation::does_not_match;
         if (is_expression) {

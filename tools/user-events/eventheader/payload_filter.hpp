@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A filter such as `status >= 500 && http.path ~ "/tea*"`, for what payloads describe.
+// A filter such as `status >= 500 && http.path ~ "/tea*"`.
 #pragma once
 
 #include "eventheader/show.hpp"
@@ -36,7 +36,12 @@ public:
     void begin();
     void take(std::string_view name, long double value);
     void take(std::string_view name, std::string_view value);
-    bool end() const;
+    bool end(const origin& origin);
+
+    /// Whether one of the comparisons is with this name.
+    bool compares(std::string_view name) const noexcept;
+    /// The names that are compared, without those of an origin.
+    std::vector<std::string> names() const;
 
     /// The names that none of the records so far has had; nothing if there was no record.
     std::vector<std::string> unknown_names() const;
@@ -84,7 +89,8 @@ private:
     enum : int { op_and = -1, op_or = -2, op_not = -3, op_open = -4 };
 
     filter() = default;
-    void compare_header(const shown_event& shown, const origin& origin);
+    void compare_header(const shown_event& shown);
+    bool result() const;
 
     std::vector<std::unique_ptr<comparison>> comparisons_;
     bool has_records_ = false;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "recording/file.hpp"
 
-#include "eventheader/tracepoint_name.hpp"
-#include "recording/filter.hpp"
-#include "recording/tracecmd.hpp"
+#include "recording/parse_event.hpp"
 #include "text/errors.hpp"
 #include "text/nearest.hpp"
 #include "text/new_file.hpp"
@@ -11,10 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <event-parse.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <sstream>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -23,40 +25,123 @@ namespace tool::recording {
 
 namespace {
 
-constexpr char no_recording_remedy[] =
-    "recordings are made by `user-events record -o FILE` or `trace-cmd record -o FILE`";
-
-constexpr char filter_remedy[] =
-    "filters are such as 'size > 100 && name == \"x\"': trace-cmd-report(1) describes them";
-
-/// What libtraceevent returns for a thread whose name it does not know.
-constexpr std::string_view unknown_task = "<...>";
+/// What threads are called whose name is not known.
+constexpr char unknown_task[] = "<...>";
 
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
-
-/// The compression that a file of version 7 names in its head, as trace-cmd.dat.v7(5) describes it.
-/// Empty for other files.
-std::string compression_of(int file) {
-    constexpr std::string_view version("\x17\x08\x44tracing7\0", 12);
-    constexpr std::size_t name = version.size() + 6; // behind byte order, size of long, of a page
-    std::array<char, 64> head{};
-    const ssize_t size = pread(file, head.data(), head.size() - 1, 0);
-    if (size < static_cast<ssize_t>(name) ||
-        std::string_view(head.data(), version.size()) != version)
-        return {};
-    return head.data() + name;
-}
 
 /// libtraceevent stops at the first name of a field that is no identifier.
 bool is_complete(const tep_event& event) {
     return !(event.flags & TEP_EVENT_FL_FAILED) || event.format.fields;
 }
 
-bytes data_of(const tep_record& from) {
-    return {static_cast<const std::byte*>(from.data),
-            from.size > 0 ? static_cast<std::size_t>(from.size) : 0};
+/// The bytes of a file, while the object exists.
+class mapping {
+public:
+    explicit mapping(const input& from) : size_(from.size()) {
+        if (size_)
+            at_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, from.descriptor(), 0);
+        if (at_ == MAP_FAILED)
+            throw text::file_failure(errno, "read", from.path());
+    }
+    mapping(const mapping&) = delete;
+    mapping& operator=(const mapping&) = delete;
+    ~mapping() {
+        if (size_)
+            munmap(at_, size_);
+    }
+    std::string_view bytes() const noexcept { return {static_cast<const char*>(at_), size_}; }
+
+private:
+    std::size_t size_;
+    void* at_ = nullptr;
+};
+
+file_head head_of(const input& from) {
+    try {
+        return read_head(mapping(from).bytes());
+    } catch (const bad_file& error) {
+        throw text::failure(fmt::format("{} {}", from.path(), error.what()), error.remedy);
+    }
 }
+
+/// Reads the pages of a CPU. `is_damaged` gets true if some cannot be read.
+class stored_pages {
+public:
+    stored_pages(const input& from, const file_head& head, const stored_buffer& buffer,
+                 const stored_cpu& cpu, bool& is_damaged)
+        : descriptor_(from.descriptor()), at_(cpu.offset), end_(cpu.offset + cpu.size),
+          is_big_endian_(head.pages.is_big_endian),
+          compression_(buffer.is_compressed ? head.compression : compression::none),
+          is_damaged_(is_damaged) {
+        if (compression_ != compression::none)
+            chunks_ = number();
+    }
+
+    bool operator()(std::span<std::byte> page) {
+        try {
+            if (compression_ == compression::none)
+                return take(page);
+            if (position_ >= chunk_.size() && !next_chunk())
+                return false;
+            const auto size = std::min(page.size(), chunk_.size() - position_);
+            std::memcpy(page.data(), chunk_.data() + position_, size);
+            std::fill(page.begin() + static_cast<std::ptrdiff_t>(size), page.end(), std::byte{0});
+            position_ += size;
+            return true;
+        } catch (const bad_file&) {
+            is_damaged_ = true;
+            at_ = end_;
+            chunks_ = 0;
+            chunk_.clear();
+            return false;
+        }
+    }
+
+private:
+    /// Reads what is next in the file. Returns false behind its end.
+    bool take(std::span<std::byte> to) {
+        if (at_ >= end_)
+            return false;
+        std::size_t size = 0;
+        while (size < to.size()) {
+            const ssize_t more = pread(descriptor_, to.data() + size, to.size() - size,
+                                       static_cast<off_t>(at_ + size));
+            if (more <= 0)
+                throw bad_file("is cut off");
+            size += static_cast<std::size_t>(more);
+        }
+        at_ += size;
+        return true;
+    }
+    std::uint64_t number() {
+        std::array<std::byte, 4> bytes{};
+        return take(bytes) ? read_number(bytes.data(), bytes.size(), false, is_big_endian_) : 0;
+    }
+    bool next_chunk() {
+        if (chunks_ == 0)
+            return false;
+        chunks_--;
+        std::vector<std::byte> packed(std::min(number(), end_ - at_));
+        const auto whole = number();
+        if (!take(packed) || whole == 0)
+            throw bad_file("is cut off");
+        chunk_ = decompressed(compression_,
+                              {reinterpret_cast<const char*>(packed.data()), packed.size()}, whole);
+        position_ = 0;
+        return true;
+    }
+
+    int descriptor_;
+    std::uint64_t at_, end_;
+    bool is_big_endian_;
+    compression compression_;
+    bool& is_damaged_;
+    std::uint64_t chunks_ = 0;
+    std::string chunk_;
+    std::size_t position_ = 0;
+};
 
 } // namespace
 
@@ -78,9 +163,6 @@ input::input(std::string path)
     struct stat found {};
     if (fstat(descriptor_, &found) == 0 && S_ISREG(found.st_mode))
         size_ = static_cast<std::uint64_t>(found.st_size);
-    compression_ = compression_of(descriptor_);
-    if (compression_ == "none")
-        compression_.clear();
 }
 
 input::~input() {
@@ -88,51 +170,40 @@ input::~input() {
 }
 
 file::file(const input& from, const selection& selection)
-    : path_(from.path()), selection_(selection), described_(selection.pattern) {
-    // The libraries' own messages would not be escaped.
-    tracecmd_set_loglevel(TEP_LOG_NONE);
+    : from_(from), selection_(selection), head_(head_of(from)), tep_(tep_alloc()),
+      described_(selection.pattern) {
+    if (!tep_)
+        throw std::bad_alloc();
+    // The library's own messages would not be escaped.
     tep_set_loglevel(TEP_LOG_NONE);
-    const std::string& compression = from.compression();
-    // The library closes it.
-    const int descriptor = fcntl(from.descriptor(), F_DUPFD_CLOEXEC, 0);
-    if (descriptor < 0)
-        throw text::file_failure(errno, "read", path_);
-    // Both descriptors have one position: an earlier file may have read from the same input.
-    lseek(descriptor, 0, SEEK_SET);
-    tracecmd_input* const input = tracecmd_open_fd(descriptor, TRACECMD_FL_LOAD_NO_PLUGINS);
-    if (!input && !compression.empty() &&
-        !tracecmd_compress_is_supported(compression.c_str(), nullptr))
-        throw text::failure(
-            fmt::format("{} is compressed with {}, which this libtracecmd cannot read", path_,
-                        compression),
-            fmt::format("where trace-cmd can read it: trace-cmd convert --file-version 7 "
-                        "--compression none -i {} -o FILE",
-                        path_));
-    if (!input)
-        throw text::failure(fmt::format("{} is no recording, or damaged or cut off", path_),
-                            no_recording_remedy);
-    instances_.emplace_back(input);
-    tep_ = tracecmd_get_tep(input);
-    tracecmd_set_private(input, const_cast<char*>(""));
-    for (int i = 0; i < tracecmd_buffer_instances(input); i++) {
-        tracecmd_input* const instance = tracecmd_buffer_instance_handle(input, i);
-        if (!instance)
-            throw text::failure(fmt::format("{} is damaged: an instance is cut off", path_));
-        instances_.emplace_back(instance);
-        tracecmd_set_private(instance, const_cast<char*>(tracecmd_buffer_instance_name(input, i)));
-    }
-    if (const char* const statistics = tracecmd_get_cpustats(input))
-        threads_ = to_thread_list(statistics);
-    require_names();
+    tep_set_file_bigendian(tep_.get(),
+                           head_.pages.is_big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+    tep_set_long_size(tep_.get(), static_cast<int>(head_.long_size));
+    tep_set_page_size(tep_.get(), static_cast<int>(head_.pages.size));
+    tep_parse_header_page(tep_.get(), head_.header_page.data(), head_.header_page.size(),
+                          static_cast<int>(head_.long_size));
+    for (const auto& [system, text] : head_.formats)
+        parse_event(tep_.get(), text, system);
+    head_.formats.clear();
+    read_tasks();
     if (!selection.filter.empty())
-        add_filter(selection.filter);
+        filter_ = to_filter(selection.filter);
+    require_names();
+}
+
+void file::read_tasks() {
+    threads_ = to_thread_list(head_.statistics);
+    std::istringstream lines(std::exchange(head_.tasks, {}));
+    for (std::string line; std::getline(lines, line);)
+        if (const auto space = line.find(' '); space != line.npos)
+            task_names_[std::atoi(line.c_str())] = line.substr(space + 1);
 }
 
 /// What is mistyped would choose no record, without a message.
 void file::require_names() {
-    std::vector<std::string> events, fields{"COMM", "CPU", "TRUE", "FALSE"};
+    std::vector<std::string> events, fields;
     bool is_found = false;
-    tep_event** const all = tep_list_events(tep_, TEP_EVENT_SORT_ID);
+    tep_event** const all = tep_list_events(tep_.get(), TEP_EVENT_SORT_ID);
     for (tep_event** each = all; each && *each; each++) {
         if (!is_complete(**each))
             continue;
@@ -146,22 +217,18 @@ void file::require_names() {
             continue;
         is_found = true;
         has_described_ |= is_described;
-        for (const auto* common = (*each)->format.common_fields; common; common = common->next)
-            fields.emplace_back(common->name);
         for (const field& field : type.fields)
             fields.push_back(field.name);
     }
     if (!is_found && !selection_.pattern.empty())
         throw text::usage_error(
-            fmt::format("{} has no event that matches {}", path_, selection_.pattern),
+            fmt::format("{} has no event that matches {}", from_.path(), selection_.pattern),
             text::did_you_mean(selection_.pattern, events,
                                "without a pattern, all events are chosen"));
     // What payloads have is not known before.
-    if (has_described_)
-        payload_filter_ = eventheader::filter::parse(selection_.filter);
-    if (payload_filter_)
+    if (!filter_ || has_described_)
         return;
-    for (const auto& name : fields_of(selection_.filter))
+    for (const auto& name : filter_->names())
         if (is_found && std::find(fields.begin(), fields.end(), name) == fields.end())
             throw text::usage_error(fmt::format("the filter \"{}\" makes no sense: none of the "
                                                 "events has a field {}",
@@ -179,130 +246,102 @@ bool file::may_select(const event_type& type) const {
                               : described_.may_match(type.registered_name()));
 }
 
-void file::closer::operator()(tracecmd_input* input) const noexcept {
-    tracecmd_close(input);
+void file::closer::operator()(tep_handle* handle) const noexcept {
+    tep_free(handle);
 }
 
-void file::closer::operator()(tep_event_filter* filter) const noexcept {
-    tep_filter_free(filter);
+/// An event that lacks a field of the filter has no record that passes it.
+bool file::may_pass(const event_type& type) const {
+    if (!filter_ || type.is_described)
+        return true;
+    const auto names = filter_->names();
+    return std::all_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return type.find(name) != nullptr; });
 }
 
-void file::add_filter(const std::string& filter) {
-    filter_.reset(tep_filter_alloc(tep_));
-    if (!filter_)
-        throw std::bad_alloc();
-    // For all events. Those that lack a field of the filter do not pass it.
-    const tep_errno error =
-        tep_filter_add_filter_str(filter_.get(), (".*:" + to_library_filter(filter)).c_str());
-    if (error == 0)
-        return;
-    // The library knows no dotted names. No other record has such a field.
-    if (payload_filter_) {
-        filter_.reset();
-        is_filter_for_payloads_ = true;
-        return;
-    }
-    std::array<char, 1024> message{};
-    tep_filter_strerror(filter_.get(), error, message.data(), message.size());
-    // The last line is the reason; those before show the place.
-    std::string_view reason(message.data());
-    reason.remove_prefix(reason.rfind('\n') + 1);
-    throw text::usage_error(fmt::format("the filter \"{}\" makes no sense: {}", filter, reason),
-                            filter_remedy);
+void file::open_buffers(merged_buffers& to, std::vector<const std::string*>& instances) {
+    for (const stored_buffer& buffer : head_.buffers)
+        for (const stored_cpu& cpu : buffer.cpus) {
+            if (cpu.size == 0)
+                continue;
+            page_layout layout = head_.pages;
+            layout.size = buffer.page_size;
+            to.add(std::make_unique<ring_buffer>(
+                cpu.number, layout, stored_pages(from_, head_, buffer, cpu, is_damaged_)));
+            instances.push_back(&buffer.name);
+        }
 }
 
-void file::read(std::function<void(const record&)> function) {
-    function_ = std::move(function);
+void file::read(const std::function<void(const record&)>& take_record,
+                const std::function<void(const gap&)>& miss) {
     missing_ = {};
-    error_ = nullptr;
-    cannot_map_ = false;
-    errno = 0;
-    std::vector<tracecmd_input*> inputs;
-    for (const auto& instance : instances_)
-        inputs.push_back(instance.get());
-    const int result = tracecmd_iterate_events_multi(inputs.data(), static_cast<int>(inputs.size()),
-                                                     &file::take, this);
-    if (error_)
-        std::rethrow_exception(error_);
-    if (result < 0)
-        throw text::failure(fmt::format("{} is damaged: not all records can be read", path_));
-    // Of a CPU with more than 2 GiB, libtracecmd 3.1.6 maps each page on its own and keeps it. It
-    // takes the error when there are too many for the end of the records.
-    if (cannot_map_ || errno == ENOMEM)
-        throw text::failure(fmt::format("not all records of {} were read: libtracecmd cannot map "
-                                        "more of the file",
-                                        path_),
-                            "make recordings of less than 2 GiB for each CPU");
+    is_damaged_ = false;
+    merged_buffers buffers;
+    std::vector<const std::string*> instances;
+    open_buffers(buffers, instances);
+    buffers.refill();
+    while (const auto first = buffers.first()) {
+        const ring_buffer& buffer = buffers[*first];
+        if (const auto lost = buffer.missing()) {
+            missing_.times++;
+            missing_.lost += *lost;
+            if (miss)
+                miss({head_.clock(buffer.time()), buffer.cpu(), *instances[*first], *lost});
+        }
+        take(buffer, *instances[*first], take_record);
+        buffers.advance_first();
+    }
+    if (is_damaged_ || buffers.is_damaged())
+        throw text::failure(
+            fmt::format("{} is damaged: not all records can be read", from_.path()));
 }
 
-/// Called by libtracecmd, which exceptions must not pass.
-int file::take(tracecmd_input* handle, tep_record* from, int, void* pointer) {
-    auto* const self = static_cast<file*>(pointer);
-    self->cannot_map_ |= errno == ENOMEM;
-    try {
-        self->take(handle, *from);
-        errno = 0;
-        return 0;
-    } catch (...) {
-        self->error_ = std::current_exception();
-        // Only a negative number ends the reading.
-        return -1;
-    }
-}
-
-void file::take(tracecmd_input* handle, tep_record& from) {
-    if (from.missed_events) {
-        missing_.times++;
-        if (from.missed_events > 0)
-            missing_.lost += static_cast<std::uint64_t>(from.missed_events);
-    }
-    const bytes data = data_of(from);
-    pages_.read(from.cpu, data.data());
-    known_event& event = event_of(data.size() < 8 ? -1 : tep_data_type(tep_, &from));
+void file::take(const ring_buffer& from, std::string_view instance,
+                const std::function<void(const record&)>& function) {
+    const bytes data = from.data();
+    const auto head = to_head(data, head_.pages.is_big_endian);
+    known_event& event = event_of(head.event);
     if (!event.type) {
         missing_.unknown++;
         return;
     }
-    const int pid = tep_data_pid(tep_, &from);
     if (event.type->name == "task_newtask")
-        learn_thread(*event.type, data, pid);
+        learn_thread(*event.type, data, head.thread);
     if (!event.is_selected)
         return;
-    const task& task = task_of(pid);
+    const task& task = task_of(head.thread);
     const file::task& process = task.tgid ? task_of(task.tgid) : task;
     record record{
-        .time = from.ts,
-        .cpu = from.cpu,
-        .pid = pid,
+        .time = head_.clock(from.time()),
+        .cpu = from.cpu(),
+        .pid = head.thread,
         .tgid = task.tgid,
         .task = task.name,
-        .instance = static_cast<const char*>(tracecmd_get_private(handle)),
+        .instance = instance,
         .event = event.type.get(),
         .data = data,
         .process_name = process.name == unknown_task ? task.name : process.name,
     };
     describe(record, known_events_);
-    if (selects(event, record, from))
-        function_(record);
+    if (selects(event, record))
+        function(record);
 }
 
 /// What only the record itself can tell.
-bool file::selects(const known_event& event, const record& record, tep_record& from) {
-    if (event.is_by_name && !recording::matches(described_, record))
-        return false;
-    if (payload_filter_ && event.type->is_described)
-        return passes(*payload_filter_, record);
-    return !is_filter_for_payloads_ && (!filter_ || passes_filter(*event.type, from));
+bool file::selects(const known_event& event, const record& record) {
+    return (!event.is_by_name || recording::matches(described_, record)) &&
+           (!filter_ || passes(*filter_, record));
 }
 
 file::known_event& file::event_of(int id) {
     const auto [at, is_new] = events_.try_emplace(id);
     if (is_new)
-        if (const tep_event* const found = tep_find_event(tep_, id); found && is_complete(*found)) {
+        if (const tep_event* const found = tep_find_event(tep_.get(), id);
+            found && is_complete(*found)) {
             at->second.type = std::make_unique<event_type>(*found);
             at->second.type->is_described &= !selection_.is_raw;
             at->second.is_by_name = !matches(selection_.pattern, *at->second.type);
-            at->second.is_selected = may_select(*at->second.type) &&
+            at->second.is_selected = may_select(*at->second.type) && may_pass(*at->second.type) &&
                                      selection_.choice.includes(at->second.type->registered_name());
         }
     return at->second;
@@ -312,7 +351,8 @@ file::task& file::task_of(int pid) {
     const auto [at, is_new] = tasks_.try_emplace(pid);
     task& task = at->second;
     if (is_new) {
-        task.name = tep_data_comm_from_pid(tep_, pid);
+        const auto saved = task_names_.find(pid);
+        task.name = saved != task_names_.end() ? saved->second : pid ? unknown_task : "<idle>";
         if (const auto listed = threads_.find(pid); listed != threads_.end()) {
             task.tgid = listed->second.process;
             if (task.name == unknown_task && !listed->second.name.empty())
@@ -320,14 +360,6 @@ file::task& file::task_of(int pid) {
         }
     }
     return task;
-}
-
-bool file::passes_filter(const event_type& type, tep_record& from) const {
-    // The library would read outside of the record.
-    for (const field& field : type.fields)
-        if (recording::read(field, data_of(from)).kind == kind::absent)
-            return false;
-    return tep_filter_match(filter_.get(), &from) == TEP_ERRNO__FILTER_MATCH;
 }
 
 /// A new thread belongs to the process of its parent.
@@ -344,19 +376,19 @@ void file::learn_thread(const event_type& type, bytes data, int parent) {
 }
 
 void file::warn_about_gaps(bool is_strict) const {
-    if (payload_filter_)
-        warn_of_unknown_fields(*payload_filter_);
+    if (filter_ && has_described_)
+        warn_of_unknown_fields(*filter_);
     if (missing_.times)
         text::warn(missing_.lost
                        ? fmt::format("{} records were lost when {} was made, in {} places",
-                                     missing_.lost, path_, missing_.times)
-                       : fmt::format("records were lost when {} was made, in {} places", path_,
-                                     missing_.times));
+                                     missing_.lost, from_.path(), missing_.times)
+                       : fmt::format("records were lost when {} was made, in {} places",
+                                     from_.path(), missing_.times));
     if (missing_.unknown)
         text::warn(
             fmt::format("{} records are of events that {} does not describe, or whose format "
                         "libtraceevent cannot read",
-                        missing_.unknown, path_));
+                        missing_.unknown, from_.path()));
     if (is_strict && (missing_.times || missing_.unknown))
         throw text::silent_failure{complete_but_failed};
 }

@@ -4,7 +4,7 @@
 
 #include "eventheader/choice.hpp"
 #include "eventheader/payload_filter.hpp"
-#include "recording/mapped_pages.hpp"
+#include "recording/file_head.hpp"
 #include "recording/record.hpp"
 #include "recording/sandbox.hpp"
 #include "recording/thread_list.hpp"
@@ -20,10 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-struct tep_event_filter;
 struct tep_handle;
-struct tep_record;
-struct tracecmd_input;
 
 namespace tool::recording {
 
@@ -40,8 +37,8 @@ struct selection {
 /// `order`, and by that of one format, `order.1`.
 bool matches(const std::string& pattern, const event_type& event);
 
-/// A recording that is open, and of which nothing was parsed but the name of its compression. No
-/// output of this process replaces the file.
+/// A recording that is open, and of which nothing was parsed. No output of this process replaces
+/// the file.
 class input {
 public:
     /// Throws failure if the file cannot be opened.
@@ -54,14 +51,11 @@ public:
     int descriptor() const noexcept { return descriptor_; }
     /// In bytes; 0 if it is no regular file.
     std::uint64_t size() const noexcept { return size_; }
-    /// The compression that a file of version 7 names. Empty for none, and for other files.
-    const std::string& compression() const noexcept { return compression_; }
 
 private:
     std::string path_;
     int descriptor_;
     std::uint64_t size_ = 0;
-    std::string compression_;
 };
 
 /// The records of a recording.
@@ -72,23 +66,27 @@ public:
     source& operator=(const source&) = delete;
     virtual ~source() = default;
 
-    /// Calls the function for the selected records of all instances, in the order of their times.
-    /// What the function throws is passed on.
-    virtual void read(std::function<void(const record&)> function) = 0;
+    /// Calls the first function for the selected records of all instances, in the order of their
+    /// times, and the second one, if there is one, for records that are missing. What the functions
+    /// throw is passed on.
+    virtual void read(const std::function<void(const record&)>& take,
+                      const std::function<void(const gap&)>& miss = {}) = 0;
     /// To call after everything was written. Warns about missing records, on standard error, and
     /// about fields that the filter names and no record had. If records are missing, throws
     /// text::silent_failure with the status complete_but_failed if `is_strict` says so.
     virtual void warn_about_gaps(bool is_strict = false) const = 0;
 };
 
-/// A recording of trace-cmd's format. Reads it with libtracecmd, which trusts its files: see
-/// isolate().
+/// A recording of trace-cmd's format. libtraceevent parses the formats of its events, and trusts
+/// them: see isolate().
 class file final : public source {
 public:
-    /// Throws failure if the file is no recording, and usage_error if the filter makes no sense.
+    /// `from` has to exist as long as the object. Throws failure if it is no recording, and
+    /// usage_error if the filter makes no sense.
     file(const input& from, const selection& selection);
 
-    void read(std::function<void(const record&)> function) override;
+    void read(const std::function<void(const record&)>& take,
+              const std::function<void(const gap&)>& miss = {}) override;
 
     /// After read(): what the function did not get.
     struct gaps {
@@ -111,45 +109,40 @@ private:
         bool is_by_name = false;
     };
     struct task {
-        std::string_view name;
+        std::string name;
         int tgid = 0;
     };
 
-    static int take(tracecmd_input* handle, tep_record* from, int cpu, void* file);
-    void take(tracecmd_input* handle, tep_record& from);
+    void open_buffers(merged_buffers& to, std::vector<const std::string*>& instances);
+    void take(const ring_buffer& from, std::string_view instance,
+              const std::function<void(const record&)>& function);
     known_event& event_of(int id);
     task& task_of(int pid);
+    void read_tasks();
     void require_names();
-    void add_filter(const std::string& filter);
-    bool passes_filter(const event_type& type, tep_record& from) const;
     bool may_select(const event_type& type) const;
-    bool selects(const known_event& event, const record& record, tep_record& from);
+    bool may_pass(const event_type& type) const;
+    bool selects(const known_event& event, const record& record);
     void learn_thread(const event_type& type, bytes data, int parent);
 
     struct closer {
-        void operator()(tracecmd_input* input) const noexcept;
-        void operator()(tep_event_filter* filter) const noexcept;
+        void operator()(tep_handle* handle) const noexcept;
     };
 
-    std::string path_;
+    const input& from_;
     selection selection_;
-    /// The top-level instance, and then the others.
-    std::vector<std::unique_ptr<tracecmd_input, closer>> instances_;
-    tep_handle* tep_ = nullptr;
-    std::unique_ptr<tep_event_filter, closer> filter_;
-    /// For records whose payloads describe themselves, if the file has their events.
-    std::optional<eventheader::filter> payload_filter_;
-    bool is_filter_for_payloads_ = false;
+    file_head head_;
+    std::unique_ptr<tep_handle, closer> tep_;
+    std::optional<eventheader::filter> filter_;
     eventheader::event_pattern described_;
     bool has_described_ = false;
     eventpipe::known_events known_events_;
     std::unordered_map<int, known_event> events_;
     thread_list threads_;
+    std::unordered_map<int, std::string> task_names_;
     std::unordered_map<int, task> tasks_;
-    std::function<void(const record&)> function_;
-    mapped_pages pages_;
-    std::exception_ptr error_;
-    bool cannot_map_ = false;
+    /// Whether a part of the file cannot be read.
+    bool is_damaged_ = false;
     gaps missing_;
 };
 
@@ -159,8 +152,6 @@ constexpr int complete_but_failed = 3;
 
 /// What is done with a recording in two processes.
 struct isolated_work {
-    /// Of the selection, for messages.
-    std::string filter;
     /// What read() needs besides the files that are open.
     allowances needs;
     /// Opens what read() needs, in the child process before it enters the sandbox. Optional.
@@ -176,8 +167,8 @@ struct isolated_work {
 /// and throws what ends the command otherwise. In the child, it throws what read() throws, or ends
 /// the process. The caller's objects exist in both processes.
 ///
-/// If the child crashes, which damaged files cause in libtracecmd and incomplete filters in
-/// libtraceevent, or needs more memory than such a recording can take, the message says so.
+/// If the child crashes, which damaged files cause in libtraceevent, or needs more memory than such
+/// a recording can take, the message says so.
 void isolate(tracing::held_signals& held, const input& from, isolated_work work);
 
 } // namespace tool::recording

@@ -26,11 +26,9 @@ constexpr std::uint64_t memory_for_byte = 16;
 /// In the child process.
 [[noreturn]] void read_in_sandbox(const input& from, isolated_work& work) {
     work.needs.memory += memory_for_byte * from.size();
-    work.needs.temporary_files = !from.compression().empty();
     // These open files.
     if (work.prepare)
         work.prepare();
-    mapped_pages::prepare();
     tzset();
     // What the user types is not for it.
     if (const int null = open("/dev/null", O_RDONLY | O_CLOEXEC); null >= 0)
@@ -67,11 +65,9 @@ void isolate(tracing::held_signals& held, const input& from, isolated_work work)
     const int signal = WTERMSIG(*status);
     if (tracing::is_stop_signal(signal))
         throw text::ended_by_signal{signal};
-    throw text::failure(fmt::format("cannot read {}: libtracecmd ended with \"{}\"", from.path(),
-                                    strsignal(signal)),
-                        work.filter.empty()
-                            ? "the file is damaged or cut off"
-                            : "the filter is not complete, or the file is damaged or cut off");
+    throw text::failure(
+        fmt::format("cannot read {}: its reader ended with \"{}\"", from.path(), strsignal(signal)),
+        "the file is damaged or cut off");
 }
 
 } // namespace tool::recording

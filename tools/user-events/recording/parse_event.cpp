@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// libtraceevent takes only words of letters, digits and `_` as names. user_events may have any
-// others, and those of multi-format events have a dot. This is tep_parse_event() of that library
-// for the whole program, libtracecmd included: it gives the library words in place of such names,
-// and puts the names back.
+#include "recording/parse_event.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <event-parse.h>
-#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace tool::recording {
 
 namespace {
 
@@ -142,19 +141,14 @@ void put_back(tep_event& event, const odd_names& names) {
 
 } // namespace
 
-// Called by libtracecmd, which exceptions must not pass.
-extern "C" tep_errno tep_parse_event(tep_handle* handle, const char* text, unsigned long size,
-                                     const char* system) {
-    try {
-        std::string format;
-        const odd_names names = append_format(format, {text, size});
-        tep_event* event = nullptr;
-        const tep_errno result =
-            tep_parse_format(handle, &event, format.data(), format.size(), system);
-        if (event)
-            put_back(*event, names);
-        return result;
-    } catch (const std::bad_alloc&) {
-        return TEP_ERRNO__MEM_ALLOC_FAILED;
-    }
+tep_event* parse_event(tep_handle* handle, std::string_view format, const std::string& system) {
+    std::string words;
+    const odd_names names = append_format(words, format);
+    tep_event* event = nullptr;
+    tep_parse_format(handle, &event, words.data(), words.size(), system.c_str());
+    if (event)
+        put_back(*event, names);
+    return event;
 }
+
+} // namespace tool::recording

@@ -135,16 +135,13 @@ void perf_script::finish() {
 
 perf_data::perf_data(const perf_script& script, const selection& selection)
     : script_(script), selection_(selection), described_(selection.pattern) {
-    if (selection.filter.empty())
-        return;
-    filter_ = eventheader::filter::parse(selection.filter);
-    if (!filter_)
-        throw text::usage_error(fmt::format("the filter \"{}\" makes no sense", selection.filter),
-                                "a filter compares fields: 'status >= 500 && path ~ \"/tea*\"'");
+    if (!selection.filter.empty())
+        filter_ = to_filter(selection.filter);
 }
 
-void perf_data::read(std::function<void(const record&)> function) {
-    function_ = std::move(function);
+void perf_data::read(const std::function<void(const record&)>& take_record,
+                     const std::function<void(const gap&)>& /*miss*/) {
+    function_ = take_record;
     const int copy = fcntl(script_.descriptor(), F_DUPFD_CLOEXEC, 0);
     const std::unique_ptr<FILE, int (*)(FILE*)> lines(fdopen(copy, "r"), std::fclose);
     if (!lines)

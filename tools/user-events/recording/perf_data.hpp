@@ -47,7 +47,8 @@ public:
     /// sense.
     perf_data(const perf_script& script, const selection& selection);
 
-    void read(std::function<void(const record&)> function) override;
+    void read(const std::function<void(const record&)>& take,
+              const std::function<void(const gap&)>& miss = {}) override;
     void warn_about_gaps(bool is_strict = false) const override;
 
 private:

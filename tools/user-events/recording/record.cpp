@@ -45,6 +45,15 @@ void append_date(std::string& to, std::uint64_t seconds) {
 
 } // namespace
 
+record_head to_head(bytes data, bool is_big_endian) noexcept {
+    // u16 common_type, u8 common_flags, u8 common_preempt_count, s32 common_pid: the kernel's
+    // struct trace_entry, which user programs rely on.
+    if (data.size() < 8)
+        return {-1, 0};
+    return {static_cast<int>(read_number(data.data(), 2, false, is_big_endian)),
+            static_cast<int>(read_number(data.data() + 4, 4, true, is_big_endian))};
+}
+
 void append_time(std::string& to, std::uint64_t time) {
     const std::uint64_t seconds = time / second;
     if (is_wall_clock(time)) {
@@ -136,13 +145,26 @@ void for_each_number(const record& record,
     walk(to_shown_event(record).event, numbers);
 }
 
+eventheader::filter to_filter(const std::string& text) {
+    auto result = eventheader::filter::parse(text);
+    if (!result)
+        throw text::usage_error(fmt::format("the filter \"{}\" makes no sense", text),
+                                "a filter compares fields: 'cents > 300 && item ~ \"co*\"'");
+    return std::move(*result);
+}
+
 bool passes(eventheader::filter& filter, const record& record) {
+    const eventheader::origin origin{record.task, record.pid, record.cpu};
     if (record.event->is_described)
-        return filter.passes(to_shown_event(record), {record.task, record.pid, record.cpu});
+        return filter.passes(to_shown_event(record), origin);
     filter.begin();
     std::string text;
     for (const field& field : record.event->fields) {
+        if (!filter.compares(field.name))
+            continue;
         const value value = read(field, record.data);
+        if (value.kind == kind::absent)
+            continue;
         if (value.kind == kind::integer) {
             filter.take(field.name, static_cast<long double>(value.integer));
         } else if (value.kind == kind::natural) {
@@ -155,7 +177,7 @@ bool passes(eventheader::filter& filter, const record& record) {
             filter.take(field.name, text);
         }
     }
-    return filter.end();
+    return filter.end(origin);
 }
 
 void warn_of_unknown_fields(const eventheader::filter& filter) {

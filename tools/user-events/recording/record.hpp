@@ -35,6 +35,21 @@ struct record {
     int process() const noexcept { return tgid ? tgid : pid; }
 };
 
+/// What every record begins with.
+struct record_head {
+    int event; // -1 if the record is too short
+    int thread;
+};
+record_head to_head(bytes data, bool is_big_endian) noexcept;
+
+/// Records that the kernel dropped, because a buffer was full, before the next record of a CPU.
+struct gap {
+    std::uint64_t time; // of that record
+    int cpu;
+    std::string_view instance; // empty for the top-level one
+    std::uint64_t lost;        // 0 if the number is not known
+};
+
 /// Whether a time is counted from 1970. No computer has been up for the 30 years that would make
 /// its own time as large.
 constexpr bool is_wall_clock(std::uint64_t time) noexcept {
@@ -68,7 +83,10 @@ eventheader::shown_event to_shown_event(const record& record);
 void for_each_number(const record& record,
                      const std::function<void(const std::string& name, double number)>& function);
 
-/// Whether a record passes a filter for what payloads describe.
+/// Throws text::usage_error if the text is no filter.
+eventheader::filter to_filter(const std::string& text);
+
+/// Whether a record passes a filter.
 bool passes(eventheader::filter& filter, const record& record);
 
 /// After all records: warns about names in the filter that none of them had.

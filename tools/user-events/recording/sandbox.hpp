@@ -15,9 +15,6 @@ struct allowances {
     std::uint64_t memory = std::uint64_t{4} << 30;
     /// Create, write, read, rename and remove files in these directories.
     std::vector<std::string> directories = {};
-    /// The files of libtracecmd for what it decompresses: create, write, read and remove files in
-    /// /tmp. Files that exist are not opened for writing.
-    bool temporary_files = false;
     /// Connect to other machines over IP, and read the files that this takes, such as those of the
     /// resolver and certificates.
     bool network = false;

@@ -129,7 +129,7 @@ constexpr unsigned x32_bit = 0x40000000;
 constexpr unsigned last_known = 469;
 
 /// What the process must not need for the call to be refused.
-enum class unless { never, directories, files, network };
+enum class unless { never, directories, network };
 
 struct refused_call {
     int number;
@@ -163,8 +163,8 @@ constexpr refused_call refused_calls[] = {
     // Files by their names. open() and openat() are below.
     {SYS_openat2},
     {SYS_creat},
-    {SYS_unlink, unless::files},
-    {SYS_unlinkat, unless::files},
+    {SYS_unlink, unless::directories},
+    {SYS_unlinkat, unless::directories},
     {SYS_rename, unless::directories},
     {SYS_renameat, unless::directories},
     {SYS_renameat2, unless::directories},
@@ -357,19 +357,15 @@ void add_opening(filter& to, const allowances& allowed) {
     if (!allowed.directories.empty())
         return;
     constexpr unsigned writing = O_ACCMODE | O_CREAT | O_TRUNC;
-    // As mkstemp() has them. O_TRUNC would do no harm to a new file, but is not needed.
-    constexpr unsigned new_file = O_RDWR | O_CREAT;
     struct {
         int number;
         unsigned flags;
     } const calls[] = {{SYS_open, 1}, {SYS_openat, 2}};
     for (const auto& call : calls) {
-        if (!allowed.temporary_files && !allowed.network)
-            to.refuse(call.number);
-        else if (!allowed.temporary_files)
+        if (allowed.network)
             to.require(call.number, call.flags, writing, {O_RDONLY});
         else
-            to.require(call.number, call.flags, writing | O_EXCL, {O_RDONLY, new_file | O_EXCL});
+            to.refuse(call.number);
     }
 }
 
@@ -395,7 +391,6 @@ bool filter_system_calls(const allowances& allowed) {
     filter filter;
     for (const auto& call : refused_calls)
         if (!(call.needed == unless::directories && directories) &&
-            !(call.needed == unless::files && (directories || allowed.temporary_files)) &&
             !(call.needed == unless::network && allowed.network))
             filter.refuse(call.number);
     add_opening(filter, allowed);

@@ -168,8 +168,4 @@ void new_file::finish(bool sync) {
     throw file_failure(error, "write", path_);
 }
 
-std::string new_file::name_for_library() const {
-    return fmt::format("/proc/self/fd/{}", descriptor_);
-}
-
 } // namespace tool::text

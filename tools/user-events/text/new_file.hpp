@@ -44,8 +44,6 @@ public:
     /// only finds out whether all was written.
     void finish(bool sync = false);
 
-    /// A name under which a library can open the file.
-    std::string name_for_library() const;
     const std::string& path() const noexcept { return path_; }
 
 private:

@@ -2,6 +2,7 @@
 #include "tracing/events.hpp"
 
 #include "recording/event_type.hpp"
+#include "recording/parse_event.hpp"
 #include "text/errors.hpp"
 #include "tracing/libtracefs.hpp"
 
@@ -143,10 +144,7 @@ bool formats::load(const event_name& name) {
     ids_[name] = id;
     if (tep_find_event(tep_.get(), id))
         return true;
-    // Names need not be words: see recording/parse_event.cpp.
-    return tep_parse_event(tep_.get(), text->data(), text->size(), name.system.c_str()) ==
-               TEP_ERRNO__SUCCESS &&
-           tep_find_event(tep_.get(), id);
+    return recording::parse_event(tep_.get(), *text, name.system) && tep_find_event(tep_.get(), id);
 }
 
 tep_event* formats::find(const event_name& name) {
@@ -176,18 +174,6 @@ tep_event* formats::find(int id) {
                 return tep_find_event(tep_.get(), id);
             }
     return nullptr;
-}
-
-formats::head formats::head_of(std::span<const std::byte> record) noexcept {
-    // u16 common_type, u8 common_flags, u8 common_preempt_count, s32 common_pid: the kernel's
-    // struct trace_entry, which user programs rely on.
-    struct {
-        std::uint16_t type;
-        std::uint16_t flags;
-        std::int32_t thread;
-    } entry{};
-    std::memcpy(&entry, record.data(), std::min(sizeof(entry), record.size()));
-    return {entry.type, entry.thread};
 }
 
 /// Adds all threads of a process: a thread is not a child. Those that threads create which have

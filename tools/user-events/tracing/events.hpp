@@ -89,13 +89,6 @@ public:
     tep_event* find(int id);
     tep_handle* get() const noexcept { return tep_.get(); }
 
-    /// What every record begins with.
-    struct head {
-        int event;
-        int thread;
-    };
-    static head head_of(std::span<const std::byte> record) noexcept;
-
 private:
     struct release {
         void operator()(tep_handle* handle) const noexcept;

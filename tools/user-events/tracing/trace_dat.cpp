@@ -4,54 +4,28 @@
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
+#include "tracing/buffers.hpp"
 #include "tracing/libtracefs.hpp"
-#include "tracing/live_reader.hpp"
 #include "tracing/threads.hpp"
+#include "tracing/wall_clock.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <list>
+#include <map>
 #include <memory>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-// libtracecmd exports what trace-cmd itself writes its files with, but has no public header for it.
-// The prototypes are those of libtracecmd 1.x (trace-cmd 3.x).
-extern "C" {
-struct tracecmd_output;
-struct tracecmd_option;
-struct tracecmd_event_list {
-    tracecmd_event_list* next;
-    const char* glob;
-};
-tracecmd_output* tracecmd_output_create(const char* path);
-int tracecmd_output_set_version(tracecmd_output* to, int version);
-int tracecmd_output_set_compression(tracecmd_output* to, const char* compression);
-int tracecmd_output_set_kallsyms(tracecmd_output* to, const char* path);
-int tracecmd_output_write_headers(tracecmd_output* to, tracecmd_event_list* events);
-int tracecmd_write_cmdlines(tracecmd_output* to);
-tracecmd_option* tracecmd_add_option(tracecmd_output* to, unsigned short id, int size,
-                                     const void* data);
-int tracecmd_append_cpu_data(tracecmd_output* to, int cpus, char* const* files);
-void tracecmd_set_loglevel(enum tep_loglevel level);
-void tracecmd_set_quiet(tracecmd_output* to, bool quiet);
-void tracecmd_set_out_clock(tracecmd_output* to, const char* clock);
-void tracecmd_output_close(tracecmd_output* to);
-}
-
 namespace tool::tracing {
 
 namespace {
-
-enum option : unsigned short { date = 1, cpu_statistics = 2, trace_clock = 4, uname_text = 5 };
-
-/// The oldest version that has all that is needed; every trace-cmd and KernelShark reads it.
-constexpr int version = 6;
 
 [[noreturn]] void cannot_write(const std::string& path) {
     throw text::file_failure(errno ? errno : EIO, "write", path);
@@ -63,20 +37,6 @@ std::uint64_t free_space(const std::string& path) {
     if (statvfs(path.c_str(), &disk) != 0 || disk.f_blocks == 0)
         return ~std::uint64_t{0};
     return disk.f_frsize * (geteuid() == 0 ? disk.f_bfree : disk.f_bavail);
-}
-
-/// What to add to the clock "mono" to get the time of day, in microseconds.
-std::string wall_clock_offset() {
-    const auto microseconds = [](clockid_t clock) {
-        timespec now{};
-        clock_gettime(clock, &now);
-        return static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
-    };
-    return fmt::format("{}", microseconds(CLOCK_REALTIME) - microseconds(CLOCK_MONOTONIC));
-}
-
-void add_text(tracecmd_output* to, option id, const std::string& text) {
-    tracecmd_add_option(to, id, static_cast<int>(text.size()) + 1, text.c_str());
 }
 
 } // namespace
@@ -174,14 +134,15 @@ void cpu_files::take_rest() {
     }
 }
 
-std::size_t cpu_files::count() const noexcept {
-    return cpus_.size();
+std::size_t cpu_files::page_size() const noexcept {
+    return cpus_.empty() ? static_cast<std::size_t>(getpagesize())
+                         : static_cast<std::size_t>(tracefs_cpu_read_size(cpus_[0].pages.get()));
 }
 
-std::vector<std::string> cpu_files::names_for_library() const {
-    std::vector<std::string> result;
+std::vector<int> cpu_files::descriptors() const {
+    std::vector<int> result;
     for (const cpu& cpu : cpus_)
-        result.push_back(fmt::format("/proc/self/fd/{}", cpu.file));
+        result.push_back(cpu.file);
     return result;
 }
 
@@ -199,64 +160,165 @@ void require_output(const std::string& path) {
                                 "choose another file with -o");
 }
 
+namespace {
+
+/// The options of the file that it may have.
+enum option : std::uint16_t { date = 1, cpu_statistics = 2, trace_clock = 4, uname_text = 5 };
+
+/// A file of version 6, the oldest that has all that is needed: every trace-cmd and KernelShark
+/// reads it. trace-cmd.dat.v6(5) describes it. Numbers are those of this machine.
+class trace_dat_writer {
+public:
+    explicit trace_dat_writer(text::new_file& to) : to_(to) {}
+
+    void add_formats(const std::map<std::string, std::vector<std::string>>& systems,
+                     std::size_t page_size) {
+        text_.append("\x17\x08\x44tracing6\0", 12);
+        add(static_cast<char>(std::endian::native == std::endian::big));
+        add(static_cast<char>(sizeof(long)));
+        add(static_cast<std::uint32_t>(page_size));
+        for (const char* const name : {"header_page", "header_event"}) {
+            add_text(name);
+            add_sized<std::uint64_t>(top_.read(fmt::format("events/{}", name)));
+        }
+        add_system("ftrace", directories(top_.path("events/ftrace")));
+        add(static_cast<std::uint32_t>(systems.size()));
+        for (const auto& [system, events] : systems) {
+            add_text(system);
+            add_system(system, events);
+        }
+    }
+    /// The text of the kernel's events can name its functions.
+    void add_names(bool with_functions) {
+        add_sized<std::uint32_t>(with_functions ? text::contents_of("/proc/kallsyms") : "");
+        add_sized<std::uint32_t>(top_.try_read("printk_formats").value_or(""));
+        add_sized<std::uint64_t>(top_.try_read("saved_cmdlines").value_or(""));
+    }
+    void begin_options(std::size_t cpus) {
+        add(static_cast<std::uint32_t>(cpus));
+        text_.append("options  \0", 10);
+    }
+    void add_option(option id, const std::string& text) {
+        add(id);
+        add(static_cast<std::uint32_t>(text.size() + 1));
+        add_text(text);
+    }
+    void end_options(const std::string& clocks) {
+        // Its text is behind the table of the CPUs.
+        add(trace_clock);
+        add(std::uint32_t{0});
+        add(std::uint16_t{0});
+        clocks_ = clocks;
+    }
+    void add_records(const std::vector<int>& files, std::size_t page_size) {
+        text_.append("flyrecord\0", 10);
+        const std::uint64_t table = files.size() * 2 * sizeof(std::uint64_t);
+        std::uint64_t offset = text_.size() + table + sizeof(std::uint64_t) + clocks_.size();
+        std::vector<std::uint64_t> gaps;
+        for (const int file : files) {
+            struct stat found {};
+            if (fstat(file, &found) != 0)
+                cannot_write(to_.path());
+            gaps.push_back((page_size - offset % page_size) % page_size);
+            offset += gaps.back();
+            add(offset);
+            add(static_cast<std::uint64_t>(found.st_size));
+            offset += static_cast<std::uint64_t>(found.st_size);
+        }
+        add_sized<std::uint64_t>(clocks_);
+        for (std::size_t i = 0; i < files.size(); i++) {
+            text_.append(gaps[i], '\0');
+            write();
+            copy(files[i]);
+        }
+        write();
+    }
+
+private:
+    template <typename Number>
+    void add(Number number) {
+        text_.append(reinterpret_cast<const char*>(&number), sizeof(number));
+    }
+    void add_text(std::string_view text) {
+        text_ += text;
+        text_ += '\0';
+    }
+    template <typename Size>
+    void add_sized(const std::string& text) {
+        add(static_cast<Size>(text.size()));
+        text_ += text;
+    }
+    /// An event may be removed at any moment.
+    void add_system(const std::string& system, const std::vector<std::string>& events) {
+        std::vector<std::string> formats;
+        for (const auto& event : events)
+            if (auto format = top_.try_read(fmt::format("events/{}/{}/format", system, event)))
+                formats.push_back(std::move(*format));
+        add(static_cast<std::uint32_t>(formats.size()));
+        for (const auto& format : formats)
+            add_sized<std::uint64_t>(format);
+    }
+    void write() {
+        to_.write(text_);
+        text_.clear();
+    }
+    void copy(int file) {
+        std::array<char, 1 << 16> part;
+        off_t at = 0;
+        for (ssize_t size = 0; (size = pread(file, part.data(), part.size(), at)) != 0;) {
+            if (size < 0)
+                cannot_write(to_.path());
+            to_.write({part.data(), static_cast<std::size_t>(size)});
+            at += size;
+        }
+    }
+
+    text::new_file& to_;
+    instance top_ = instance::top();
+    std::string text_;
+    std::string clocks_;
+};
+
+/// The events whose formats the file gets, by their systems.
+std::map<std::string, std::vector<std::string>> described_events(const trace_dat& what) {
+    std::map<std::string, std::vector<std::string>> result;
+    for (const char* system : recording::user_systems)
+        if (auto events = directories(instance::top().path(fmt::format("events/{}", system)));
+            !events.empty())
+            result[system] = std::move(events);
+    for (const auto& name : what.kernel_events) {
+        const auto slash = name.find('/');
+        auto& events = result[name.substr(0, slash)];
+        if (std::find(events.begin(), events.end(), name.substr(slash + 1)) == events.end())
+            events.push_back(name.substr(slash + 1));
+    }
+    return result;
+}
+
+} // namespace
+
 void write_trace_dat(const trace_dat& what, const instance& from, const cpu_files& files) {
     text::new_file file(what.path);
-    errno = 0;
-    std::unique_ptr<tracecmd_output, decltype(&tracecmd_output_close)> to(
-        tracecmd_output_create(file.name_for_library().c_str()), tracecmd_output_close);
-    if (!to)
-        cannot_write(what.path);
-    // The library need not keep the errno.
-    const auto fail = [&] {
-        if (free_space(file.name_for_library()) < static_cast<unsigned long>(getpagesize()))
-            errno = ENOSPC;
-        cannot_write(what.path);
-    };
-    std::vector<std::string> globs = what.kernel_events;
-    for (const char* system : recording::user_systems)
-        globs.push_back(fmt::format("{}/*", system));
-    std::list<tracecmd_event_list> formats;
-    for (const auto& glob : globs)
-        formats.push_front({formats.empty() ? nullptr : &formats.front(), glob.c_str()});
-    const std::string clock_file = from.read("trace_clock");
-    const auto open_bracket = clock_file.find('['), close_bracket = clock_file.find(']');
-    const std::string clock =
-        open_bracket == clock_file.npos
-            ? "local"
-            : clock_file.substr(open_bracket + 1, close_bracket - open_bracket - 1);
-    tracecmd_set_quiet(to.get(), true);
-    // It warns that the top-level buffer of this version has no description, which is as it has to
-    // be.
-    tracecmd_set_loglevel(TEP_LOG_NONE);
-    tracecmd_set_out_clock(to.get(), clock.c_str());
-    if (tracecmd_output_set_version(to.get(), version) ||
-        tracecmd_output_set_compression(to.get(), "none") ||
-        // The text of the kernel's events can name its functions.
-        (what.kernel_events.empty() && tracecmd_output_set_kallsyms(to.get(), "/dev/null")) ||
-        tracecmd_output_write_headers(to.get(), &formats.front()) ||
-        tracecmd_write_cmdlines(to.get()))
-        fail();
-    if (clock == "mono")
-        add_text(to.get(), option::date, wall_clock_offset());
-    tracecmd_add_option(to.get(), option::trace_clock, 0, nullptr);
+    trace_dat_writer to(file);
+    to.add_formats(described_events(what), files.page_size());
+    to.add_names(!what.kernel_events.empty());
+    to.begin_options(files.descriptors().size());
+    const std::string clocks = from.read("trace_clock");
+    // What to add to get the time of day, in microseconds.
+    if (clocks.find("[mono]") != clocks.npos)
+        to.add_option(date, std::to_string(wall_clock().offset() / 1000));
     utsname system{};
     uname(&system);
-    add_text(to.get(), option::uname_text,
-             fmt::format("{} {} {} {}", system.sysname, system.nodename, system.release,
-                         system.machine));
-    for (std::size_t i = 0; i < files.count(); i++)
-        add_text(to.get(), option::cpu_statistics,
-                 fmt::format("CPU: {}\n{}", i,
-                             from.try_read(fmt::format("per_cpu/cpu{}/stats", i)).value_or("")));
-    add_text(to.get(), option::cpu_statistics, recording::to_text(find_threads()));
-    auto names = files.names_for_library();
-    std::vector<char*> paths;
-    paths.reserve(names.size());
-    for (auto& name : names)
-        paths.push_back(name.data());
-    if (tracecmd_append_cpu_data(to.get(), static_cast<int>(paths.size()), paths.data()))
-        fail();
-    to.reset();
+    to.add_option(uname_text, fmt::format("{} {} {} {}", system.sysname, system.nodename,
+                                          system.release, system.machine));
+    for (std::size_t i = 0; i < files.descriptors().size(); i++)
+        to.add_option(
+            cpu_statistics,
+            fmt::format("CPU: {}\n{}", i,
+                        from.try_read(fmt::format("per_cpu/cpu{}/stats", i)).value_or("")));
+    to.add_option(cpu_statistics, recording::to_text(find_threads()));
+    to.end_options(clocks);
+    to.add_records(files.descriptors(), files.page_size());
     file.keep_old();
     file.finish();
 }

@@ -30,10 +30,10 @@ public:
     void take_rest();
 
     std::uint64_t size() const noexcept { return size_; }
-    /// How many files there are.
-    std::size_t count() const noexcept;
-    /// Names by which a library can open the files.
-    std::vector<std::string> names_for_library() const;
+    /// Of the pages in the files.
+    std::size_t page_size() const noexcept;
+    /// The files, one for each CPU.
+    std::vector<int> descriptors() const;
     /// Removes the files.
     void remove() noexcept;
 

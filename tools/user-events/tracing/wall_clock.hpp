@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <ctime>
 
-namespace tool::otlp {
+namespace tool::tracing {
 
 inline std::int64_t nanoseconds(clockid_t clock) {
     timespec now{};
@@ -28,6 +28,9 @@ public:
         if (!before_.time)
             before_ = now_;
     }
+
+    /// What was last added to CLOCK_MONOTONIC to get the time of day, in nanoseconds.
+    std::int64_t offset() const noexcept { return now_.offset; }
 
     /// The time of day of a record that was made since the measurement before the last one; or of
     /// an older one, with the distance of that measurement.
@@ -55,4 +58,4 @@ private:
     measurement before_, now_;
 };
 
-} // namespace tool::otlp
+} // namespace tool::tracing

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "recording/file_head.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <zlib.h>
+#include <zstd.h>
+
+namespace tool::recording {
+
+namespace {
+
+constexpr std::string_view magic("\x17\x08\x44tracing", 10);
+constexpr std::string_view options_mark("options  \0", 10), records_mark("flyrecord\0", 10);
+
+/// The numbers of options, and of sections in version 7.
+enum : std::uint64_t {
+    opt_done = 0,
+    opt_date = 1,
+    opt_statistics = 2,
+    opt_buffer = 3,
+    opt_offset = 7,
+    opt_cpu_count = 8,
+    opt_ticks = 14,
+    opt_header = 16,
+    opt_ftrace_formats = 17,
+    opt_formats = 18,
+    opt_tasks = 21,
+};
+
+constexpr std::uint64_t section_is_compressed = 1;
+
+[[noreturn]] void damaged() {
+    throw bad_file("is no recording, or damaged or cut off",
+                   "recordings are made by `user-events record -o FILE` or `trace-cmd record -o "
+                   "FILE`");
+}
+
+/// A number as in C, in any base.
+std::uint64_t to_number(std::string_view text) {
+    return static_cast<std::uint64_t>(std::strtoll(std::string(text).c_str(), nullptr, 0));
+}
+
+/// Reads a head of both versions.
+class head_reader {
+public:
+    explicit head_reader(std::string_view file) : file_(file) {}
+
+    file_head read() {
+        byte_reader from(file_, false);
+        if (!from.has(magic))
+            damaged();
+        const std::string_view version = from.text();
+        head_.pages.is_big_endian = from.number(1) != 0;
+        head_.long_size = static_cast<unsigned>(from.number(1));
+        byte_reader rest = at(file_.size() - from.left());
+        head_.pages.size = page_size(rest.number(4));
+        if (version == "6")
+            read_version_6(rest);
+        else if (version == "7")
+            read_version_7(rest);
+        else
+            damaged();
+        return std::move(head_);
+    }
+
+private:
+    byte_reader at(std::uint64_t offset) const {
+        if (offset > file_.size())
+            damaged();
+        return {file_.substr(offset), head_.pages.is_big_endian};
+    }
+    byte_reader reader(std::string_view data) const { return {data, head_.pages.is_big_endian}; }
+
+    static std::size_t page_size(std::uint64_t size) {
+        // A page of the kernel has 4 KiB to 64 KiB, its buffers' up to 128 of these.
+        if (size < 64 || size > (8U << 20))
+            damaged();
+        return static_cast<std::size_t>(size);
+    }
+
+    void read_header(byte_reader& from) {
+        if (!from.has({"header_page\0", 12}))
+            damaged();
+        head_.header_page = from.sized(8);
+        if (!from.has({"header_event\0", 13}))
+            damaged();
+        from.sized(8);
+        // The kernel's `long`, which a 32-bit trace-cmd of a 64-bit kernel does not have.
+        const auto commit = head_.header_page.find(" commit;");
+        const auto size =
+            head_.header_page.find("size:", std::min(commit, head_.header_page.size()));
+        if (size == head_.header_page.npos)
+            damaged();
+        head_.pages.long_size = head_.header_page[size + 5] == '4' ? 4 : 8;
+    }
+    void read_formats(byte_reader& from, const std::string& system) {
+        for (auto count = from.number(4); count > 0; count--)
+            head_.formats.push_back({system, std::string(from.sized(8))});
+    }
+    void read_systems(byte_reader& from) {
+        for (auto count = from.number(4); count > 0; count--) {
+            const std::string system(from.text());
+            read_formats(from, system);
+        }
+    }
+
+    /// Those that both versions have alike.
+    void read_option(std::uint64_t id, std::string_view data) {
+        byte_reader from = reader(data);
+        const std::string_view text = data.substr(0, data.find('\0'));
+        if (id == opt_date) {
+            // Microseconds.
+            head_.clock.offset += to_number(text) * 1000;
+        } else if (id == opt_offset) {
+            head_.clock.offset += to_number(text);
+        } else if (id == opt_statistics) {
+            head_.statistics += text;
+        } else if (id == opt_ticks) {
+            // Its third number is for files of several machines, which are read as one.
+            head_.clock.multiplier = static_cast<std::uint32_t>(from.number(4));
+            head_.clock.shift = static_cast<std::uint32_t>(from.number(4));
+        }
+    }
+
+    void read_version_6(byte_reader& from) {
+        read_header(from);
+        read_formats(from, "ftrace");
+        read_systems(from);
+        from.sized(4); // addresses of functions
+        from.sized(4); // formats of trace_printk()
+        head_.tasks = from.sized(8);
+        std::uint64_t cpus = from.number(4);
+        std::vector<std::string_view> instances;
+        if (from.has(options_mark))
+            while (const auto id = from.number(2)) {
+                const auto data = from.sized(4);
+                if (id == opt_buffer)
+                    instances.push_back(data);
+                else if (id == opt_cpu_count)
+                    cpus = reader(data).number(4);
+                read_option(id, data);
+            }
+        if (from.has({"latency  \0", 10}))
+            throw bad_file("has no records", "`trace-cmd report` prints the text of a tracer");
+        read_places(from, "", cpus);
+        for (const auto data : instances) {
+            byte_reader option = reader(data);
+            byte_reader place = at(option.number(8));
+            read_places(place, std::string(option.text()), cpus);
+        }
+    }
+    void read_places(byte_reader& from, std::string name, std::uint64_t cpus) {
+        if (!from.has(records_mark))
+            damaged();
+        stored_buffer buffer{std::move(name), head_.pages.size, {}};
+        for (std::uint64_t cpu = 0; cpu < cpus; cpu++) {
+            const auto offset = from.number(8), size = from.number(8);
+            buffer.cpus.push_back({static_cast<int>(cpu), offset, size});
+        }
+        head_.buffers.push_back(std::move(buffer));
+    }
+
+    void read_version_7(byte_reader& from) {
+        static const std::map<std::string_view, compression> known{
+            {"none", compression::none}, {"zlib", compression::zlib}, {"zstd", compression::zstd}};
+        const std::string_view name = from.text();
+        from.text(); // the version of the compression
+        const auto how = known.find(name);
+        if (how == known.end())
+            throw bad_file(
+                fmt::format("is compressed with {}, which is not supported", name),
+                "trace-cmd convert --file-version 7 --compression none -i FILE -o OTHER");
+        head_.compression = how->second;
+        std::set<std::uint64_t> seen;
+        std::vector<std::string> buffers;
+        for (std::uint64_t offset = from.number(8); offset && seen.insert(offset).second;)
+            offset = read_options(offset, buffers);
+        for (const auto& data : buffers)
+            read_buffer(data);
+    }
+
+    /// The head of a section: whether it is compressed.
+    static bool take_section(byte_reader& from, std::uint64_t& size) {
+        from.number(2);
+        const auto flags = from.number(2);
+        from.number(4); // a description
+        size = from.number(8);
+        return flags & section_is_compressed;
+    }
+    std::string section(std::uint64_t offset) const {
+        byte_reader from = at(offset);
+        std::uint64_t size = 0;
+        if (!take_section(from, size))
+            return std::string(from.take(size));
+        const auto packed = from.number(4), whole = from.number(4);
+        return decompressed(head_.compression, from.take(packed), whole);
+    }
+    /// Returns where the next ones are; 0 if these were the last.
+    std::uint64_t read_options(std::uint64_t offset, std::vector<std::string>& buffers) {
+        const std::string all = section(offset);
+        byte_reader from = reader(all);
+        while (true) {
+            const auto id = from.number(2);
+            const auto data = from.sized(4);
+            if (id == opt_done)
+                return reader(data).number(8);
+            if (id == opt_buffer)
+                buffers.emplace_back(data);
+            else if (id >= opt_header && id <= opt_tasks)
+                read_section(id, reader(data).number(8));
+            else
+                read_option(id, data);
+        }
+    }
+    void read_section(std::uint64_t id, std::uint64_t offset) {
+        const std::string all = section(offset);
+        byte_reader from = reader(all);
+        if (id == opt_header)
+            read_header(from);
+        else if (id == opt_ftrace_formats)
+            read_formats(from, "ftrace");
+        else if (id == opt_formats)
+            read_systems(from);
+        else if (id == opt_tasks)
+            head_.tasks = from.sized(8);
+    }
+    void read_buffer(const std::string& data) {
+        byte_reader from = reader(data);
+        byte_reader place = at(from.number(8));
+        std::uint64_t size = 0;
+        const bool is_compressed = take_section(place, size);
+        stored_buffer buffer{std::string(from.text()), 0, {}, is_compressed};
+        from.text(); // the clock
+        buffer.page_size = page_size(from.number(4));
+        for (auto count = from.number(4); count > 0; count--) {
+            const auto cpu = static_cast<int>(from.number(4));
+            const auto offset = from.number(8), length = from.number(8);
+            buffer.cpus.push_back({cpu, offset, length});
+        }
+        head_.buffers.push_back(std::move(buffer));
+    }
+
+    std::string_view file_;
+    file_head head_;
+};
+
+} // namespace
+
+std::string_view byte_reader::take(std::uint64_t size) {
+    if (size > rest_.size())
+        damaged();
+    const std::string_view result = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return result;
+}
+
+std::uint64_t byte_reader::number(unsigned size) {
+    const auto* const from = reinterpret_cast<const std::byte*>(take(size).data());
+    return read_number(from, size, false, is_big_endian_);
+}
+
+std::string_view byte_reader::text() {
+    const auto end = rest_.find('\0');
+    if (end == rest_.npos)
+        damaged();
+    const std::string_view result = take(end);
+    take(1);
+    return result;
+}
+
+bool byte_reader::has(std::string_view text) {
+    const bool result = rest_.starts_with(text);
+    rest_.remove_prefix(result ? text.size() : 0);
+    return result;
+}
+
+std::string decompressed(compression how, std::string_view data, std::uint64_t size) {
+    std::string result(size, '\0');
+    bool is_good = false;
+    if (how == compression::zstd) {
+        is_good = ZSTD_decompress(result.data(), result.size(), data.data(), data.size()) == size;
+    } else if (how == compression::zlib) {
+        uLongf made = size;
+        is_good = uncompress(reinterpret_cast<Bytef*>(result.data()), &made,
+                             reinterpret_cast<const Bytef*>(data.data()), data.size()) == Z_OK &&
+                  made == size;
+    }
+    if (!is_good)
+        throw bad_file("is damaged: its compressed parts cannot be read");
+    return result;
+}
+
+std::uint64_t clock_conversion::operator()(std::uint64_t time) const noexcept {
+    // The product has more than 64 bits.
+    __extension__ using wide = unsigned __int128;
+    if (multiplier)
+        time = static_cast<std::uint64_t>(wide{time} * multiplier >> (shift & 63));
+    return time + offset;
+}
+
+file_head read_head(std::string_view file) {
+    return head_reader(file).read();
+}
+
+} // namespace tool::recording

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracing/live_source.hpp"
+
+#include "text/errors.hpp"
+#include "tracing/buffers.hpp"
+#include "tracing/libtracefs.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <fmt/format.h>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+namespace tool::tracing {
+
+live_source::live_source(const instance& in, const wanted_events& wanted,
+                         std::optional<eventheader::filter> filter, live_options how)
+    : in_(in), how_(std::move(how)), selector_(wanted, std::move(filter)),
+      formats_(instance::existing(how_.has_only_instance ? in.name() : "")) {
+    open_buffers();
+}
+
+void live_source::open_buffers() {
+    const auto cpus = sysconf(_SC_NPROCESSORS_CONF);
+    for (int cpu = 0; cpu < cpus; cpu++) {
+        if (!in_.has(fmt::format("per_cpu/cpu{}", cpu)))
+            continue;
+        const std::shared_ptr<tracefs_cpu> pages(tracefs_cpu_open(in_.get(), cpu, true),
+                                                 [](tracefs_cpu* opened) {
+                                                     if (opened)
+                                                         tracefs_cpu_close(opened);
+                                                 });
+        if (!pages)
+            throw text::file_failure(errno, "read",
+                                     in_.path(fmt::format("per_cpu/cpu{}/trace_pipe_raw", cpu)));
+        const recording::page_layout layout{
+            .size = static_cast<std::size_t>(tracefs_cpu_read_size(pages.get()))};
+        buffers_.add(std::make_unique<recording::ring_buffer>(
+            cpu, layout, [pages](std::span<std::byte> page) {
+                return tracefs_cpu_read(pages.get(), page.data(), true) > 0;
+            }));
+    }
+}
+
+void live_source::read(const function& use) {
+    clock_.measure();
+    tasks_.refresh();
+    // A buffer that is found empty after this moment has no records from before it. So those from
+    // before it can be put in order; later ones wait.
+    const auto end = static_cast<std::uint64_t>(nanoseconds(CLOCK_MONOTONIC));
+    buffers_.refill();
+    while (const auto first = buffers_.first()) {
+        if (buffers_[*first].time() >= end || !this->use(buffers_[*first], use))
+            return;
+        buffers_.advance_first();
+    }
+}
+
+void live_source::read_rest(const function& use) {
+    while (const auto first = buffers_.first()) {
+        this->use(buffers_[*first], use);
+        buffers_.advance_first(false);
+    }
+}
+
+bool live_source::use(const recording::ring_buffer& from, const function& use) {
+    const auto head = recording::to_head(from.data(), std::endian::native == std::endian::big);
+    const known_type& known = type_of(head.event);
+    if (known.is_unknown ? !how_.take_unknown : !selector_.may_include(*known.type))
+        return true;
+    recording::record record{
+        .time = how_.has_wall_clock ? clock_.to_wall(from.time()) : from.time(),
+        .cpu = from.cpu(),
+        .pid = head.thread,
+        .tgid = 0,
+        .task = {},
+        .instance = {},
+        .event = known.type.get(),
+        .data = from.data(),
+    };
+    if (how_.has_tasks) {
+        const task& task = tasks_.find(head.thread);
+        record.tgid = task.process;
+        record.task = task.name;
+    }
+    if (known.is_unknown) {
+        how_.take_unknown(record);
+        return true;
+    }
+    describe(record, known_events_);
+    return !selector_.includes(record) || use(record);
+}
+
+const live_source::known_type& live_source::type_of(int id) {
+    const auto [at, is_new] = types_.try_emplace(id);
+    known_type& known = at->second;
+    if (!is_new)
+        return known;
+    if (const tep_event* const event = formats_.find(id)) {
+        known.type = std::make_unique<recording::event_type>(*event);
+        if (how_.change)
+            how_.change(*known.type);
+        return known;
+    }
+    known.is_unknown = true;
+    known.type = std::make_unique<recording::event_type>(id, "?", std::to_string(id));
+    if (!how_.take_unknown)
+        text::warn(fmt::format("there are records of the event {}, which was removed", id));
+    return known;
+}
+
+std::uint64_t live_source::lost() const {
+    return lost_records(in_);
+}
+
+} // namespace tool::tracing

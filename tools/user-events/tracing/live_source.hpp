@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The records of an instance as they are made.
+#pragma once
+
+#include "recording/record.hpp"
+#include "recording/ring_buffer.hpp"
+#include "tracing/events.hpp"
+#include "tracing/selector.hpp"
+#include "tracing/tasks.hpp"
+#include "tracing/tracefs.hpp"
+#include "tracing/wall_clock.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace tool::tracing {
+
+struct live_options {
+    /// Whether times are those of the day, not since the boot.
+    bool has_wall_clock = false;
+    /// Whether the names and processes of threads are looked for.
+    bool has_tasks = true;
+    /// Whether the user may read no other files of tracefs than those of the instance.
+    bool has_only_instance = false;
+    /// May change the type of an event before it is used.
+    std::function<void(recording::event_type&)> change = {};
+    /// Called for the records of events that were removed before their format was read, whatever is
+    /// wanted. Their name is the event's number. Without it, there is a warning for each event.
+    std::function<void(const recording::record&)> take_unknown = {};
+};
+
+/// Takes the records that are wanted out of an instance, whose clock has to be "mono". The instance
+/// and `wanted` have to exist as long as the object.
+class live_source {
+public:
+    using function = std::function<bool(const recording::record&)>;
+
+    /// The filter is that of selector.
+    live_source(const instance& in, const wanted_events& wanted,
+                std::optional<eventheader::filter> filter = {}, live_options how = {});
+
+    /// Calls the function for each record until now, in the order of their times, until it returns
+    /// false. The types of records exist as long as the object.
+    void read(const function& use);
+
+    /// Calls the function for the records that were taken out of the instance, but that read() has
+    /// left for later.
+    void read_rest(const function& use);
+
+    /// How many records were lost until now, because the buffers were full.
+    std::uint64_t lost() const;
+
+    /// For the end: a field of the filter that is mistyped would choose no record in silence.
+    void warn_of_unknown_fields() const { selector_.warn_of_unknown_fields(); }
+
+private:
+    struct known_type {
+        std::unique_ptr<recording::event_type> type;
+        bool is_unknown = false;
+    };
+
+    void open_buffers();
+    bool use(const recording::ring_buffer& from, const function& use);
+    const known_type& type_of(int id);
+
+    const instance& in_;
+    live_options how_;
+    selector selector_;
+    recording::merged_buffers buffers_;
+    formats formats_;
+    std::map<int, known_type> types_;
+    tasks tasks_;
+    wall_clock clock_;
+    eventpipe::known_events known_events_;
+};
+
+} // namespace tool::tracing
