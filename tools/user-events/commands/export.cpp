@@ -113,7 +113,8 @@ void export_file(const options& given) {
         perf.emplace(input, given.selection.is_raw);
     work.read = [&] {
         const auto source = recording::open_source(input, perf ? &*perf : nullptr, given.selection);
-        source->read([&](const recording::record& record) { exporter->add(record); });
+        source->read([&](const recording::record& record) { exporter->add(record); },
+                     [&](const recording::gap& gap) { exporter->add_gap(gap); });
         exporter->finish();
         source->warn_about_gaps(given.is_strict);
     };

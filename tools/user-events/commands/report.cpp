@@ -28,17 +28,25 @@ struct options {
 void print_records(recording::source& file, bool as_json) {
     static constexpr std::size_t enough = 1 << 16;
     std::string lines;
-    file.read([&](const recording::record& record) {
-        if (as_json)
-            append_json_line(lines, record);
-        else
-            append_line(lines, record);
-        if (lines.size() >= enough) {
-            text::print(lines);
-            lines.clear();
-        }
-    });
-    text::print(lines);
+    const auto print = [&](std::size_t most) {
+        if (lines.size() < most)
+            return;
+        text::print(lines);
+        lines.clear();
+    };
+    file.read(
+        [&](const recording::record& record) {
+            if (as_json)
+                append_json_line(lines, record);
+            else
+                append_line(lines, record);
+            print(enough);
+        },
+        [&](const recording::gap& gap) {
+            if (as_json)
+                append_json_line(lines, gap);
+        });
+    print(0);
 }
 
 void print_statistics(recording::source& file, bool as_json) {

@@ -97,11 +97,13 @@ void set_field(bt_field* to, const recording::field& field, const recording::val
 }
 
 /// A record that waits. It owns what the record refers to.
+/// A record; or a gap, which has no event.
 struct waiting {
     recording::record record;
     std::string task;
     std::string instance;
     std::vector<std::byte> data;
+    std::uint64_t lost = 0;
 };
 
 struct stream {
@@ -109,6 +111,11 @@ struct stream {
     owned<bt_packet, bt_packet_put_ref> packet;
     std::size_t in_packet = 0;
     std::uint64_t last = 0;
+    std::uint64_t ended = 0; // the last packet
+    bool has_packets = false;
+    /// How many records are missing before the next packet; 0 if the number is not known.
+    std::optional<std::uint64_t> lost;
+    std::uint64_t lost_until = 0;
 };
 
 /// What the methods of the source component work with. They are called by the library, which
@@ -133,7 +140,9 @@ private:
                                const field_class& header);
     void make_context_class();
     stream& stream_of(const waiting& from);
+    void add_gap(const waiting& from);
     void add_record(const waiting& from);
+    void put_gap(stream& stream);
     void begin_packet(stream& stream, std::uint64_t time);
     void end_packet(stream& stream);
     void end_streams();
@@ -168,6 +177,7 @@ void source::initialize(bt_self_component_source* self) {
           "name a clock");
     check(bt_stream_class_set_default_clock_class(stream_class_.get(), clock.get()), "set a clock");
     bt_stream_class_set_supports_packets(stream_class_.get(), BT_TRUE, BT_TRUE, BT_TRUE);
+    bt_stream_class_set_supports_discarded_events(stream_class_.get(), BT_TRUE, BT_TRUE);
     make_context_class();
 }
 
@@ -237,6 +247,7 @@ stream& source::stream_of(const waiting& from) {
 void source::begin_packet(stream& stream, std::uint64_t time) {
     stream.packet.reset(made(bt_packet_create(stream.stream.get())));
     stream.in_packet = 0;
+    stream.has_packets = true;
     put(bt_message_packet_beginning_create_with_default_clock_snapshot(iterator_,
                                                                        stream.packet.get(), time));
 }
@@ -244,12 +255,42 @@ void source::begin_packet(stream& stream, std::uint64_t time) {
 void source::end_packet(stream& stream) {
     if (stream.packet)
         put(bt_message_packet_end_create_with_default_clock_snapshot(iterator_, stream.packet.get(),
-                                                                     stream.last));
+                                                                     stream.ended = stream.last));
     stream.packet.reset();
+}
+
+/// The format has discarded events from the end of the last packet to the end of the next one,
+/// which begins and ends at this moment, or has one record.
+void source::put_gap(stream& stream) {
+    bt_message* const message =
+        made(bt_message_discarded_events_create_with_default_clock_snapshots(
+            iterator_, stream.stream.get(), stream.ended, stream.last));
+    if (*stream.lost)
+        bt_message_discarded_events_set_count(message, *stream.lost);
+    put(message);
+    stream.lost.reset();
+}
+
+void source::add_gap(const waiting& from) {
+    stream& stream = stream_of(from);
+    if (stream.has_packets) {
+        end_packet(stream);
+    } else {
+        stream.last = from.record.time;
+        begin_packet(stream, stream.last);
+        end_packet(stream);
+    }
+    stream.lost = stream.lost.value_or(0) + from.lost;
+    stream.lost_until = from.record.time;
 }
 
 void source::end_streams() {
     for (auto& [key, stream] : streams_) {
+        if (stream.lost) {
+            stream.last = std::max(stream.last, stream.lost_until);
+            put_gap(stream);
+            begin_packet(stream, stream.last);
+        }
         end_packet(stream);
         put(bt_message_stream_end_create(iterator_, stream.stream.get()));
     }
@@ -270,6 +311,9 @@ void source::add_record(const waiting& from) {
     stream.last = std::max(stream.last, from.record.time);
     if (stream.in_packet++ == packet_size)
         end_packet(stream);
+    const bool is_behind_gap = stream.lost.has_value();
+    if (is_behind_gap)
+        put_gap(stream);
     if (!stream.packet)
         begin_packet(stream, stream.last);
     bt_message* const message = made(bt_message_event_create_with_packet_and_default_clock_snapshot(
@@ -288,17 +332,23 @@ void source::add_record(const waiting& from) {
     bt_field* const payload = bt_event_borrow_payload_field(event);
     if (described) {
         set_payload_header(bt_event_borrow_specific_context_field(event), *described);
-        return tree_.set(payload);
+        tree_.set(payload);
+    } else {
+        std::uint64_t i = 0;
+        for (const recording::field& field : from.record.event->fields)
+            set_field(bt_field_structure_borrow_member_field_by_index(payload, i++), field,
+                      read(field, from.data));
     }
-    std::uint64_t i = 0;
-    for (const recording::field& field : from.record.event->fields)
-        set_field(bt_field_structure_borrow_member_field_by_index(payload, i++), field,
-                  read(field, from.data));
+    if (is_behind_gap)
+        end_packet(stream);
 }
 
 std::uint64_t source::next(bt_message_array_const messages, std::uint64_t capacity) {
     while (messages_.size() < capacity && !records.empty()) {
-        add_record(records.front());
+        if (records.front().record.event)
+            add_record(records.front());
+        else
+            add_gap(records.front());
         records.pop_front();
     }
     if (is_last && records.empty() && !has_ended_) {
@@ -376,6 +426,11 @@ public:
                                    {record.data.begin(), record.data.end()}});
         if (source_.records.size() == most_waiting)
             run();
+    }
+
+    void add_gap(const recording::gap& gap) override {
+        const recording::record none{gap.time, gap.cpu, 0, 0, {}, {}, nullptr, {}};
+        source_.records.push_back({none, {}, std::string(gap.instance), {}, gap.lost});
     }
 
     void finish() override {

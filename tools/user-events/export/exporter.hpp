@@ -30,12 +30,14 @@ struct options {
     std::string source;
 };
 
-/// Takes the records in the order of their times. Their events have to exist until finish() has
-/// returned. The functions throw text::failure.
+/// Takes records and gaps in the order of their times. Their events have to exist until finish()
+/// has returned. The functions throw text::failure.
 class exporter {
 public:
     virtual ~exporter() = default;
     virtual void add(const recording::record& record) = 0;
+    /// Records that are missing, before the next one. Formats that cannot say so leave this out.
+    virtual void add_gap(const recording::gap& /*gap*/) {}
     /// After the last record.
     virtual void finish() = 0;
 };

@@ -39,6 +39,9 @@ constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 /// Sets of fields of payloads that describe themselves, each of which is an event of the page.
 constexpr std::size_t most_tables = 1000;
 
+/// Of which the page shows where they are; it counts all.
+constexpr std::size_t most_gaps = 10'000;
+
 bool is_number(kind kind) {
     return kind == kind::integer || kind == kind::natural || kind == kind::real;
 }
@@ -124,6 +127,13 @@ public:
         : file_(options.file), source_(options.source), pairs_(options.pairs),
           matcher_(options.pairs), lanes_(options.pairs.size()) {
         begin_page();
+    }
+
+    void add_gap(const recording::gap& gap) override {
+        gap_count_++;
+        lost_ += gap.lost;
+        if (gaps_.size() < most_gaps)
+            gaps_.emplace_back(gap.since, gap.time);
     }
 
     void add(const recording::record& record) override {
@@ -374,6 +384,9 @@ private:
     std::map<std::size_t, std::vector<open_slice>> open_;
 
     std::size_t count_ = 0;
+    std::uint64_t gap_count_ = 0;
+    std::uint64_t lost_ = 0;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps_;
     std::uint64_t start_ = 0;
     std::uint64_t last_ = 0;
     std::vector<event_columns> events_;
@@ -464,7 +477,14 @@ void html_exporter::write_head() {
         fmt::format_to(std::back_inserter(head), "\"{}\":", process);
         text::append_json(head, name);
     }
-    fmt::format_to(std::back_inserter(head), "}},\"tracks\":[{}],\"events\":[", tracks_json_);
+    fmt::format_to(std::back_inserter(head), "}},\"lost\":{},\"gapCount\":{},\"gaps\":[", lost_,
+                   gap_count_);
+    // One can be before the first record.
+    const auto in_page = [this](std::uint64_t time) { return time - std::min(start_, time); };
+    for (const auto& [since, time] : gaps_)
+        fmt::format_to(std::back_inserter(head), "{}[{},{}]", head.back() == '[' ? "" : ",",
+                       in_page(since), in_page(time));
+    fmt::format_to(std::back_inserter(head), "],\"tracks\":[{}],\"events\":[", tracks_json_);
     for (const event_columns& event : events_) {
         head += &event == events_.data() ? "{\"system\":" : ",{\"system\":";
         text::append_json(head, event.system);

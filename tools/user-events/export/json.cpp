@@ -15,6 +15,10 @@ public:
         append_json_line(file_.text(), record);
         file_.advance();
     }
+    void add_gap(const recording::gap& gap) override {
+        append_json_line(file_.text(), gap);
+        file_.advance();
+    }
     void finish() override { file_.finish(); }
 
 private:

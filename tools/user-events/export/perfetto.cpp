@@ -38,9 +38,7 @@ public:
     }
 
     void add(const recording::record& record) override {
-        if (is_first_)
-            start_ = recording::is_wall_clock(record.time) ? record.time : 0;
-        last_ = record.time;
+        advance_to(record.time);
         name_thread(record);
         const convention& fields = tracks_.convention_of(*record.event);
         const auto match = matcher_.find(record);
@@ -57,6 +55,22 @@ public:
         file_.advance();
     }
 
+    /// A line across all tracks.
+    void add_gap(const recording::gap& gap) override {
+        advance_to(gap.time);
+        gaps_++;
+        lost_ += gap.lost;
+        const std::string name =
+            gap.lost ? fmt::format("{} records lost", gap.lost) : "records lost";
+        std::string& to = begin_event('i', name, 0, gap.cpu);
+        to += ",\"s\":\"g\"";
+        add_time(to, gap.time);
+        to += ",\"args\":";
+        append_json_line(to, gap);
+        to.back() = '}'; // instead of the end of the line
+        file_.advance();
+    }
+
     void finish() override {
         matcher_.rest([this](std::size_t pair, const open_pair& begin) {
             add_pair_slice(pair, begin, last_, ",\"unfinished\":true");
@@ -67,12 +81,19 @@ public:
         // numbers have too few digits for them.
         file_.text() += "\n],\"otherData\":{\"start\":\"";
         recording::append_seconds(file_.text(), start_);
-        file_.text() += "\"}}\n";
+        fmt::format_to(std::back_inserter(file_.text()), "\",\"lost_records\":{},\"gaps\":{}}}}}\n",
+                       lost_, gaps_);
         file_.finish();
     }
 
 private:
     using matcher = pair_matcher<open_pair>;
+
+    void advance_to(std::uint64_t time) {
+        if (is_first_)
+            start_ = recording::is_wall_clock(time) ? time : 0;
+        last_ = time;
+    }
 
     std::string& begin_event(char phase, std::string_view name, int process, std::int64_t thread) {
         std::string& to = file_.text();
@@ -265,6 +286,8 @@ private:
     std::map<int, std::string> processes_;
     std::uint64_t start_ = 0;
     std::uint64_t last_ = 0;
+    std::uint64_t gaps_ = 0;
+    std::uint64_t lost_ = 0;
     bool is_first_ = true;
 };
 

@@ -280,13 +280,16 @@ void file::read(const std::function<void(const record&)>& take_record,
     std::vector<const std::string*> instances;
     open_buffers(buffers, instances);
     buffers.refill();
+    std::vector<std::uint64_t> last(instances.size());
     while (const auto first = buffers.first()) {
         const ring_buffer& buffer = buffers[*first];
+        const std::uint64_t since = std::exchange(last[*first], head_.clock(buffer.time()));
         if (const auto lost = buffer.missing()) {
             missing_.times++;
             missing_.lost += *lost;
             if (miss)
-                miss({head_.clock(buffer.time()), buffer.cpu(), *instances[*first], *lost});
+                miss({since ? since : last[*first], last[*first], buffer.cpu(), *instances[*first],
+                      *lost});
         }
         take(buffer, *instances[*first], take_record);
         buffers.advance_first();

@@ -227,11 +227,37 @@ void append_json_fields(std::string& to, const record& record) {
     to += separator == '{' ? "{}" : "}";
 }
 
-void append_json_line(std::string& to, const record& record) {
+namespace {
+
+/// The beginning of an object.
+void append_json_place(std::string& to, std::uint64_t time, int cpu) {
     to += "{\"time\":";
-    append_seconds(to, record.time);
+    append_seconds(to, time);
     to += ",\"cpu\":";
-    text::append_json(to, static_cast<std::int64_t>(record.cpu));
+    text::append_json(to, static_cast<std::int64_t>(cpu));
+}
+
+void append_json_instance(std::string& to, std::string_view instance) {
+    if (instance.empty())
+        return;
+    to += ",\"instance\":";
+    text::append_json(to, instance);
+}
+
+} // namespace
+
+void append_json_line(std::string& to, const gap& gap) {
+    append_json_place(to, gap.time, gap.cpu);
+    append_json_instance(to, gap.instance);
+    to += ",\"since\":";
+    append_seconds(to, gap.since);
+    to += ",\"lost\":";
+    to += gap.lost ? std::to_string(gap.lost) : "null";
+    to += "}\n";
+}
+
+void append_json_line(std::string& to, const record& record) {
+    append_json_place(to, record.time, record.cpu);
     to += ",\"task\":";
     text::append_json(to, record.task);
     to += ",\"pid\":";
@@ -240,10 +266,7 @@ void append_json_line(std::string& to, const record& record) {
         to += ",\"tgid\":";
         text::append_json(to, static_cast<std::int64_t>(record.tgid));
     }
-    if (!record.instance.empty()) {
-        to += ",\"instance\":";
-        text::append_json(to, record.instance);
-    }
+    append_json_instance(to, record.instance);
     to += ",\"system\":";
     text::append_json(to, record.event->system);
     if (record.event->is_described) {

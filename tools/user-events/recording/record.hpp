@@ -44,7 +44,8 @@ record_head to_head(bytes data, bool is_big_endian) noexcept;
 
 /// Records that the kernel dropped, because a buffer was full, before the next record of a CPU.
 struct gap {
-    std::uint64_t time; // of that record
+    std::uint64_t since; // the time of the record before; that of the next one if there is none
+    std::uint64_t time;  // of the next record
     int cpu;
     std::string_view instance; // empty for the top-level one
     std::uint64_t lost;        // 0 if the number is not known
@@ -97,6 +98,9 @@ void append_line(std::string& to, const record& record);
 
 /// Appends a line with a JSON object, with its end.
 void append_json_line(std::string& to, const record& record);
+
+/// The same for records that are missing: their number is `lost`, null if it is not known.
+void append_json_line(std::string& to, const gap& gap);
 
 /// Appends the fields as a JSON object.
 void append_json_fields(std::string& to, const record& record);

@@ -369,6 +369,19 @@ function drawLabel(row, y) {
 	context.restore();
 }
 
+// Where records are missing, a bar across all rows. Neighbours that are on the same pixel are one.
+function drawGaps(from, to) {
+	context.fillStyle = "rgba(207, 34, 46, .3)";
+	let end = -1;
+	for (const [since, time] of head.gaps) {
+		const left = Math.max(margin, x(since)), right = Math.max(x(time), left + 2);
+		if (time < from || since > to || right <= end)
+			continue;
+		context.fillRect(Math.max(left, end), 0, right - Math.max(left, end), height);
+		end = right;
+	}
+}
+
 function draw() {
 	const top = $("scroll").scrollTop, [from, to] = x.domain();
 	context.clearRect(0, 0, width, height);
@@ -378,6 +391,7 @@ function draw() {
 	context.fillStyle = "#eaeef2";
 	for (const tick of x.ticks(tickCount()))
 		context.fillRect(Math.round(x(tick)), 0, 1, height);
+	drawGaps(from, to);
 	for (const row of rows) {
 		const y = row.y - top;
 		if (y + row.height < 0 || y > height)
@@ -632,6 +646,11 @@ function makeLegend() {
 // Begin with an event that has numbers.
 const first = head.events.findIndex(event => event.fields.some(field => field.isNumber));
 document.title = $("title").textContent = head.source;
+if (head.gapCount) {
+	$("lost").textContent = (head.lost ? `${head.lost} records` : "Records") +
+		` are missing, in ${head.gapCount} ${head.gapCount === 1 ? "place" : "places"}`;
+	$("lost").hidden = false;
+}
 makeLegend();
 if (first > 0)
 	$("what").value = "e" + first;
