@@ -2,15 +2,13 @@
 #include "service.hpp"
 
 #include "text/errors.hpp"
+#include "tracing/child_process.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 #include <iterator>
-#include <spawn.h>
 #include <sstream>
 #include <string>
-#include <sys/wait.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 #include <vector>
@@ -33,18 +31,9 @@ bool makes_sense() {
     auto words = own_arguments();
     // Behind the command's name: at the end it could be one of the patterns.
     words.insert(words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), "--check");
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (auto& word : words)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    pid_t child = 0;
-    int status = 0;
-    if (posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ) != 0)
-        return false;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    tracing::child_process check(words, "/proc/self/exe");
+    check.wait();
+    return check.status() == 0;
 }
 
 } // namespace

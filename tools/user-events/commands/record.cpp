@@ -8,6 +8,7 @@
 #include "text/output.hpp"
 #include "text/quantity.hpp"
 #include "tracing/buffers.hpp"
+#include "tracing/child_process.hpp"
 #include "tracing/events.hpp"
 #include "tracing/following.hpp"
 #include "tracing/rules.hpp"
@@ -26,6 +27,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -106,6 +108,7 @@ public:
             throw text::file_failure(errno, "write", path_);
         instance_ = name;
     }
+    const std::string& path() const noexcept { return path_; }
     void remove() noexcept { unlink(path_.c_str()); }
 
     /// Throws text::failure if the files are of a recording that can be finished.
@@ -122,62 +125,6 @@ private:
     std::string path_;
     std::string instance_;
     int file_;
-};
-
-/// The program after `--`. It is ended if the object goes before it has ended.
-class program {
-public:
-    explicit program(const std::vector<std::string>& words) {
-        if (words.empty())
-            return;
-        int ends[2];
-        if (pipe2(ends, O_CLOEXEC) != 0)
-            throw text::failure("cannot create a pipe");
-        id_ = fork();
-        int error = id_ < 0 ? errno : 0;
-        if (id_ == 0) {
-            tracing::stop_signals::restore();
-            std::signal(SIGPIPE, SIG_DFL);
-            std::vector<char*> arguments;
-            arguments.reserve(words.size() + 1);
-            for (const auto& word : words)
-                arguments.push_back(const_cast<char*>(word.c_str()));
-            arguments.push_back(nullptr);
-            execvp(arguments[0], arguments.data());
-            error = errno;
-            (void)!write(ends[1], &error, sizeof(error));
-            _exit(127);
-        }
-        close(ends[1]);
-        const bool failed = id_ < 0 || read(ends[0], &error, sizeof(error)) == sizeof(error);
-        close(ends[0]);
-        // Until it has ended, it has the instance's files open.
-        if (failed && id_ > 0)
-            waitpid(id_, nullptr, 0);
-        if (failed)
-            throw text::failure(fmt::format("cannot run {}: {}", words[0], std::strerror(error)));
-    }
-    program(const program&) = delete;
-    program& operator=(const program&) = delete;
-    ~program() {
-        if (id_ > 0 && !ended_) {
-            kill(id_, SIGTERM);
-            waitpid(id_, nullptr, 0);
-        }
-    }
-
-    bool has_ended() {
-        ended_ = ended_ || (id_ > 0 && waitpid(id_, &status_, WNOHANG) == id_);
-        return ended_;
-    }
-    int status() const {
-        return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);
-    }
-
-private:
-    pid_t id_ = 0;
-    int status_ = 0;
-    bool ended_ = false;
 };
 
 /// Patterns of both kinds, and the kernel's events that they name.
@@ -292,19 +239,21 @@ int record_events(const options& given, Started started) {
     tracing::following following(in, wanted);
     in.write("tracing_on", "1");
     const auto end = clock::now() + std::chrono::duration<double>(given.duration);
-    program program(given.program);
+    std::optional<tracing::child_process> program;
+    if (!given.program.empty())
+        program.emplace(given.program);
     started();
     int status = 0;
     call_or_leave(given.output, in, &following, [&] {
         bool ended = false;
         do {
-            ended = signals.wait(pause_ms) || program.has_ended() ||
+            ended = signals.wait(pause_ms) || (program && program->has_ended()) ||
                     (given.duration > 0 && clock::now() >= end);
             following.update();
             files.take();
             show_progress(files, in);
         } while (!ended && (given.size == 0 || files.size() < given.size));
-        status = program.status();
+        status = program ? program->status() : 0;
         finish(file, in, files, note);
     });
     return status;
@@ -372,6 +321,25 @@ void recover(const options& given) {
     tracing::instance::remove_left(name);
 }
 
+/// Moves the records of an instance into a file, by way of the kernel's snapshot of it.
+void take_snapshot(const tracing::trace_dat& file, const tracing::instance& in) {
+    in.write("snapshot", "1");
+    std::optional<tracing::cpu_files> files;
+    try {
+        files.emplace(tracing::cpu_files::of_snapshot(in, file.path));
+        files->take_rest();
+        tracing::write_trace_dat(file, in, *files);
+        files->remove();
+    } catch (const text::failure& error) {
+        if (files)
+            files->remove();
+        throw text::failure(error.what(),
+                            fmt::format("records that were not read yet are in {}, until the next "
+                                        "snapshot",
+                                        in.path("snapshot")));
+    }
+}
+
 } // namespace
 
 action record(arguments& with) {
@@ -416,12 +384,11 @@ action snapshot(arguments& with) {
         tracing::require_output(given->output);
         recording_note note(given->output);
         note.refuse_interrupted();
-        const auto file = file_of(given->output, in);
-        in.write("snapshot", "1");
-        auto files = tracing::cpu_files::of_snapshot(in, given->output);
-        files.take_rest();
-        tracing::write_trace_dat(file, in, files);
-        files.remove();
+        // The pages, and the file.
+        constexpr unsigned copies = 2;
+        tracing::require_space_for(in, note.path(), given->output, tracing::waiting_bytes(in),
+                                   copies);
+        take_snapshot(file_of(given->output, in), in);
         note.remove();
         in.write("snapshot", "0");
     };

@@ -7,14 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <span>
 #include <sys/random.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 
@@ -85,50 +83,34 @@ perf_script::perf_script(const input& from, bool is_raw)
     : path_(from.path()), mark_(random_mark()) {
     // perf would take "-" for standard input.
     const std::string file = path_.starts_with('/') ? path_ : "./" + path_;
-    const std::string filter = filter_path(), records = "records=" + mark_;
-    std::vector<const char*> words{"perf",    "script",       "-i",         file.c_str(),
-                                   "-F",      "trace:trace",  "--dlfilter", filter.c_str(),
-                                   "--dlarg", records.c_str()};
+    std::vector<std::string> words{"perf",    "script",          "-i",         file,
+                                   "-F",      "trace:trace",     "--dlfilter", filter_path(),
+                                   "--dlarg", "records=" + mark_};
     if (is_raw)
         words.insert(words.end(), {"--dlarg", "raw"});
-    words.push_back(nullptr);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         throw text::failure("cannot create a pipe");
     output_ = ends[0];
-    id_ = fork();
-    if (id_ == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, nullptr);
-        std::signal(SIGPIPE, SIG_DFL);
-        const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        dup2(null, STDIN_FILENO);
-        dup2(ends[1], STDOUT_FILENO);
-        execvp(words[0], const_cast<char* const*>(words.data()));
-        text::warn(fmt::format("cannot run perf, which reads {}: {}", path_, std::strerror(errno)),
-                   errno == ENOENT ? "install the package linux-perf" : "");
-        _exit(127);
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    try {
+        perf_.emplace(words, nullptr, tracing::child_process::standard_files{null, ends[1]});
+    } catch (const text::system_failure& error) {
+        throw text::failure(
+            fmt::format("cannot run perf, which reads {}: {}", path_, std::strerror(error.error())),
+            error.error() == ENOENT ? "install the package linux-perf" : "");
     }
+    close(null);
     close(ends[1]);
-    if (id_ < 0)
-        throw text::failure(fmt::format("cannot start a process: {}", std::strerror(errno)));
 }
 
 perf_script::~perf_script() {
     close(output_);
-    if (id_ > 0) {
-        kill(id_, SIGTERM);
-        waitpid(id_, nullptr, 0);
-    }
 }
 
 void perf_script::finish() {
-    int status = 0;
-    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) {
-    }
-    id_ = -1;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    perf_->wait();
+    if (perf_->status() != 0)
         throw text::failure(fmt::format("perf cannot read {}", path_),
                             "`perf script -i FILE` says more");
 }

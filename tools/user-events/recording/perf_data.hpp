@@ -4,11 +4,12 @@
 #pragma once
 
 #include "recording/file.hpp"
+#include "tracing/child_process.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 
 namespace tool::recording {
 
@@ -36,7 +37,7 @@ private:
     std::string path_;
     std::string mark_;
     int output_ = -1;
-    pid_t id_ = -1;
+    std::optional<tracing::child_process> perf_;
 };
 
 /// The records of a perf.data file. Events whose payloads describe themselves are decoded. Others

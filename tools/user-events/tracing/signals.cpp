@@ -121,7 +121,8 @@ stop_signals::~stop_signals() {
     while (read(file_, &signal, sizeof(signal)) == sizeof(signal))
         ;
     close(file_);
-    restore();
+    const sigset_t set = stopping();
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 bool stop_signals::wait(int milliseconds, int other) {
@@ -137,11 +138,6 @@ bool stop_signals::wait(int milliseconds, int other) {
     }
     stopped_ = stopped_ || (files[1].revents & (POLLERR | POLLHUP));
     return stopped_;
-}
-
-void stop_signals::restore() {
-    const sigset_t set = stopping();
-    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 } // namespace tool::tracing

@@ -59,7 +59,7 @@ private:
 
 /// While the object exists, SIGINT, SIGTERM and SIGHUP do not end the process, but make a file
 /// readable. So a command ends by returning, and its destructors put everything back. Has to be
-/// created before other threads and child processes; these call restore().
+/// created before other threads and child processes.
 class stop_signals {
 public:
     stop_signals();
@@ -83,9 +83,6 @@ public:
     /// Leaves the signals blocked at the end, for the program that this process executes: those
     /// that come in the meantime wait for it.
     void keep_blocked() noexcept { keeps_blocked_ = true; }
-
-    /// In a child process before exec(): its signals are as the parent's were.
-    static void restore();
 
 private:
     int file_;

@@ -41,6 +41,19 @@ std::uint64_t free_space(const std::string& path) {
 
 } // namespace
 
+void require_space_for(const instance& from, const std::string& beside, const std::string& path,
+                       std::uint64_t at_most, unsigned copies) {
+    const std::uint64_t free = free_space(beside);
+    // Half a page may be empty if the next record did not fit, and all but a record of the last
+    // one.
+    const auto needed = [&](std::uint64_t size) {
+        const auto cpus = static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_CONF));
+        return size ? copies * (2 * size + cpus * static_cast<unsigned long>(getpagesize())) : 0;
+    };
+    if (free < needed(at_most) && free < needed(waiting_bytes(from)))
+        throw text::file_failure(ENOSPC, "write", path);
+}
+
 struct cpu_files::cpu {
     std::unique_ptr<tracefs_cpu, decltype(&tracefs_cpu_close)> pages;
     int file;
@@ -81,14 +94,20 @@ cpu_files::cpu_files(const instance& from, const std::string& path, bool again)
 
 cpu_files cpu_files::of_snapshot(const instance& from, const std::string& path) {
     cpu_files result;
-    for (int number = 0; number < sysconf(_SC_NPROCESSORS_CONF); number++) {
-        const std::string file = from.path(fmt::format("per_cpu/cpu{}/snapshot_raw", number));
-        const int descriptor = open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        if (descriptor < 0)
-            throw text::file_failure(errno, "read", file);
-        result.add(number,
-                   tracefs_cpu_alloc_fd(descriptor, static_cast<int>(sysconf(_SC_PAGESIZE)), true),
-                   path, false);
+    try {
+        for (int number = 0; number < sysconf(_SC_NPROCESSORS_CONF); number++) {
+            const std::string file = from.path(fmt::format("per_cpu/cpu{}/snapshot_raw", number));
+            const int descriptor = open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+            if (descriptor < 0)
+                throw text::file_failure(errno, "read", file);
+            result.add(
+                number,
+                tracefs_cpu_alloc_fd(descriptor, static_cast<int>(sysconf(_SC_PAGESIZE)), true),
+                path, false);
+        }
+    } catch (...) {
+        result.remove();
+        throw;
     }
     return result;
 }
@@ -100,16 +119,9 @@ cpu_files::~cpu_files() {
 
 /// A page that the library has taken and cannot write is lost.
 void cpu_files::require_space() const {
-    if (!from_ || cpus_.empty())
-        return;
-    const std::uint64_t free = free_space(fmt::format("/proc/self/fd/{}", cpus_[0].file));
-    // Half a page may be empty if the next record did not fit, and all but a record of the last
-    // one.
-    const auto needed = [&](std::uint64_t size) {
-        return size ? 2 * size + cpus_.size() * static_cast<unsigned long>(getpagesize()) : 0;
-    };
-    if (free < needed(capacity_) && free < needed(waiting_bytes(*from_)))
-        throw text::file_failure(ENOSPC, "write", cpus_[0].path);
+    if (from_ && !cpus_.empty())
+        require_space_for(*from_, fmt::format("/proc/self/fd/{}", cpus_[0].file), cpus_[0].path,
+                          capacity_);
 }
 
 void cpu_files::take() {

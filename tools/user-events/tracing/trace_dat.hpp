@@ -11,6 +11,12 @@ struct tracefs_cpu;
 
 namespace tool::tracing {
 
+/// Throws text::failure for `path` if the disk of the file `beside` has no space for what the
+/// instance has recorded, so many times. `at_most` is what it can have: if that fits, it is not
+/// asked.
+void require_space_for(const instance& from, const std::string& beside, const std::string& path,
+                       std::uint64_t at_most, unsigned copies = 1);
+
 /// Takes what an instance records into a file for each CPU. These hold what was recorded if the
 /// process is killed.
 class cpu_files {

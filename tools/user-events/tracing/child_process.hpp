@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Other programs that a command runs.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace tool::tracing {
+
+/// A program. It is ended by SIGTERM if the object goes before. Signals are
+/// as they are for a program that a shell starts, also while this process holds them back.
+class child_process {
+public:
+    struct standard_files {
+        // Descriptors; -1 means those of this process.
+        int input = -1;
+        int output = -1;
+    };
+    /// The first word is found in PATH, or the file is another one. Throws text::system_failure if
+    /// it cannot be run.
+    explicit child_process(const std::vector<std::string>& words, const char* file = nullptr,
+                           standard_files files = {-1, -1});
+    child_process(const child_process&) = delete;
+    child_process& operator=(const child_process&) = delete;
+    ~child_process();
+
+    bool has_ended();
+    void wait();
+
+    /// When it has ended, as a shell has it: 128 and the number of the signal that has ended it.
+    int status() const;
+
+private:
+    pid_t id_ = 0; // 0 when it has ended
+    int status_ = 0;
+};
+
+} // namespace tool::tracing
