@@ -16,19 +16,12 @@ constexpr char others[] = "(others)";
 
 /// A label's value, in UTF-8, with its quotes.
 std::string quoted(std::string_view text) {
-    std::string result = "\"";
-    while (!text.empty()) {
-        const auto next = text::first_character(text);
-        const char first = text.front();
-        if (!next.valid)
-            result += "\xef\xbf\xbd";
-        else if (first == '\n')
-            result += "\\n";
-        else if (first == '"' || first == '\\')
-            (result += '\\') += first;
-        else
-            result += text.substr(0, next.size);
-        text.remove_prefix(next.size);
+    std::string clean, result = "\"";
+    text::append_utf8(clean, text);
+    for (const char each : clean) {
+        if (each == '"' || each == '\\' || each == '\n')
+            result += '\\';
+        result += each == '\n' ? 'n' : each;
     }
     return result += '"';
 }

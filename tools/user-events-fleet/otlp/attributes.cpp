@@ -30,17 +30,8 @@ void set_natural(message::AnyValue& to, std::uint64_t number) {
 }
 
 void assign_utf8(std::string& to, std::string_view text) {
-    const auto is_ascii = [](char each) { return static_cast<signed char>(each) >= 0; };
     to.clear();
-    if (std::all_of(text.begin(), text.end(), is_ascii)) {
-        to = text;
-        return;
-    }
-    while (!text.empty()) {
-        const auto next = text::first_character(text);
-        to += next.valid ? text.substr(0, next.size) : "\xef\xbf\xbd";
-        text.remove_prefix(next.size);
-    }
+    text::append_utf8(to, text);
 }
 
 void set(message::AnyValue& to, const recording::field& field, const recording::value& value) {

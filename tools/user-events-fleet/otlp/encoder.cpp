@@ -204,22 +204,19 @@ std::string encoder::slices_key(const recording::record& record,
 
 /// Returns false for a moment, and for an end without a beginning.
 bool encoder::add_slice(const recording::record& record, const exporting::convention& fields) {
-    const auto type = static_cast<char>(read(*fields.type, record.data).natural);
-    const std::string_view text = read(*fields.type, record.data).text();
-    const char what = text.empty() ? type : text.front();
+    using exporting::slice_mark;
+    const slice_mark mark = exporting::slice_mark_of(record, fields);
     auto& begun = slices_[slices_key(record, fields)];
-    if (what == 'B') {
+    if (mark.role == slice_mark::role::begin) {
         open_span added;
-        const auto name = read(*fields.slice_name, record.data).text();
-        begin(record, name.empty() ? std::string_view(record.event->name) : name,
-              innermost(record.pid), added);
+        begin(record, mark.name, innermost(record.pid), added);
         begun.push_back(std::move(added));
         return true;
     }
     const auto last = std::find_if(begun.rbegin(), begun.rend(), [&](const open_span& each) {
         return each.event == record.event->id;
     });
-    if (what != 'E' || last == begun.rend())
+    if (mark.role != slice_mark::role::end || last == begun.rend())
         return false;
     add_span(*last, record);
     begun.erase(std::next(last).base());

@@ -5,6 +5,7 @@
 #include "export/output_directory.hpp"
 #include "export/output_file.hpp"
 #include "text/errors.hpp"
+#include "text/escape.hpp"
 #include "text/json.hpp"
 #include "text/new_file.hpp"
 
@@ -80,7 +81,7 @@ void append_quoted(std::string& to, std::string_view text) {
         return;
     }
     std::string clean = is_formula(text) ? "'" : "";
-    append_utf8(clean, text);
+    text::append_utf8(clean, text);
     append_plain(to, clean);
 }
 

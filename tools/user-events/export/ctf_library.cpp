@@ -3,6 +3,7 @@
 
 #include "export/output_file.hpp"
 #include "text/errors.hpp"
+#include "text/escape.hpp"
 
 #include <cctype>
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ field_class real_class(bt_trace_class* trace, std::uint32_t size) {
 
 void set_text(bt_field* to, std::string_view text) {
     std::string clean;
-    append_utf8(clean, text);
+    text::append_utf8(clean, text);
     check(bt_field_string_set_value(to, clean.c_str()), "set a string");
 }
 

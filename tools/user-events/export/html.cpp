@@ -309,13 +309,13 @@ private:
     }
 
     void add_slice(const recording::record& record, const convention& fields, std::uint32_t row) {
-        const std::string_view type = read(*fields.type, record.data).text();
-        if (type != "B" && type != "E")
+        const slice_mark mark = slice_mark_of(record, fields);
+        if (mark.role == slice_mark::role::moment)
             return;
         const std::size_t track = track_of(record, fields);
         std::vector<open_slice>& open = open_[track];
-        if (type == "B") {
-            open.push_back({row, std::string(read(*fields.slice_name, record.data).text())});
+        if (mark.role == slice_mark::role::begin) {
+            open.push_back({row, std::string(mark.name)});
         } else if (!open.empty()) {
             const open_slice begin = std::move(open.back());
             open.pop_back();

@@ -32,7 +32,4 @@ private:
     std::string text_;
 };
 
-/// Appends text, with U+FFFD for what is not UTF-8.
-void append_utf8(std::string& to, std::string_view text);
-
 } // namespace tool::exporting

@@ -174,20 +174,23 @@ private:
     }
 
     void add_slice(const recording::record& record, const convention& fields) {
-        const std::string_view type = read(*fields.type, record.data).text();
-        const std::string_view name = read(*fields.slice_name, record.data).text();
+        const slice_mark mark = slice_mark_of(record, fields);
         const track track = tracks_.of(record, fields);
         const std::int64_t thread = track.is_own ? track.thread : thread_of(track.number);
         if (track.is_new && !track.is_own)
             add_name("thread_name", track.process, thread,
                      track.thread ? fmt::format("{} ({})", track.name, record.task) : track.name);
-        if (type != "B" && type != "E") {
-            add_instant(record, name, thread, track.process, &fields);
+        if (mark.role == slice_mark::role::moment) {
+            add_instant(record, mark.name, thread, track.process, &fields);
             return;
         }
-        std::string& to = begin_event(type[0], name, track.process, thread);
+        const bool begins = mark.role == slice_mark::role::begin;
+        // An end has the name of its beginning.
+        std::string& to = begins ? begin_event('B', mark.name, track.process, thread)
+                                 : begin_event('E', read(*fields.slice_name, record.data).text(),
+                                               track.process, thread);
         add_time(to, record.time);
-        if (fields.flow && type == "B")
+        if (fields.flow && begins)
             add_flow(to, read(*fields.flow, record.data).natural);
         add_arguments(to, record, &fields);
     }

@@ -35,6 +35,17 @@ bool convention::has(const recording::field& field) const noexcept {
            &field == counter_value;
 }
 
+slice_mark slice_mark_of(const recording::record& record, const convention& fields) {
+    const auto type = read(*fields.type, record.data);
+    const std::string_view text = type.text(), name = read(*fields.slice_name, record.data).text();
+    const char letter = type.kind == kind::text ? text.empty() ? '\0' : text.front()
+                                                : static_cast<char>(type.natural);
+    const auto role = letter == 'B'   ? slice_mark::role::begin
+                      : letter == 'E' ? slice_mark::role::end
+                                      : slice_mark::role::moment;
+    return {role, name.empty() ? std::string_view(record.event->name) : name};
+}
+
 const convention& track_table::convention_of(const recording::event_type& event) {
     return conventions_.try_emplace(event.id, event).first->second;
 }

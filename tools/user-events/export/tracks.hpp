@@ -148,6 +148,16 @@ std::string pair_matcher<Begin>::name_of(const match& match) const {
     return exporting::name_of(pairs_[match.pair]);
 }
 
+/// What a record of the convention begins or ends: a slice of its track.
+struct slice_mark {
+    enum class role { moment, begin, end };
+
+    slice_mark::role role;
+    /// The event's, if the record names none.
+    std::string_view name;
+};
+slice_mark slice_mark_of(const recording::record& record, const convention& fields);
+
 /// What a record whose payload describes itself begins or ends: its opcode says so. Records of one
 /// activity belong together; without activities, those of one thread.
 struct span_mark {

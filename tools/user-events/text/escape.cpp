@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "text/escape.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -92,6 +93,20 @@ void append_element(std::string& to, std::string_view text) {
         append_escaped(to, text);
     else
         append_quoted(to, text);
+}
+
+void append_utf8(std::string& to, std::string_view text) {
+    while (!text.empty()) {
+        const auto* const plain =
+            std::find_if(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
+        to.append(text.begin(), plain);
+        text.remove_prefix(static_cast<std::size_t>(plain - text.begin()));
+        if (text.empty())
+            return;
+        const character next = first_character(text);
+        to += next.valid ? text.substr(0, next.size) : "\xef\xbf\xbd";
+        text.remove_prefix(next.size);
+    }
 }
 
 void append_hexadecimal(std::string& to, std::span<const std::byte> data) {

@@ -31,6 +31,9 @@ void append_quotable(std::string& to, std::string_view text);
 /// The same for an element of a list such as `{a,b}`, also if it is empty or has `,`, `{` or `}`.
 void append_element(std::string& to, std::string_view text);
 
+/// Appends text as UTF-8, with U+FFFD for each byte that is not part of a character.
+void append_utf8(std::string& to, std::string_view text);
+
 /// Appends two digits for each byte.
 void append_hexadecimal(std::string& to, std::span<const std::byte> data);
 
