@@ -266,11 +266,19 @@ static void ue_event_free_member(const struct ue_event *event,
 		kfree(memory);
 }
 
+/* The event is freed, or its memory is abandoned. */
+static void ue_event_let_go(const struct ue_event *event)
+{
+	ue_debug_count(UE_COUNT_EVENTS, -1);
+	if (event->owner->freed)
+		event->owner->freed(event->owner);
+}
+
 static void ue_event_free_rcu(struct rcu_head *rcu)
 {
 	struct ue_event *event = container_of(rcu, struct ue_event, rcu);
 
-	ue_debug_count(UE_COUNT_EVENTS, -1);
+	ue_event_let_go(event);
 	if (event->tracepoint.name != ue_format_name(event->format))
 		kfree(event->tracepoint.name);
 	ue_event_free_member(event, event->call.print_fmt);
@@ -337,8 +345,11 @@ void ue_event_abandon(struct ue_event *event)
 	 * There are no functions if the event is abandoned already, for a probe
 	 * or an open file.
 	 */
-	if (event->call.event.funcs)
-		ue_debug_count(UE_COUNT_EVENTS, -1);
+	if (event->call.event.funcs) {
+		/* It is in the memory of the owner, or of the module. */
+		event->class.system = kstrdup(event->class.system, GFP_KERNEL);
+		ue_event_let_go(event);
+	}
 	event->class.reg = trace_event_reg;
 	event->class.raw_init = NULL;
 	event->call.perf_perm = NULL;

@@ -23,10 +23,14 @@
 struct perf_event;
 struct ue_event;
 struct ue_format;
+struct ue_retired;
 struct ue_user;
+struct ue_users;
 
 /**
- * struct ue_event_owner - callbacks of the owner of an event
+ * struct ue_event_owner - the owner of events: callbacks, and where its users count
+ * @users: the users of the events, for their registrations; NULL if none has any
+ * @retired: the retired events of the owner; NULL if none is removed before unloading
  * @unused: the event may have lost its last user
  * @state_changed: the event has got its first recorder or lost its last one
  * @all_changed: the event has got or lost a recorder of all programs
@@ -37,11 +41,15 @@ struct ue_user;
  *	by each write to an event that has such a recorder, with preemption disabled
  * @perf_opened: perf has opened a perf event that records the event; 0 or -ENOMEM
  * @perf_closed: perf closes the perf event
+ * @freed: the memory of an event is freed or abandoned, and with it the event's
+ *	reference to its owner; called in any context. NULL if the owner does not care
  *
  * @unused, @perf_opened, @perf_closed and the changes are called with event_mutex held, and
  * must not wait for user space.
  */
 struct ue_event_owner {
+	struct ue_users *users;
+	struct ue_retired *retired;
 	void (*unused)(struct ue_event *event);
 	void (*state_changed)(struct ue_event *event);
 	void (*all_changed)(struct ue_event *event);
@@ -51,6 +59,7 @@ struct ue_event_owner {
 	int (*perf_opened)(struct ue_event *event, struct perf_event *perf_event);
 	void (*perf_closed)(struct ue_event *event,
 			    struct perf_event *perf_event);
+	void (*freed)(const struct ue_event_owner *owner);
 };
 
 /**
@@ -60,7 +69,7 @@ struct ue_event_owner {
  * @tracepoint: gives @call its name and BPF something to attach to; no probe
  *	is ever registered with it
  * @format: the parsed command; owned by the event
- * @owner: the callbacks
+ * @owner: the owner, for which others may have to know more than the callbacks
  * @creator: the user that has created the event; NULL if it counts for none
  * @inline_used: bytes of @inline_data in use
  * @multi: registered with USER_EVENT_REG_MULTI_FORMAT
@@ -156,7 +165,7 @@ struct ue_event {
  *	it. NULL: use the name of @format.
  * @print_fmt: the print format that tools read. NULL: that of @format.
  * @system: tracing system of the event; must outlive the event
- * @owner: the callbacks; must outlive the event
+ * @owner: the owner; must exist until it is told that the event is freed
  *
  * Context: may sleep.
  * Return: the event, with one reference; NULL if out of memory.

@@ -27,16 +27,17 @@
 #include "port/module_state.h"
 
 /*
- * A retired event takes about 1 KiB, and one of the kernel's 65,000 type
- * numbers. There are more retired events only if more than this are removed
- * before the next event is created.
+ * How many retired events an owner has, and all owners together. A retired event takes
+ * about 1 KiB, and one of the kernel's 65,000 type numbers. There are more retired
+ * events only if more are removed before the next event is created.
  */
-#define UE_RETIRED_MAX	1024
+#define UE_RETIRED_MAX		1024
+#define UE_RETIRED_MAX_ALL	4096
 
 /* No event has this type number. */
 #define UE_NO_TYPE	(-1)
 
-/* By @dynamic, the oldest first. Protected by event_mutex. */
+/* The owners that have retired events (struct ue_retired). Protected by event_mutex. */
 static LIST_HEAD(ue_retired);
 static unsigned int ue_nr_retired;
 
@@ -56,7 +57,11 @@ static void ue_set_type(struct ue_event *event, int type,
 /* Puts a retired event that does not have its number any more. */
 static void ue_retired_put(struct ue_event *event)
 {
+	struct ue_retired *retired = event->owner->retired;
+
 	list_del(&event->dynamic.list);
+	if (!--retired->nr)
+		list_del(&retired->node);
 	ue_nr_retired--;
 	ue_event_unref(event);
 }
@@ -71,19 +76,47 @@ static void ue_event_take_over(struct ue_event *event, struct ue_event *retired)
 	ue_retired_put(retired);
 }
 
+static struct ue_event *ue_retired_oldest(const struct ue_retired *retired)
+{
+	return list_first_entry(&retired->events, struct ue_event, dynamic.list);
+}
+
 /*
- * The raw_init() of an event's class, called while the event is published. With
- * UE_RETIRED_MAX retired events, it takes over the number of the oldest.
+ * An owner that creates and removes very many events uses up only retired events of its
+ * own, as long as it has any. Else the owner with the most loses one.
+ * Return: the retired event whose number a new event takes over; NULL for none.
+ */
+static struct ue_event *ue_retired_to_replace(const struct ue_retired *own)
+{
+	const struct ue_retired *retired, *most = NULL;
+
+	if (own && own->nr >= UE_RETIRED_MAX)
+		return ue_retired_oldest(own);
+	if (ue_nr_retired < UE_RETIRED_MAX_ALL)
+		return NULL;
+	if (own && own->nr)
+		return ue_retired_oldest(own);
+	list_for_each_entry(retired, &ue_retired, node) {
+		if (!most || retired->nr > most->nr)
+			most = retired;
+	}
+	return ue_retired_oldest(most);
+}
+
+/*
+ * The raw_init() of an event's class, called while the event is published. If there are
+ * enough retired events, it takes over the number of one.
  */
 static int ue_event_take_type(struct trace_event_call *call)
 {
 	struct ue_event *event = container_of(call, struct ue_event, call);
+	struct ue_event *retired;
 
 	lockdep_assert_held(ue_event_mutex);
-	if (ue_nr_retired < UE_RETIRED_MAX)
+	retired = ue_retired_to_replace(event->owner->retired);
+	if (!retired)
 		return register_trace_event(&call->event) ? 0 : -ENODEV;
-	ue_event_take_over(event, list_first_entry(&ue_retired, struct ue_event,
-						   dynamic.list));
+	ue_event_take_over(event, retired);
 	return 0;
 }
 
@@ -105,9 +138,13 @@ static void ue_remove_call(struct ue_event *event)
 /* Unpublishes an event and keeps its type number. */
 static void ue_event_retire(struct ue_event *event)
 {
+	struct ue_retired *retired = event->owner->retired;
+
 	ue_remove_call(event);
 	ue_event_ref(event);
-	list_add_tail(&event->dynamic.list, &ue_retired);
+	list_add_tail(&event->dynamic.list, &retired->events);
+	if (!retired->nr++)
+		list_add(&retired->node, &ue_retired);
 	ue_nr_retired++;
 }
 
@@ -259,10 +296,13 @@ void ue_event_unpublish_at_unload(struct ue_event *event)
 /* Puts all retired events. */
 static void ue_retired_exit(void)
 {
-	struct ue_event *event, *next;
+	struct ue_event *event;
 
 	mutex_lock(ue_event_mutex);
-	list_for_each_entry_safe(event, next, &ue_retired, dynamic.list) {
+	while (!list_empty(&ue_retired)) {
+		event = ue_retired_oldest(list_first_entry(&ue_retired,
+							   struct ue_retired,
+							   node));
 		ue_forget(event);
 		ue_retired_put(event);
 	}

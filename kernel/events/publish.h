@@ -5,7 +5,23 @@
 #ifndef UE_PUBLISH_H
 #define UE_PUBLISH_H
 
+#include <linux/list.h>
+
 struct ue_event;
+
+/**
+ * struct ue_retired - the retired events of an owner of events
+ * @events: by @dynamic, the oldest first. Each has a reference to its owner.
+ * @nr: how many
+ * @node: entry in the list of all owners that have some
+ *
+ * Protected by event_mutex.
+ */
+struct ue_retired {
+	struct list_head events;
+	unsigned int nr;
+	struct list_head node;
+};
 
 /**
  * ue_event_publish() - add an event to the kernel's tracing

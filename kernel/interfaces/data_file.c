@@ -40,11 +40,16 @@
  * @indexes: the write indexes. The first member, because the private_data of an
  *	open user_events_data is just an index table.
  * @status: what read() returns
+ * @group: the group to which the open file belongs
  */
 struct ue_device_file {
 	struct ue_index_table indexes;
 	struct seq_file status;
+	struct ue_group *group;
 };
+
+/* Return: the group to which an open file belongs for good. */
+static struct ue_group *ue_group_of_file(const struct file *file);
 
 /* @size: of the structure that begins with the index table. */
 static int ue_open_file(struct inode *inode, struct file *file, size_t size)
@@ -83,7 +88,8 @@ static int ue_device_open(struct inode *inode, struct file *file)
 	if (err)
 		return err;
 	device = file->private_data;
-	ue_status_begin(&device->status, file);
+	device->group = &ue_default_group;
+	ue_status_begin(&device->status, file, device->group);
 	return 0;
 }
 
@@ -111,7 +117,8 @@ static int ue_check_reg(const struct user_reg *reg)
 	return 0;
 }
 
-static int ue_get_event(const struct user_reg *reg, struct ue_event **event)
+static int ue_get_event(struct ue_group *group, const struct user_reg *reg,
+			struct ue_event **event)
 {
 	char command[UE_COMMAND_MAX + 1] __uninitialized;
 	long length = strncpy_from_user(command,
@@ -124,8 +131,7 @@ static int ue_get_event(const struct user_reg *reg, struct ue_event **event)
 		return -EINVAL;
 	if ((reg->flags & USER_EVENT_REG_PERSIST) && !perfmon_capable())
 		return -EPERM;
-	return ue_registry_register(&ue_default_registry, command,
-				    reg->flags, event);
+	return ue_registry_register(group, command, reg->flags, event);
 }
 
 /*
@@ -183,7 +189,7 @@ static long ue_ioctl_register(struct file *file, void __user *argument)
 	if (ue_registered(reg.enable_addr, reg.enable_bit))
 		return -EADDRINUSE;
 
-	err = ue_get_event(&reg, &event);
+	err = ue_get_event(ue_group_of_file(file), &reg, &event);
 	if (err)
 		return err;
 	err = ue_register_event(file->private_data, event, &reg, argument +
@@ -199,7 +205,7 @@ static long ue_ioctl_delete(struct file *file, void __user *argument)
 
 	if (IS_ERR(name))
 		return PTR_ERR(name);
-	err = ue_registry_delete(&ue_default_registry, name);
+	err = ue_registry_delete(ue_group_of_file(file), name);
 	kfree(name);
 	return err;
 }
@@ -507,6 +513,14 @@ static struct miscdevice ue_device = {
 	.mode		= 0600,
 	.fops		= &ue_device_operations,
 };
+
+static struct ue_group *ue_group_of_file(const struct file *file)
+{
+	const struct ue_device_file *device = file->private_data;
+
+	return file->f_op == &ue_device_operations ? device->group :
+						     &ue_default_group;
+}
 
 static bool ue_is_data_file(const struct file *file)
 {

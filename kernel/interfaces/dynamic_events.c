@@ -39,7 +39,7 @@ static int ue_dynamic_create(const char *raw_command)
 	if (strlen(command) > UE_COMMAND_MAX)
 		return -EINVAL;
 
-	err = ue_registry_register(&ue_default_registry, command,
+	err = ue_registry_register(&ue_default_group, command,
 				   USER_EVENT_REG_PERSIST, &event);
 	if (err)
 		return err;
@@ -137,7 +137,7 @@ int ue_dynamic_events_init(void)
 
 	if (!ue_has_dyn_events())
 		return 0;
-	ue_registry_observe(&ue_default_registry, &ue_dynamic_observer);
+	ue_registry_observe(&ue_dynamic_observer);
 	err = static_call(ue_dyn_event_register)(&ue_dynamic_operations);
 	if (err)
 		ue_registry_unobserve(&ue_dynamic_observer);
@@ -171,7 +171,7 @@ static struct ue_event *ue_dynamic_next(unsigned long *serial)
 	struct ue_event *event;
 
 	rcu_read_lock();
-	event = ue_registry_next(&ue_default_registry, serial);
+	event = ue_registry_next(NULL, serial);
 	rcu_read_unlock();
 	return event;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file user_events_status.
+ * The file user_events_status, and the same of any group.
  *
  * The position in the file is the serial of an event, so that a reader
  * continues at the right event after others were created or removed.
@@ -24,7 +24,7 @@
 static char ue_status_counts;
 
 /* Return: the first event from @position on; after the last one, the counts. */
-static void *ue_status_find(loff_t *position)
+static void *ue_status_find(struct ue_group *group, loff_t *position)
 {
 	unsigned long serial = *position;
 	struct ue_event *event;
@@ -32,7 +32,7 @@ static void *ue_status_find(loff_t *position)
 	if (*position > UE_STATUS_COUNTS)
 		return NULL;
 	event = *position < UE_STATUS_COUNTS ?
-			ue_registry_next(&ue_default_registry, &serial) : NULL;
+			ue_registry_next(group, &serial) : NULL;
 	if (event) {
 		*position = serial;
 		return event;
@@ -45,13 +45,13 @@ static void *ue_status_start(struct seq_file *seq, loff_t *position)
 	__acquires(RCU)
 {
 	rcu_read_lock();
-	return ue_status_find(position);
+	return ue_status_find(seq->private, position);
 }
 
 static void *ue_status_next(struct seq_file *seq, void *item, loff_t *position)
 {
 	++*position;
-	return ue_status_find(position);
+	return ue_status_find(seq->private, position);
 }
 
 static void ue_status_stop(struct seq_file *seq, void *item)
@@ -88,10 +88,12 @@ static void ue_status_show_event(struct seq_file *seq,
 
 static int ue_status_show(struct seq_file *seq, void *item)
 {
+	const struct ue_group *group = seq->private;
+
 	if (item == &ue_status_counts)
 		seq_printf(seq, "\nActive: %u\nBusy: %u\n",
-			   READ_ONCE(ue_default_registry.nr_active),
-			   READ_ONCE(ue_default_registry.nr_busy));
+			   READ_ONCE(group->nr_active),
+			   READ_ONCE(group->nr_busy));
 	else
 		ue_status_show_event(seq, item);
 	return 0;
@@ -108,11 +110,13 @@ static const struct seq_operations ue_status_sequence = {
  * Does what seq_open() does, but with a structure of the caller: seq_open() also
  * allocates one, and makes it private_data.
  */
-void ue_status_begin(struct seq_file *seq, struct file *file)
+void ue_status_begin(struct seq_file *seq, struct file *file,
+		     struct ue_group *group)
 {
 	mutex_init(&seq->lock);
 	seq->op = &ue_status_sequence;
 	seq->file = file;
+	seq->private = group;
 }
 
 void ue_status_end(struct seq_file *seq)
@@ -122,9 +126,14 @@ void ue_status_end(struct seq_file *seq)
 
 static int ue_status_open(struct inode *inode, struct file *file)
 {
+	int err;
+
 	if (!ue_module_is_ready())
 		return -ENODEV;
-	return seq_open(file, &ue_status_sequence);
+	err = seq_open(file, &ue_status_sequence);
+	if (!err)
+		((struct seq_file *)file->private_data)->private = &ue_default_group;
+	return err;
 }
 
 static const struct file_operations ue_status_operations = {

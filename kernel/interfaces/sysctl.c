@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The limits in /proc/sys/kernel.
+ * The limits of the group "default", in /proc/sys/kernel.
  */
 #include <linux/sysctl.h>
 
 #include "interfaces/sysctl.h"
 #include "port/compat.h"
-#include "programs/registration.h"
+#include "programs/user.h"
 #include "registry/registry.h"
 
 static struct ctl_table ue_sysctls[] = {
 	{
 		.procname	= "user_events_max",
-		.data		= &ue_default_registry.max,
-		.maxlen		= sizeof(ue_default_registry.max),
+		.data		= &ue_default_group.max,
+		.maxlen		= sizeof(ue_default_group.max),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
 	},
 	{
 		.procname	= "user_events_max_per_user",
-		.data		= &ue_default_registry.max_per_user,
-		.maxlen		= sizeof(ue_default_registry.max_per_user),
+		.data		= &ue_default_users.max_events,
+		.maxlen		= sizeof(ue_default_users.max_events),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
 	},
 	{
 		.procname	= "user_events_registrations_max_per_user",
-		.data		= &ue_registrations_max_per_user,
-		.maxlen		= sizeof(ue_registrations_max_per_user),
+		.data		= &ue_default_users.max_registrations,
+		.maxlen		= sizeof(ue_default_users.max_registrations),
 		.mode		= 0644,
 		.proc_handler	= proc_douintvec,
 	},

@@ -189,13 +189,13 @@ void ue_enabler_free(struct ue_enabler *enabler)
 	kfree(enabler);
 }
 
-struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
+struct ue_enabler_set *ue_enabler_set_create(struct ue_users *users, gfp_t gfp)
 {
 	struct ue_enabler_set *set = kmem_cache_zalloc(ue_set_cache, gfp);
 
 	if (!set)
 		return NULL;
-	set->user = ue_user_get_current(gfp);
+	set->user = ue_user_get_current(users, gfp);
 	if (!set->user) {
 		kfree(set);
 		return NULL;
@@ -446,7 +446,7 @@ static int ue_enabler_set_count_copies(struct ue_enabler_set *copy,
 struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
 					   unsigned long max, gfp_t gfp)
 {
-	struct ue_enabler_set *copy = ue_enabler_set_create(gfp);
+	struct ue_enabler_set *copy = ue_enabler_set_create(set->user->users, gfp);
 	LIST_HEAD(blank);
 	int err;
 

@@ -17,6 +17,7 @@
 
 struct ue_event;
 struct ue_user;
+struct ue_users;
 
 /*
  * Taken inside the mmap_lock and event_mutex. Its holders take the lock of an
@@ -120,8 +121,9 @@ struct ue_enabler {
 /**
  * struct ue_enabler_set - the enablers of an address space
  * @enablers: by address and number of the bit
- * @user: the user of the task that has created the set. All enablers of the
- *	set count for this user, whichever user adds them.
+ * @user: the user of the task that has created the set, in the group of the first
+ *	event. All enablers of the set count for this user, whichever user adds
+ *	them, and of whichever group their events are.
  * @nr: how many
  * @references: of address spaces, and copying in progress; fork.c changes it
  *	without ue_enabler_mutex
@@ -159,12 +161,13 @@ void ue_enabler_free(struct ue_enabler *enabler);
 
 /**
  * ue_enabler_set_create() - create an empty set of the current task's user
+ * @users: where the set counts
  * @gfp: how to allocate
  *
  * Context: depends on @gfp.
  * Return: the set, with one reference, or NULL if memory is short.
  */
-struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp);
+struct ue_enabler_set *ue_enabler_set_create(struct ue_users *users, gfp_t gfp);
 
 /**
  * ue_enabler_set_put_locked() - drop a reference to a set
@@ -227,7 +230,8 @@ bool ue_enabler_set_may_grow(const struct ue_enabler_set *set, unsigned int nr,
 /**
  * ue_enabler_set_copy() - create another set with the same registrations
  * @set: the set; does not change, as it has the caller's and another reference
- * @max: how many registrations the current task's user may have, copies included
+ * @max: how many registrations the current task's user may have in the group of
+ *	@set, copies included
  * @gfp: how to allocate
  *
  * If @changes of the copy is not 0, some bits may be outdated, and no update in

@@ -18,9 +18,8 @@
 #include "programs/mm_access.h"
 #include "programs/mm_attach.h"
 #include "programs/registration.h"
+#include "programs/user.h"
 #include "programs/worker.h"
-
-unsigned int ue_registrations_max_per_user = 524288;
 
 /**
  * struct ue_request - a bit that is to be registered or unregistered
@@ -182,14 +181,24 @@ static int ue_erase_only(struct ue_mm *ue_mm, struct ue_request *request)
 	return err;
 }
 
+/* Return: how many registrations the user of the set may have. */
+static unsigned int ue_register_max(struct ue_mm *ue_mm)
+{
+	unsigned int max;
+
+	spin_lock(&ue_mm->lock);
+	max = READ_ONCE(ue_mm->set->user->users->max_registrations);
+	spin_unlock(&ue_mm->lock);
+	return max;
+}
+
 /*
  * A program may free the word next, so unregistering should work at the limit.
  * But without any limit, each child could make a copy.
  */
-static unsigned long ue_unregister_max(void)
+static unsigned long ue_unregister_max(struct ue_mm *ue_mm)
 {
-	return min_t(u64, 2ULL * READ_ONCE(ue_registrations_max_per_user),
-		     ULONG_MAX);
+	return min_t(u64, 2ULL * ue_register_max(ue_mm), ULONG_MAX);
 }
 
 int ue_unregister(unsigned long address, u8 nr)
@@ -197,13 +206,13 @@ int ue_unregister(unsigned long address, u8 nr)
 	struct ue_mm *ue_mm = ue_mm_find_current();
 	struct ue_request request = {
 		.access.bit = { .address = address, .nr = nr },
-		.max = ue_unregister_max(),
 		.gfp = GFP_KERNEL_ACCOUNT,
 	};
 	int err;
 
 	if (!ue_mm)
 		return -ENOENT;
+	request.max = ue_unregister_max(ue_mm);
 	do {
 		err = ue_mm_access(ue_mm, &request.access, ue_clear_and_erase);
 		if (err == -EFAULT)
@@ -220,7 +229,7 @@ void ue_register_undo(const struct ue_user_bit *bit, u64 id)
 	struct ue_request request = {
 		.access.bit = *bit,
 		.id = id,
-		.max = ue_unregister_max(),
+		.max = ue_unregister_max(ue_mm),
 		.gfp = UE_GFP_MUST,
 	};
 	int err;
@@ -234,12 +243,12 @@ void ue_register_undo(const struct ue_user_bit *bit, u64 id)
 		ue_event_put(request.event);
 }
 
-static int ue_attach_current(void)
+static int ue_attach_current(struct ue_users *users)
 {
 	struct ue_enabler_set *set;
 	int err;
 
-	set = ue_enabler_set_create(GFP_KERNEL_ACCOUNT);
+	set = ue_enabler_set_create(users, GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return -ENOMEM;
 	err = ue_mm_attach(current->mm, set);
@@ -296,17 +305,17 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id)
 		 */
 		.access.with_page = true,
 		.event = event,
-		.max = READ_ONCE(ue_registrations_max_per_user),
 		.gfp = GFP_KERNEL_ACCOUNT,
 	};
 	int err;
 
 	if (!ue_mm) {
-		err = ue_attach_current();
+		err = ue_attach_current(event->owner->users);
 		if (err)
 			return err;
 		ue_mm = ue_mm_find_current();
 	}
+	request.max = ue_register_max(ue_mm);
 	request.enabler = ue_enabler_create(GFP_KERNEL_ACCOUNT);
 	if (!request.enabler)
 		return -ENOMEM;

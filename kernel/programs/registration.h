@@ -9,12 +9,6 @@
 
 struct ue_event;
 
-/*
- * The maximum number of registrations of a user without CAP_PERFMON and
- * CAP_SYS_ADMIN; set by a sysctl, read without a lock.
- */
-extern unsigned int ue_registrations_max_per_user;
-
 /**
  * ue_registered() - is a bit registered in the current address space?
  * @address: of the word that holds the bit

@@ -13,41 +13,69 @@
 #include "port/debug_counter.h"
 #include "programs/user.h"
 
-/* The users by ID. The lock of the array protects the references. */
-static DEFINE_XARRAY(ue_users);
+struct ue_users ue_default_users = {
+	.max_events = UE_MAX_EVENTS_PER_USER,
+	.max_registrations = UE_MAX_REGISTRATIONS_PER_USER,
+	.by_id = XARRAY_INIT(ue_default_users.by_id, 0),
+	.references = REFCOUNT_INIT(1),
+};
+
+struct ue_users *ue_users_create(void)
+{
+	struct ue_users *users = kzalloc(sizeof(*users), GFP_KERNEL);
+
+	if (!users)
+		return NULL;
+	users->max_events = UE_MAX_EVENTS_PER_USER;
+	users->max_registrations = UE_MAX_REGISTRATIONS_PER_USER;
+	xa_init(&users->by_id);
+	refcount_set(&users->references, 1);
+	return users;
+}
+
+/* Without users, the array has no memory of its own. */
+void ue_users_put(struct ue_users *users)
+{
+	if (refcount_dec_and_test(&users->references))
+		kfree(users);
+}
 
 /* Return: the user that is now in the table, with a reference; NULL without memory. */
 static struct ue_user *ue_user_insert(struct ue_user *user, gfp_t gfp)
 {
+	struct ue_users *users = user->users;
 	struct ue_user *other;
 
-	xa_lock(&ue_users);
+	xa_lock(&users->by_id);
 	/* May release the lock to allocate, but not after it has looked. */
-	other = __xa_cmpxchg(&ue_users, __kuid_val(user->uid), NULL, user, gfp);
-	if (!other)
+	other = __xa_cmpxchg(&users->by_id, __kuid_val(user->uid), NULL, user, gfp);
+	if (!other) {
 		other = user;
+		refcount_inc(&users->references);
+	}
 	if (!xa_is_err(other))
 		other->references++;
-	xa_unlock(&ue_users);
+	xa_unlock(&users->by_id);
 	return xa_is_err(other) ? NULL : other;
 }
 
-struct ue_user *ue_user_get_current(gfp_t gfp)
+struct ue_user *ue_user_get_current(struct ue_users *users, gfp_t gfp)
 {
 	struct ue_user *user, *new;
 	kuid_t uid = current_uid();
 
-	xa_lock(&ue_users);
-	user = xa_load(&ue_users, __kuid_val(uid));
+	xa_lock(&users->by_id);
+	user = xa_load(&users->by_id, __kuid_val(uid));
 	if (user)
 		user->references++;
-	xa_unlock(&ue_users);
+	xa_unlock(&users->by_id);
 	if (user)
 		return user;
 
 	new = kzalloc(sizeof(*new), gfp);
 	if (!new)
 		return NULL;
+	new->users = users;
 	new->uid = uid;
 	user = ue_user_insert(new, gfp);
 	if (user == new)
@@ -59,18 +87,20 @@ struct ue_user *ue_user_get_current(gfp_t gfp)
 
 void ue_user_put(struct ue_user *user)
 {
+	struct ue_users *users = user->users;
 	bool last;
 
-	xa_lock(&ue_users);
+	xa_lock(&users->by_id);
 	last = !--user->references;
 	if (last)
-		__xa_erase(&ue_users, __kuid_val(user->uid));
-	xa_unlock(&ue_users);
+		__xa_erase(&users->by_id, __kuid_val(user->uid));
+	xa_unlock(&users->by_id);
 	if (!last)
 		return;
 	WARN_ON_ONCE(user->nr_events || user->nr_registrations);
 	ue_debug_count(UE_COUNT_USERS, -1);
 	kfree(user);
+	ue_users_put(users);
 }
 
 /*

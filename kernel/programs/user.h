@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The users (real user IDs) that have events or registrations, and how many.
+ * The users (real user IDs) that have events or registrations, and how many. A user
+ * of several groups of events counts in each of them for itself.
  *
  * Users are hashed to shares. All programs of a user together, such as those
  * that wait for a lock, delay programs of other shares no longer than one
@@ -11,16 +12,58 @@
 
 #include <linux/bits.h>
 #include <linux/gfp.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
+#include <linux/xarray.h>
 
 struct cred;
 
 #define UE_SHARE_BITS		6
 #define UE_NR_SHARES		BIT(UE_SHARE_BITS)
 
+/* How many events and registrations a user may have, unless this is changed. */
+#define UE_MAX_EVENTS_PER_USER		8192
+#define UE_MAX_REGISTRATIONS_PER_USER	524288
+
 /**
- * struct ue_user - a user
+ * struct ue_users - the users of a group of events, and what each of them may have
+ * @max_events: how many events a user may have that has neither CAP_PERFMON nor
+ *	CAP_SYS_ADMIN; read without a lock
+ * @max_registrations: how many registrations; as @max_events
+ * @by_id: the users by ID. The lock of the array protects the references to users.
+ * @references: of the group, and one of each user. So these counts outlive the group
+ *	while an address space has a set that counts here.
+ */
+struct ue_users {
+	unsigned int max_events;
+	unsigned int max_registrations;
+	struct xarray by_id;
+	refcount_t references;
+};
+
+/* Of the group "default"; never freed. */
+extern struct ue_users ue_default_users;
+
+/**
+ * ue_users_create() - create a table without users
+ *
+ * Context: may sleep.
+ * Return: the table, with one reference and the usual limits; NULL if memory is short.
+ */
+struct ue_users *ue_users_create(void);
+
+/**
+ * ue_users_put() - drop a reference
+ * @users: freed with the last reference
+ *
+ * Context: any.
+ */
+void ue_users_put(struct ue_users *users);
+
+/**
+ * struct ue_user - a user of a group
+ * @users: the users of the group; a reference
  * @uid: the real user ID
  * @references: of events and sets of enablers
  * @nr_events: how many events the user has created; protected by event_mutex
@@ -28,6 +71,7 @@ struct cred;
  *	copies that are being made; protected by ue_enabler_mutex
  */
 struct ue_user {
+	struct ue_users *users;
 	kuid_t uid;
 	unsigned int references;
 	unsigned int nr_events;
@@ -36,12 +80,13 @@ struct ue_user {
 
 /**
  * ue_user_get_current() - get a reference to the user of the current task
+ * @users: the users of a group, to which the caller has a reference
  * @gfp: how to allocate
  *
  * Context: may sleep if @gfp allows it.
  * Return: the user, or NULL if memory is short.
  */
-struct ue_user *ue_user_get_current(gfp_t gfp);
+struct ue_user *ue_user_get_current(struct ue_users *users, gfp_t gfp);
 
 /**
  * ue_user_put() - drop a reference

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The registry: the events by name, and by order of creation.
+ * The registry: the events of all groups by name, and by order of creation.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/hash.h>
+#include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/perf_event.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <uapi/linux/user_events.h>
 
 #include "events/event.h"
@@ -24,18 +27,21 @@
 #include "registry/suppression.h"
 
 /*
- * The key of an event: the name of a single-format event, the name and the
- * fields of a multi-format event. No two events have the same key.
+ * The key of an event: its group, and the name of a single-format event, or the name
+ * and the fields of a multi-format event. No two events have the same key.
  */
 struct ue_key {
+	const struct ue_group *group;
 	const char *name;
 	size_t length;			/* of the name */
 	const struct ue_format *format;	/* NULL for a single-format event */
 };
 
-static struct ue_key ue_key(const struct ue_format *format, bool multi)
+static struct ue_key ue_key(const struct ue_group *group,
+			    const struct ue_format *format, bool multi)
 {
 	return (struct ue_key){
+		.group = group,
 		.name = ue_format_name(format),
 		.length = ue_format_name_length(format),
 		.format = multi ? format : NULL,
@@ -46,6 +52,7 @@ static u32 ue_hash_key(const void *data, u32 length, u32 seed)
 {
 	const struct ue_key *key = data;
 
+	seed ^= hash_ptr(key->group, 32);
 	return key->format ? jhash(key->format, key->format->bytes, seed) :
 			     jhash(key->name, key->length, seed);
 }
@@ -53,7 +60,8 @@ static u32 ue_hash_key(const void *data, u32 length, u32 seed)
 static u32 ue_hash_event(const void *data, u32 length, u32 seed)
 {
 	const struct ue_event *event = data;
-	const struct ue_key key = ue_key(event->format, event->multi);
+	const struct ue_key key = ue_key(ue_group_of(event), event->format,
+					 event->multi);
 
 	return ue_hash_key(&key, 0, seed);
 }
@@ -63,7 +71,7 @@ static int ue_compare(struct rhashtable_compare_arg *arg, const void *data)
 	const struct ue_event *event = data;
 	const struct ue_key *key = arg->key;
 
-	if (event->multi != !!key->format)
+	if (ue_group_of(event) != key->group || event->multi != !!key->format)
 		return 1;
 	return key->format ? !ue_format_equal(event->format, key->format) :
 			     strcmp(ue_format_name(event->format), key->name);
@@ -77,28 +85,34 @@ static const struct rhashtable_params ue_params = {
 	.automatic_shrinking = true,
 };
 
-/* Marks unused events in @by_serial to which tracing still refers. */
+/*
+ * The events of all groups. Tables for each group would take more memory than the events
+ * of a small one; and a group has no influence on where those of others are in these.
+ */
+/* By key; changed with event_mutex held, read under RCU. */
+static struct rhashtable ue_by_key;
+/* By order of creation; as @ue_by_key. */
+static DEFINE_XARRAY(ue_by_serial);
+/* The multi-format events by group and name, to delete them; protected by event_mutex. */
+static DEFINE_HASHTABLE(ue_multi_by_name, 10);
+
+/* Is larger than the serials of all events; protected by event_mutex. */
+static unsigned long ue_next_serial = UE_OTHER_EVENTS;
+
+/* Of struct ue_registry_observer; protected by event_mutex. */
+static LIST_HEAD(ue_observers);
+
+/* Marks unused events in @ue_by_serial to which tracing still refers. */
 #define UE_RECHECK		XA_MARK_1
 #define UE_RECHECK_DELAY	HZ
 
-struct ue_registry ue_default_registry = {
-	.system = USER_EVENTS_SYSTEM,
-	.multi_system = USER_EVENTS_MULTI_SYSTEM,
-	.max = 32768,
-	.next_serial = UE_OTHER_EVENTS,
-	.max_per_user = 8192,
-};
+static void ue_registry_recheck(struct work_struct *work);
+static DECLARE_DELAYED_WORK(ue_recheck_work, ue_registry_recheck);
 
-static struct ue_registry *ue_registry_of(const struct ue_event *event)
-{
-	return container_of(event->owner, struct ue_registry, owner);
-}
-
-void ue_registry_observe(struct ue_registry *registry,
-			 struct ue_registry_observer *observer)
+void ue_registry_observe(struct ue_registry_observer *observer)
 {
 	mutex_lock(ue_event_mutex);
-	list_add_tail(&observer->node, &registry->observers);
+	list_add_tail(&observer->node, &ue_observers);
 	mutex_unlock(ue_event_mutex);
 }
 
@@ -109,28 +123,29 @@ void ue_registry_unobserve(struct ue_registry_observer *observer)
 	mutex_unlock(ue_event_mutex);
 }
 
-static u32 ue_hash_name(const char *name)
+static u32 ue_hash_name(const struct ue_group *group, const char *name)
 {
-	return jhash(name, strlen(name), 0);
+	return jhash(name, strlen(name), hash_ptr(group, 32));
 }
 
 static void ue_registry_unlink(struct ue_event *event)
 {
-	struct ue_registry *registry = ue_registry_of(event);
+	struct ue_group *group = ue_group_of(event);
 
-	xa_erase(&registry->by_serial, event->serial);
-	rhashtable_remove_fast(&registry->by_key, &event->by_key, ue_params);
+	xa_erase(&ue_by_serial, event->serial);
+	xa_erase(&group->by_serial, event->serial);
+	rhashtable_remove_fast(&ue_by_key, &event->by_key, ue_params);
 	hash_del(&event->same_name);
 	event->creator->nr_events--;
 	ue_user_put(event->creator);
-	WRITE_ONCE(registry->nr_active, registry->nr_active - 1);
+	WRITE_ONCE(group->nr_active, group->nr_active - 1);
 }
 
 static void ue_registry_remove(struct ue_event *event)
 {
 	struct ue_registry_observer *observer;
 
-	list_for_each_entry(observer, &ue_registry_of(event)->observers, node)
+	list_for_each_entry(observer, &ue_observers, node)
 		observer->removed(event);
 	ue_registry_unlink(event);
 	ue_event_unpublish(event);
@@ -152,25 +167,21 @@ int ue_registry_remove_event(struct ue_event *event)
  */
 static void ue_registry_remove_unused(struct ue_event *event)
 {
-	struct ue_registry *registry = ue_registry_of(event);
-
 	if (event->persistent || !ue_registry_remove_event(event) ||
 	    ue_event_has_users(event))
 		return;
-	xa_set_mark(&registry->by_serial, event->serial, UE_RECHECK);
-	schedule_delayed_work(&registry->recheck, UE_RECHECK_DELAY);
+	xa_set_mark(&ue_by_serial, event->serial, UE_RECHECK);
+	schedule_delayed_work(&ue_recheck_work, UE_RECHECK_DELAY);
 }
 
 static void ue_registry_recheck(struct work_struct *work)
 {
-	struct ue_registry *registry =
-		container_of(to_delayed_work(work), struct ue_registry, recheck);
 	struct ue_event *event;
 	unsigned long serial;
 
 	mutex_lock(ue_event_mutex);
-	xa_for_each_marked(&registry->by_serial, serial, event, UE_RECHECK) {
-		xa_clear_mark(&registry->by_serial, serial, UE_RECHECK);
+	xa_for_each_marked(&ue_by_serial, serial, event, UE_RECHECK) {
+		xa_clear_mark(&ue_by_serial, serial, UE_RECHECK);
 		ue_registry_remove_unused(event);
 	}
 	mutex_unlock(ue_event_mutex);
@@ -178,10 +189,10 @@ static void ue_registry_recheck(struct work_struct *work)
 
 static void ue_registry_state_changed(struct ue_event *event)
 {
-	struct ue_registry *registry = ue_registry_of(event);
+	struct ue_group *group = ue_group_of(event);
 	int change = ue_event_enabled(event) ? 1 : -1;
 
-	WRITE_ONCE(registry->nr_busy, registry->nr_busy + change);
+	WRITE_ONCE(group->nr_busy, group->nr_busy + change);
 }
 
 /*
@@ -191,15 +202,15 @@ static void ue_registry_state_changed(struct ue_event *event)
  * Return: the event; NULL; -EADDRINUSE if a single-format event of this name
  * has other fields.
  */
-static struct ue_event *ue_registry_find(struct ue_registry *registry,
+static struct ue_event *ue_registry_find(struct ue_group *group,
 					 const struct ue_format *format,
 					 bool multi)
 {
-	const struct ue_key key = ue_key(format, multi);
+	const struct ue_key key = ue_key(group, format, multi);
 	struct ue_event *event;
 
 	rcu_read_lock();
-	event = rhashtable_lookup(&registry->by_key, &key, ue_params);
+	event = rhashtable_lookup(&ue_by_key, &key, ue_params);
 	if (event && !ue_format_equal(event->format, format))
 		event = ue_event_unavailable(event) ? NULL :
 						      ERR_PTR(-EADDRINUSE);
@@ -213,15 +224,15 @@ static struct ue_event *ue_registry_find(struct ue_registry *registry,
  * Checks whether the current task may create an event of this tracepoint name.
  * Compares the count before it checks a capability, which is audited.
  */
-static int ue_registry_may_create(const struct ue_registry *registry,
+static int ue_registry_may_create(const struct ue_group *group,
 				  const struct ue_format *format,
 				  const char *name, const struct ue_user *user)
 {
 	if (!ue_can_be_directory(name) || !ue_format_may_be_created(format))
 		return -EINVAL;
-	if (registry->nr_active >= READ_ONCE(registry->max))
+	if (group->nr_active >= READ_ONCE(group->max))
 		return -EMFILE;
-	if (user->nr_events >= READ_ONCE(registry->max_per_user) &&
+	if (user->nr_events >= READ_ONCE(user->users->max_events) &&
 	    !perfmon_capable())
 		return -EMFILE;
 	return 0;
@@ -256,33 +267,35 @@ static int ue_registry_perf_perm(struct trace_event_call *call,
 }
 
 /* On success, the event owns @format. */
-static struct ue_event *ue_registry_new_event(struct ue_registry *registry,
+static struct ue_event *ue_registry_new_event(struct ue_group *group,
 					      struct ue_format *format,
 					      bool multi)
 {
-	struct ue_user *user = ue_user_get_current(GFP_KERNEL_ACCOUNT);
+	struct ue_user *user = ue_user_get_current(group->owner.users,
+						   GFP_KERNEL_ACCOUNT);
 	struct ue_event *event = NULL;
 	char *name = NULL;
 	int err = 0;
 
 	if (multi)
 		name = kasprintf(GFP_KERNEL, "%s.%lx", ue_format_name(format),
-				 registry->next_multi_id);
+				 group->next_multi_id);
 	if (!user || (multi && !name))
 		err = -ENOMEM;
 	if (!err)
-		err = ue_registry_may_create(registry, format,
+		err = ue_registry_may_create(group, format,
 					     name ?: ue_format_name(format), user);
 	if (!err)
 		event = ue_event_create(format, name, NULL, multi ?
-					registry->multi_system :
-					registry->system, &registry->owner);
+					group->multi_system :
+					group->system, &group->owner);
 	if (!event) {
 		kfree(name);
 		if (user)
 			ue_user_put(user);
 		return ERR_PTR(err ?: -ENOMEM);
 	}
+	refcount_inc(&group->references);
 	event->creator = user;
 	event->multi = multi;
 	event->call.perf_perm = ue_registry_perf_perm;
@@ -292,41 +305,46 @@ static struct ue_event *ue_registry_new_event(struct ue_registry *registry,
 /* On failure, the event has no reference to its creator any more. */
 static int ue_registry_link(struct ue_event *event)
 {
-	struct ue_registry *registry = ue_registry_of(event);
+	struct ue_group *group = ue_group_of(event);
 	int err;
 
-	err = xa_insert(&registry->by_serial, event->serial, event,
-			GFP_KERNEL_ACCOUNT);
+	err = xa_insert(&ue_by_serial, event->serial, event, GFP_KERNEL_ACCOUNT);
 	if (err)
 		goto put;
-	if (rhashtable_insert_fast(&registry->by_key, &event->by_key, ue_params)) {
-		err = -ENOMEM;
+	err = xa_insert(&group->by_serial, event->serial, event,
+			GFP_KERNEL_ACCOUNT);
+	if (err)
 		goto erase;
+	if (rhashtable_insert_fast(&ue_by_key, &event->by_key, ue_params)) {
+		err = -ENOMEM;
+		goto erase_in_group;
 	}
 	if (event->multi)
-		hash_add(registry->multi_by_name, &event->same_name,
-			 ue_hash_name(ue_format_name(event->format)));
+		hash_add(ue_multi_by_name, &event->same_name,
+			 ue_hash_name(group, ue_format_name(event->format)));
 	event->creator->nr_events++;
-	WRITE_ONCE(registry->nr_active, registry->nr_active + 1);
+	WRITE_ONCE(group->nr_active, group->nr_active + 1);
 
 	err = ue_event_publish(event);
 	if (err)
 		ue_registry_unlink(event);
 	return err;
+erase_in_group:
+	xa_erase(&group->by_serial, event->serial);
 erase:
-	xa_erase(&registry->by_serial, event->serial);
+	xa_erase(&ue_by_serial, event->serial);
 put:
 	ue_user_put(event->creator);
 	return err;
 }
 
 /* Takes ownership of @format, also on failure. Called with event_mutex held. */
-static struct ue_event *ue_registry_create(struct ue_registry *registry,
+static struct ue_event *ue_registry_create(struct ue_group *group,
 					   struct ue_format *format,
 					   unsigned int flags)
 {
 	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
-	struct ue_event *event = ue_registry_new_event(registry, format, multi);
+	struct ue_event *event = ue_registry_new_event(group, format, multi);
 	struct ue_registry_observer *observer;
 	int err;
 
@@ -335,16 +353,16 @@ static struct ue_event *ue_registry_create(struct ue_registry *registry,
 		return event;
 	}
 	event->persistent = flags & USER_EVENT_REG_PERSIST;
-	event->serial = registry->next_serial;
+	event->serial = ue_next_serial;
 	err = ue_registry_link(event);
 	if (err) {
 		/* RCU readers may still use the event and its @format. */
 		ue_event_unref(event);
 		return ERR_PTR(err);
 	}
-	registry->next_serial++;
-	registry->next_multi_id += multi;
-	list_for_each_entry(observer, &registry->observers, node)
+	ue_next_serial++;
+	group->next_multi_id += multi;
+	list_for_each_entry(observer, &ue_observers, node)
 		observer->added(event);
 	ue_event_make_available(event);
 	return event;
@@ -354,12 +372,14 @@ static struct ue_event *ue_registry_create(struct ue_registry *registry,
  * Return: the single-format event of a name, or NULL. Without event_mutex, only
  * test it for NULL.
  */
-static struct ue_event *ue_registry_single(struct ue_registry *registry,
+static struct ue_event *ue_registry_single(struct ue_group *group,
 					   const char *name)
 {
-	const struct ue_key key = { .name = name, .length = strlen(name) };
+	const struct ue_key key = {
+		.group = group, .name = name, .length = strlen(name),
+	};
 
-	return rhashtable_lookup_fast(&registry->by_key, &key, ue_params);
+	return rhashtable_lookup_fast(&ue_by_key, &key, ue_params);
 }
 
 /*
@@ -367,20 +387,20 @@ static struct ue_event *ue_registry_single(struct ue_registry *registry,
  * a work item that will remove the event still waits for event_mutex. Removes
  * the event now.
  */
-static void ue_registry_reap(struct ue_registry *registry, const char *name)
+static void ue_registry_reap(struct ue_group *group, const char *name)
 {
-	struct ue_event *event = ue_registry_single(registry, name);
+	struct ue_event *event = ue_registry_single(group, name);
 
 	if (event)
 		ue_registry_remove_unused(event);
 }
 
-static struct ue_event *ue_registry_get(struct ue_registry *registry,
+static struct ue_event *ue_registry_get(struct ue_group *group,
 					struct ue_format *format,
 					unsigned int flags)
 {
 	bool multi = flags & USER_EVENT_REG_MULTI_FORMAT;
-	struct ue_event *event = ue_registry_find(registry, format, multi);
+	struct ue_event *event = ue_registry_find(group, format, multi);
 
 	/* The usual case, without event_mutex. */
 	if (event && !IS_ERR(event)) {
@@ -388,21 +408,21 @@ static struct ue_event *ue_registry_get(struct ue_registry *registry,
 		return event;
 	}
 	mutex_lock(ue_event_mutex);
-	event = ue_registry_find(registry, format, multi);
+	event = ue_registry_find(group, format, multi);
 	if (IS_ERR(event)) {
-		ue_registry_reap(registry, ue_format_name(format));
-		event = ue_registry_find(registry, format, multi);
+		ue_registry_reap(group, ue_format_name(format));
+		event = ue_registry_find(group, format, multi);
 	}
 	if (event)
 		kfree(format);
 	else
-		event = ue_registry_create(registry, format, flags);
+		event = ue_registry_create(group, format, flags);
 	mutex_unlock(ue_event_mutex);
 	return event;
 }
 
 /* Decides between -EADDRINUSE and -EINVAL for a malformed command. */
-static bool ue_registry_has_name(struct ue_registry *registry,
+static bool ue_registry_has_name(struct ue_group *group,
 				 const char *command)
 {
 	char *name = ue_command_name(command);
@@ -410,12 +430,12 @@ static bool ue_registry_has_name(struct ue_registry *registry,
 
 	if (!name)
 		return false;
-	has = ue_registry_single(registry, name);
+	has = ue_registry_single(group, name);
 	kfree(name);
 	return has;
 }
 
-int ue_registry_register(struct ue_registry *registry, const char *command,
+int ue_registry_register(struct ue_group *group, const char *command,
 			 unsigned int flags, struct ue_event **result)
 {
 	struct ue_format *format;
@@ -424,11 +444,11 @@ int ue_registry_register(struct ue_registry *registry, const char *command,
 
 	err = ue_format_parse(command, &format);
 	if (err == -EINVAL && !(flags & USER_EVENT_REG_MULTI_FORMAT) &&
-	    ue_registry_has_name(registry, command))
+	    ue_registry_has_name(group, command))
 		return -EADDRINUSE;
 	if (err)
 		return err;
-	event = ue_registry_get(registry, format, flags);
+	event = ue_registry_get(group, format, flags);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
 	*result = event;
@@ -453,16 +473,17 @@ static int ue_registry_claim(struct ue_event *event)
  * Claims the events of @name, up to the first that can't be claimed.
  * Return: 0, the error of that event, or -ENOENT.
  */
-static int ue_registry_claim_all(struct ue_registry *registry, const char *name)
+static int ue_registry_claim_all(struct ue_group *group, const char *name)
 {
-	struct ue_event *event = ue_registry_single(registry, name);
+	struct ue_event *event = ue_registry_single(group, name);
 	int err = event ? ue_registry_claim(event) : -ENOENT;
 
 	if (event && err)
 		return err;
-	hash_for_each_possible(registry->multi_by_name, event, same_name,
-			       ue_hash_name(name)) {
-		if (strcmp(name, ue_format_name(event->format)))
+	hash_for_each_possible(ue_multi_by_name, event, same_name,
+			       ue_hash_name(group, name)) {
+		if (ue_group_of(event) != group ||
+		    strcmp(name, ue_format_name(event->format)))
 			continue;
 		err = ue_registry_claim(event);
 		if (err)
@@ -475,17 +496,17 @@ static int ue_registry_claim_all(struct ue_registry *registry, const char *name)
  * Calls @end for each event that ue_registry_claim_all() has claimed. While
  * event_mutex is held, no other event is unavailable.
  */
-static void ue_registry_end_claims(struct ue_registry *registry,
+static void ue_registry_end_claims(struct ue_group *group,
 				   const char *name,
 				   void (*end)(struct ue_event *event))
 {
-	struct ue_event *event = ue_registry_single(registry, name);
+	struct ue_event *event = ue_registry_single(group, name);
 	struct hlist_node *next;
 
 	if (event && ue_event_unavailable(event))
 		end(event);
-	hash_for_each_possible_safe(registry->multi_by_name, event, next,
-				    same_name, ue_hash_name(name)) {
+	hash_for_each_possible_safe(ue_multi_by_name, event, next,
+				    same_name, ue_hash_name(group, name)) {
 		if (ue_event_unavailable(event))
 			end(event);
 		/* There may be very many events. */
@@ -493,27 +514,26 @@ static void ue_registry_end_claims(struct ue_registry *registry,
 	}
 }
 
-int ue_registry_delete(struct ue_registry *registry, const char *name)
+int ue_registry_delete(struct ue_group *group, const char *name)
 {
 	int err;
 
 	mutex_lock(ue_event_mutex);
-	err = ue_registry_claim_all(registry, name);
-	ue_registry_end_claims(registry, name,
+	err = ue_registry_claim_all(group, name);
+	ue_registry_end_claims(group, name,
 			       err ? ue_event_unclaim : ue_registry_remove);
 	mutex_unlock(ue_event_mutex);
 	return err;
 }
 
-struct ue_event *ue_registry_next(struct ue_registry *registry,
-				  unsigned long *serial)
+struct ue_event *ue_registry_next(struct ue_group *group, unsigned long *serial)
 {
+	struct xarray *events = group ? &group->by_serial : &ue_by_serial;
 	struct ue_event *event;
 
-	event = xa_find(&registry->by_serial, serial, ULONG_MAX, XA_PRESENT);
+	event = xa_find(events, serial, ULONG_MAX, XA_PRESENT);
 	while (event && ue_event_unavailable(event))
-		event = xa_find_after(&registry->by_serial, serial, ULONG_MAX,
-				      XA_PRESENT);
+		event = xa_find_after(events, serial, ULONG_MAX, XA_PRESENT);
 	return event;
 }
 
@@ -523,30 +543,48 @@ static void ue_registry_over_limit(struct ue_event *event)
 	ue_flood_mute(event);
 }
 
-static int ue_registry_create_empty(struct ue_registry *registry)
+unsigned long ue_registry_next_serial(void)
 {
-	registry->owner.unused = ue_registry_remove_unused;
-	registry->owner.state_changed = ue_registry_state_changed;
-	/* The bits are written even if the state is the same: some may be wrong. */
-	registry->owner.all_changed = ue_update_event;
-	registry->owner.scopes_changed = ue_update_scopes;
-	registry->owner.current_has_scopes = ue_current_has_scopes;
-	registry->owner.over_limit = ue_registry_over_limit;
-	registry->owner.perf_opened = ue_perf_open;
-	registry->owner.perf_closed = ue_perf_close;
-	xa_init(&registry->by_serial);
-	hash_init(registry->multi_by_name);
-	INIT_LIST_HEAD(&registry->observers);
-	INIT_DELAYED_WORK(&registry->recheck, ue_registry_recheck);
-	return rhashtable_init(&registry->by_key, &ue_params);
+	lockdep_assert_held(ue_event_mutex);
+	return ue_next_serial;
 }
+
+/* Puts the reference of an event; the default group keeps one. */
+static void ue_registry_freed(const struct ue_event_owner *owner)
+{
+	refcount_dec(&ue_default_group.references);
+}
+
+struct ue_group ue_default_group = {
+	.owner = {
+		.users = &ue_default_users,
+		.retired = &ue_default_group.retired,
+		.unused = ue_registry_remove_unused,
+		.state_changed = ue_registry_state_changed,
+		/* The bits are written even if the state is the same: some may be wrong. */
+		.all_changed = ue_update_event,
+		.scopes_changed = ue_update_scopes,
+		.current_has_scopes = ue_current_has_scopes,
+		.over_limit = ue_registry_over_limit,
+		.perf_opened = ue_perf_open,
+		.perf_closed = ue_perf_close,
+		.freed = ue_registry_freed,
+	},
+	.retired.events = LIST_HEAD_INIT(ue_default_group.retired.events),
+	.name = "default",
+	.system = USER_EVENTS_SYSTEM,
+	.multi_system = USER_EVENTS_MULTI_SYSTEM,
+	.max = UE_MAX_EVENTS,
+	.by_serial = XARRAY_INIT(ue_default_group.by_serial, 0),
+	.references = REFCOUNT_INIT(1),
+};
 
 int ue_registry_init(void)
 {
-	return ue_registry_create_empty(&ue_default_registry);
+	return rhashtable_init(&ue_by_key, &ue_params);
 }
 
-static void ue_registry_destroy(struct ue_registry *registry)
+void ue_registry_exit(void)
 {
 	struct ue_event *event, *next;
 	LIST_HEAD(newest_first);
@@ -554,7 +592,7 @@ static void ue_registry_destroy(struct ue_registry *registry)
 
 	/* Remove the newest first: tracing searches from the newest on. */
 	mutex_lock(ue_event_mutex);
-	xa_for_each(&registry->by_serial, serial, event)
+	xa_for_each(&ue_by_serial, serial, event)
 		list_add(&event->dynamic.list, &newest_first);
 	list_for_each_entry_safe(event, next, &newest_first, dynamic.list) {
 		list_del_init(&event->dynamic.list);
@@ -565,12 +603,7 @@ static void ue_registry_destroy(struct ue_registry *registry)
 	mutex_unlock(ue_event_mutex);
 
 	/* The work item does nothing any more: no event is left. */
-	cancel_delayed_work_sync(&registry->recheck);
-	rhashtable_destroy(&registry->by_key);
-}
-
-void ue_registry_exit(void)
-{
-	ue_registry_destroy(&ue_default_registry);
+	cancel_delayed_work_sync(&ue_recheck_work);
+	rhashtable_destroy(&ue_by_key);
 	ue_publish_exit();
 }

@@ -1,68 +1,83 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The registry of events: lookup by name, creation, deletion, counts.
+ * Groups of events, and the registry of their events: lookup by name, creation,
+ * deletion, counts.
  *
- * Events are added and removed with event_mutex held, and looked up under RCU.
+ * A group is a name space of events with limits of its own. Which groups there are is
+ * the business of groups.h. Events are added and removed with event_mutex held, and
+ * looked up under RCU.
+ *
+ * The memory of a group has references: one of the table of groups while the group is
+ * there, and one of each event until the event's memory is freed, because events point
+ * into their group. So the records of a group that was removed can still be printed.
  */
 #ifndef UE_REGISTRY_H
 #define UE_REGISTRY_H
 
-#include <linux/hashtable.h>
+#include <linux/container_of.h>
 #include <linux/list.h>
-#include <linux/rhashtable-types.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
-#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "events/event.h"
+#include "events/publish.h"
+
+/* How many events a group may have, unless this is changed. */
+#define UE_MAX_EVENTS		32768
 
 /* Smaller serials are those of events that no registry has: marks. */
 #define UE_OTHER_EVENTS		2
 
 /**
- * struct ue_registry - a name space of events, with limits of its own
- * @owner: the owner of these events, which is how an event finds its registry
+ * struct ue_group - a group of events
+ * @owner: the owner of these events, which is how an event finds its group. Its users
+ *	are a reference.
+ * @retired: the retired events of the group
+ * @name: name of the group
  * @system: the tracing system of the single-format events
  * @multi_system: the tracing system of the multi-format events
- * @max: how many events all users may have; set by a sysctl, read without a lock
- * @max_per_user: how many of them a user may have that has neither CAP_PERFMON nor
- *	CAP_SYS_ADMIN; set by a sysctl, read without a lock
- * @by_key: the events by name, of multi-format events also by fields; changed with
- *	event_mutex held, read under RCU
- * @by_serial: the events by order of creation; as @by_key
- * @multi_by_name: the multi-format events by name, to delete them; protected by
- *	event_mutex
- * @next_serial: is larger than the serials of all events; protected by event_mutex
+ * @max: how many events all users may have; read without a lock
+ * @by_serial: the events by order of creation; changed with event_mutex held, read
+ *	under RCU
  * @next_multi_id: the number in the next multi-format event's name; protected by
  *	event_mutex
  * @nr_active: the number of events; changed with event_mutex held
  * @nr_busy: the number of enabled events; changed with event_mutex held
- * @observers: of struct ue_registry_observer; protected by event_mutex
- * @recheck: removes unused events to which tracing no longer refers
+ * @references: see above
  */
-struct ue_registry {
+struct ue_group {
 	struct ue_event_owner owner;
+	struct ue_retired retired;
+	const char *name;
 	const char *system;
 	const char *multi_system;
 	unsigned int max;
-	unsigned int max_per_user;
-	struct rhashtable by_key;
 	struct xarray by_serial;
-	DECLARE_HASHTABLE(multi_by_name, 10);
-	unsigned long next_serial;
 	unsigned long next_multi_id;
 	unsigned int nr_active;
 	unsigned int nr_busy;
-	struct list_head observers;
-	struct delayed_work recheck;
+	refcount_t references;
 };
 
-/* The only one: of the systems "user_events" and "user_events_multi". */
-extern struct ue_registry ue_default_registry;
+/* Of the systems "user_events" and "user_events_multi"; is always there. */
+extern struct ue_group ue_default_group;
+
+/**
+ * ue_group_of() - find the group of an event
+ * @event: the event, which is none of the module's own (mark.c)
+ *
+ * Context: any.
+ * Return: the group, to which the event has a reference.
+ */
+static inline struct ue_group *ue_group_of(const struct ue_event *event)
+{
+	return container_of(event->owner, struct ue_group, owner);
+}
 
 /**
  * ue_registry_register() - find or create the event of a command
- * @registry: the registry
+ * @group: the group
  * @command: the command, NUL-terminated
  * @flags: of enum user_reg_flag; USER_EVENT_REG_PERSIST applies only to an
  *	event that is created
@@ -74,12 +89,12 @@ extern struct ue_registry ue_default_registry;
  * fields differ or the command is malformed; -EMFILE if a new event would exceed
  * one of the limits; -ENOMEM; -ENODEV if tracing has no type number left.
  */
-int ue_registry_register(struct ue_registry *registry, const char *command,
+int ue_registry_register(struct ue_group *group, const char *command,
 			 unsigned int flags, struct ue_event **event);
 
 /**
- * ue_registry_delete() - delete all events of a name
- * @registry: the registry
+ * ue_registry_delete() - delete all events of a name in a group
+ * @group: the group
  * @name: the registered name, without fields
  *
  * Deletes either all of the events or none.
@@ -89,7 +104,7 @@ int ue_registry_register(struct ue_registry *registry, const char *command,
  * has neither CAP_PERFMON nor CAP_SYS_ADMIN, and one of the events is persistent
  * or was created by another user ID; -EBUSY if one of them is in use.
  */
-int ue_registry_delete(struct ue_registry *registry, const char *name);
+int ue_registry_delete(struct ue_group *group, const char *name);
 
 /**
  * ue_registry_remove_event() - remove one event
@@ -101,9 +116,9 @@ int ue_registry_delete(struct ue_registry *registry, const char *name);
 int ue_registry_remove_event(struct ue_event *event);
 
 /**
- * struct ue_registry_observer - callbacks for every event
+ * struct ue_registry_observer - callbacks for every event of every group
  * @node: entry in the list of observers
- * @added: the event was added to the registry, and no program can use it yet;
+ * @added: the event was added to its group, and no program can use it yet;
  *	called with event_mutex held
  * @removed: the event is about to be removed from it; called with event_mutex
  *	held, but not when the module is unloaded
@@ -116,13 +131,11 @@ struct ue_registry_observer {
 
 /**
  * ue_registry_observe() - add an observer
- * @registry: the registry
  * @observer: the observer
  *
  * Context: may sleep; event_mutex not held.
  */
-void ue_registry_observe(struct ue_registry *registry,
-			 struct ue_registry_observer *observer);
+void ue_registry_observe(struct ue_registry_observer *observer);
 
 /**
  * ue_registry_unobserve() - remove an observer
@@ -133,19 +146,28 @@ void ue_registry_observe(struct ue_registry *registry,
 void ue_registry_unobserve(struct ue_registry_observer *observer);
 
 /**
- * ue_registry_next() - find an event by order of creation
- * @registry: the registry
+ * ue_registry_next() - find an event of a group by order of creation
+ * @group: the group; NULL for the events of all groups
  * @serial: the first serial to consider; set to the serial of the event
+ *
+ * Serials are those of all groups together.
  *
  * Context: in an RCU read-side critical section, which keeps the event's
  * memory.
  * Return: the event, or NULL if there is none from @serial on.
  */
-struct ue_event *ue_registry_next(struct ue_registry *registry,
-				  unsigned long *serial);
+struct ue_event *ue_registry_next(struct ue_group *group, unsigned long *serial);
 
 /**
- * ue_registry_init() - initialize ue_default_registry, without an event
+ * ue_registry_next_serial() - get the serial of the next event that is created
+ *
+ * Context: event_mutex held.
+ * Return: a serial larger than those of all events.
+ */
+unsigned long ue_registry_next_serial(void);
+
+/**
+ * ue_registry_init() - initialize the registry and the default group, without an event
  *
  * Context: module init; may sleep.
  * Return: 0 or -ENOMEM.
@@ -153,7 +175,7 @@ struct ue_event *ue_registry_next(struct ue_registry *registry,
 int ue_registry_init(void);
 
 /**
- * ue_registry_exit() - remove all events of ue_default_registry
+ * ue_registry_exit() - remove all events of all groups
  *
  * Context: module exit, with no user of any event; may sleep.
  */

@@ -390,7 +390,7 @@ static struct ue_event *ue_rules_next_event(unsigned long *serial,
 			return *serial < end ? event : NULL;
 	}
 	rcu_read_lock();
-	event = ue_registry_next(&ue_default_registry, serial);
+	event = ue_registry_next(NULL, serial);
 	rcu_read_unlock();
 	return *serial < end ? event : NULL;
 }
@@ -408,7 +408,7 @@ static void ue_rule_apply_all(struct ue_rule *rule)
 	mutex_lock(ue_event_mutex);
 	list_add_tail(&rule->node, &ue_rules);
 	ue_rules_set_prefixes();
-	end = ue_default_registry.next_serial;
+	end = ue_registry_next_serial();
 	while ((event = ue_rules_next_event(&serial, end))) {
 		ue_rule_apply(rule, event);
 		serial++;
@@ -781,7 +781,7 @@ int ue_rules_show(struct seq_file *seq, void *item)
 
 int ue_rules_init(void)
 {
-	ue_registry_observe(&ue_default_registry, &ue_rules_observer);
+	ue_registry_observe(&ue_rules_observer);
 	return 0;
 }
 

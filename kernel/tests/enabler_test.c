@@ -121,7 +121,7 @@ static void ue_test_users(struct kunit *test, int copies)
 
 static struct ue_enabler_set *ue_test_full_set(struct kunit *test)
 {
-	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
+	struct ue_enabler_set *set = ue_enabler_set_create(&ue_default_users, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
 	for (int i = 0; i < UE_TEST_BITS; i++)
@@ -131,7 +131,7 @@ static struct ue_enabler_set *ue_test_full_set(struct kunit *test)
 
 static void ue_new_set_test(struct kunit *test)
 {
-	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
+	struct ue_enabler_set *set = ue_enabler_set_create(&ue_default_users, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
 	KUNIT_EXPECT_EQ(test, atomic_read(&set->references), 1);
@@ -149,7 +149,7 @@ static void ue_every_order_test(struct kunit *test)
 
 	mutex_lock(&ue_enabler_mutex);
 	for (int nr = 0; nr < UE_TEST_ORDERS; nr++) {
-		struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
+		struct ue_enabler_set *set = ue_enabler_set_create(&ue_default_users, GFP_KERNEL);
 		unsigned int bits = 0;
 
 		KUNIT_ASSERT_NOT_NULL(test, set);
@@ -330,7 +330,7 @@ static int ue_test_look(void *data)
 static struct ue_enabler_set *ue_test_large_set(struct kunit *test,
 						struct ue_event *event)
 {
-	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
+	struct ue_enabler_set *set = ue_enabler_set_create(&ue_default_users, GFP_KERNEL);
 	struct ue_enabler *enabler, *next;
 	struct ue_user_bit bit = { .size = 8 };
 	LIST_HEAD(blank);

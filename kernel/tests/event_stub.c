@@ -9,9 +9,12 @@
 #include "event_stub.h"
 #include "port/compat.h"
 #include "programs/enabler.h"
+#include "programs/user.h"
 
 static DEFINE_MUTEX(ue_stub_event_mutex);
 struct mutex *ue_event_mutex = &ue_stub_event_mutex;
+
+static const struct ue_event_owner ue_stub_owner = { .users = &ue_default_users };
 
 struct ue_event *ue_stub_events(struct kunit *test, int nr)
 {
@@ -21,6 +24,7 @@ struct ue_event *ue_stub_events(struct kunit *test, int nr)
 	KUNIT_ASSERT_NOT_NULL(test, events);
 	for (int i = 0; i < nr; i++) {
 		events[i].serial = i;
+		events[i].owner = &ue_stub_owner;
 		INIT_LIST_HEAD(&events[i].enablers);
 		refcount_set(&events[i].references, 1);
 	}
