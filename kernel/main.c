@@ -9,6 +9,8 @@
 
 #include "interfaces/data_file.h"
 #include "interfaces/dynamic_events.h"
+#include "interfaces/group_device.h"
+#include "interfaces/groups_file.h"
 #include "interfaces/mark.h"
 #include "interfaces/rules_file.h"
 #include "interfaces/status_file.h"
@@ -21,6 +23,7 @@
 #include "programs/flood.h"
 #include "programs/fork.h"
 #include "programs/registration.h"
+#include "registry/groups.h"
 #include "registry/own_event.h"
 #include "registry/registry.h"
 #include "registry/rules.h"
@@ -40,6 +43,7 @@ static const struct ue_part {
 	{ "registrations",	ue_registrations_init,	ue_registrations_exit },
 	{ "fork tracking",	ue_fork_init,		ue_fork_exit },
 	{ "limits",		ue_flood_init,		ue_flood_exit },
+	{ "groups",		ue_groups_init,		ue_groups_exit },
 	{ "the registry",	ue_registry_init,	ue_registry_exit },
 	{ "dynamic_events",	ue_dynamic_events_init,	ue_dynamic_events_exit },
 	{ "the sysctl",	ue_sysctl_init,		ue_sysctl_exit },
@@ -47,7 +51,8 @@ static const struct ue_part {
 	{ "user_events_status",	ue_status_file_init,	NULL },
 	{ "user_events_rules",	ue_rules_file_init,	NULL },
 	{ "user_events_data",	ue_data_file_init,	ue_data_file_exit },
-	{ "the device",		ue_device_init,		ue_device_exit },
+	{ "devices",		ue_group_devices_init,	ue_group_devices_exit },
+	{ "user_events_groups",	ue_groups_file_init,	ue_groups_file_exit },
 	{ "marks",		ue_marks_init,		ue_marks_exit },
 	{ "the module's events", ue_own_events_init,	ue_own_events_exit },
 };

@@ -198,7 +198,7 @@ TEST_CASE("A device that was kept while the module was unloaded cannot be opened
     REQUIRE(error_of_open(handle) == 0);
     REQUIRE(eventually([] { return module::unload().ok(); }));
     CHECK_FALSE(exists("/dev/user_events"));
-    CHECK(error_of_open(handle) == ENODEV);
+    CHECK(error_of_open(handle) == ENXIO);
     REQUIRE(module::load() == succeeds());
     CHECK(error_of_open(device) == 0);
 }

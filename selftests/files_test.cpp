@@ -74,7 +74,8 @@ void remount(const std::string& options) {
 
 } // namespace
 
-TEST_CASE("user_events_data has mode 0640, user_events_status 0440, the limits 0644") {
+TEST_CASE("user_events_data and _groups have mode 0640, user_events_status 0440, the limits 0644") {
+    CHECK(mode_of(tracing_file("user_events_groups")) == (S_IFREG | 0640));
     CHECK(mode_of(tracing_file("user_events_data")) == (S_IFREG | 0640));
     CHECK(mode_of(tracing_file("user_events_status")) == (S_IFREG | 0440));
     CHECK(mode_of(limit_file) == (S_IFREG | 0644));

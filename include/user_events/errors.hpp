@@ -27,6 +27,7 @@ namespace detail {
     case EACCES:
         return "no permission for user_events_data or a directory above it";
     case ENODEV:
+    case ENXIO:
         return "user_events is being loaded or unloaded, or the kernel has no number left for "
                "an event";
     case EPERM:

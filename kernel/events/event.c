@@ -346,7 +346,7 @@ void ue_event_abandon(struct ue_event *event)
 	 * or an open file.
 	 */
 	if (event->call.event.funcs) {
-		/* It is in the memory of the owner, or of the module. */
+		/* The name is in the memory of the owner, or of the module. */
 		event->class.system = kstrdup(event->class.system, GFP_KERNEL);
 		ue_event_let_go(event);
 	}

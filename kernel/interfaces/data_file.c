@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file user_events_data, and the same as a device: checks the arguments of a
+ * The file user_events_data, and the same as devices of groups: checks the arguments of a
  * program, in the order that the ABI defines, and calls the functions that do
  * the work.
  */
 #include <linux/compat.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -30,6 +29,7 @@
 #include "port/debug_counter.h"
 #include "port/module_state.h"
 #include "programs/registration.h"
+#include "registry/groups.h"
 #include "registry/registry.h"
 
 /* Payloads up to this many bytes are copied to the stack. */
@@ -40,7 +40,7 @@
  * @indexes: the write indexes. The first member, because the private_data of an
  *	open user_events_data is just an index table.
  * @status: what read() returns
- * @group: the group to which the open file belongs
+ * @group: the group to which the open file belongs, and of which it is a user
  */
 struct ue_device_file {
 	struct ue_index_table indexes;
@@ -82,13 +82,20 @@ static int ue_data_release(struct inode *inode, struct file *file)
 
 static int ue_device_open(struct inode *inode, struct file *file)
 {
+	struct ue_group *group = ue_group_get(iminor(inode));
 	struct ue_device_file *device;
-	int err = ue_open_file(inode, file, sizeof(*device));
+	int err;
 
-	if (err)
+	/* A container may have the node of a group that was removed. */
+	if (!group)
+		return -ENODEV;
+	err = ue_open_file(inode, file, sizeof(*device));
+	if (err) {
+		ue_group_put(group);
 		return err;
+	}
 	device = file->private_data;
-	device->group = &ue_default_group;
+	device->group = group;
 	ue_status_begin(&device->status, file, device->group);
 	return 0;
 }
@@ -96,9 +103,13 @@ static int ue_device_open(struct inode *inode, struct file *file)
 static int ue_device_release(struct inode *inode, struct file *file)
 {
 	struct ue_device_file *device = file->private_data;
+	struct ue_group *group = device->group;
 
 	ue_status_end(&device->status);
-	return ue_data_release(inode, file);
+	/* The table may be the source of another open file, of the same group. */
+	ue_data_release(inode, file);
+	ue_group_put(group);
+	return 0;
 }
 
 static int ue_check_reg(const struct user_reg *reg)
@@ -229,6 +240,8 @@ static int ue_share_indexes(struct file *file, struct file *from)
 {
 	if (from == file || !ue_is_data_file(from))
 		return -EINVAL;
+	if (ue_group_of_file(file) != ue_group_of_file(from))
+		return -EXDEV;
 	/*
 	 * A process that gets a file for reading only must not write the file's
 	 * events through a file of its own, also not events that are registered
@@ -492,7 +505,7 @@ static const struct file_operations ue_data_operations = {
 	.show_fdinfo	= ue_data_show_fdinfo,
 };
 
-static const struct file_operations ue_device_operations = {
+const struct file_operations ue_device_operations = {
 	.owner		= THIS_MODULE,
 	.open		= ue_device_open,
 	.release	= ue_device_release,
@@ -504,14 +517,6 @@ static const struct file_operations ue_device_operations = {
 	.write		= ue_data_write,
 	.write_iter	= ue_data_write_iter,
 	.show_fdinfo	= ue_data_show_fdinfo,
-};
-
-static struct miscdevice ue_device = {
-	.minor		= MISC_DYNAMIC_MINOR,
-	.name		= "user_events_default",
-	.nodename	= "user_events/default",
-	.mode		= 0600,
-	.fops		= &ue_device_operations,
 };
 
 static struct ue_group *ue_group_of_file(const struct file *file)
@@ -536,14 +541,4 @@ int ue_data_file_init(void)
 void ue_data_file_exit(void)
 {
 	ue_scratch_exit();
-}
-
-int ue_device_init(void)
-{
-	return misc_register(&ue_device);
-}
-
-void ue_device_exit(void)
-{
-	misc_deregister(&ue_device);
 }

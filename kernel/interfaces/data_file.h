@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The file user_events_data: the ioctls, and writing records. The device
- * /dev/user_events/default is the same, and user_events_status as well, for programs
- * that can't enter tracefs.
+ * The file user_events_data: the ioctls, and writing records. The devices of groups are
+ * the same for their groups, and user_events_status as well, for programs that can't
+ * enter tracefs.
  */
 #ifndef UE_DATA_FILE_H
 #define UE_DATA_FILE_H
+
+struct file_operations;
+
+/* Of the devices of groups, whose minor numbers are those of the groups. */
+extern const struct file_operations ue_device_operations;
 
 /**
  * ue_data_file_init() - create the file
@@ -23,20 +28,5 @@ int ue_data_file_init(void);
  * Context: module exit, after ue_tracefs_files_remove().
  */
 void ue_data_file_exit(void);
-
-/**
- * ue_device_init() - create the device
- *
- * Context: module init; may sleep.
- * Return: 0, or an error of misc_register().
- */
-int ue_device_init(void);
-
-/**
- * ue_device_exit() - remove the device
- *
- * Context: module init or exit; may sleep.
- */
-void ue_device_exit(void);
 
 #endif /* UE_DATA_FILE_H */

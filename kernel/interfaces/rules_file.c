@@ -8,18 +8,12 @@
 #include <linux/module.h>
 #include <linux/security.h>
 #include <linux/seq_file.h>
-#include <linux/sizes.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 
 #include "interfaces/rules_file.h"
 #include "interfaces/tracefs_file.h"
 #include "port/module_state.h"
 #include "registry/rule_action.h"
 #include "registry/rules.h"
-
-/* One write() takes no more; the program then writes the rest. */
-#define UE_RULES_WRITE_MAX	SZ_64K
 
 static char *ue_rules_parameter;
 module_param_named(rules, ue_rules_parameter, charp, 0);
@@ -49,40 +43,10 @@ static int ue_rules_open(struct inode *inode, struct file *file)
 	return err;
 }
 
-/* Stops at the first line that fails; the lines before it have their effect. */
-static int ue_rules_write_lines(char *text)
-{
-	char *line;
-	int err = 0;
-
-	while (!err && (line = strsep(&text, "\n"))) {
-		/* Nothing may fail after the last line. */
-		if (*line)
-			err = ue_rules_change(line);
-	}
-	return err;
-}
-
 static ssize_t ue_rules_write(struct file *file, const char __user *from,
 			      size_t size, loff_t *position)
 {
-	char *text, *last;
-	int err = -EINVAL;
-
-	size = min_t(size_t, size, UE_RULES_WRITE_MAX);
-	text = memdup_user_nul(from, size);
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	/* A line that does not fit into this write() comes with the next one. */
-	last = strrchr(text, '\n');
-	if (size == UE_RULES_WRITE_MAX && last) {
-		last[1] = '\0';
-		size = last + 1 - text;
-	}
-	if (strlen(text) == size)
-		err = ue_rules_write_lines(text);
-	kfree(text);
-	return err ?: size;
+	return ue_tracefs_write_lines(from, size, ue_rules_change);
 }
 
 static const struct file_operations ue_rules_operations = {
@@ -94,20 +58,6 @@ static const struct file_operations ue_rules_operations = {
 	.release	= seq_release,
 };
 
-static void ue_rules_add_parameter(void)
-{
-	char *rest = ue_rules_parameter, *rule;
-
-	while ((rule = strsep(&rest, ";"))) {
-		char *text = skip_spaces(rule);
-		int err = ue_rules_change(text);
-
-		if (err)
-			pr_warn("rule %.128s of the parameter is not added: error %d\n",
-				text, err);
-	}
-}
-
 int ue_rules_file_init(void)
 {
 	ue_instances_init();
@@ -116,7 +66,7 @@ int ue_rules_file_init(void)
 			pr_warn("this kernel has no rules: the parameter is ignored\n");
 		return 0;
 	}
-	ue_rules_add_parameter();
+	ue_tracefs_add_parameter("rule", ue_rules_parameter, ue_rules_change);
 	return ue_tracefs_file_create("user_events_rules", 0640,
 				      &ue_rules_operations);
 }

@@ -4,15 +4,20 @@
  * reference to a file. An O_PATH descriptor or a bind mount refers to a file
  * without opening it, and so without a reference to the module.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/dcache.h>
 #include <linux/delay.h>
 #include <linux/module.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 
 #include "interfaces/tracefs_file.h"
 #include "port/kernel_symbols.h"
 
 /* Changed only by module init and exit, so no lock is needed. */
-static struct dentry *ue_tracefs_files[3];
+static struct dentry *ue_tracefs_files[4];
 static int ue_nr_tracefs_files;
 
 int ue_tracefs_file_create(const char *name, umode_t mode,
@@ -59,4 +64,58 @@ void ue_tracefs_files_wait(void)
 	/* One reference belongs to the task that loads the module. */
 	while (module_refcount(THIS_MODULE) > 1)
 		msleep(20);
+}
+
+/* One write() takes no more; the program then writes the rest. */
+#define UE_WRITE_LINES_MAX	SZ_64K
+
+/* Stops at the first line that fails; the lines before it have their effect. */
+static int ue_change_lines(char *text, int (*change)(const char *line))
+{
+	char *line;
+	int err = 0;
+
+	while (!err && (line = strsep(&text, "\n"))) {
+		/* Nothing may fail after the last line. */
+		if (*line)
+			err = change(line);
+	}
+	return err;
+}
+
+ssize_t ue_tracefs_write_lines(const char __user *from, size_t size,
+			       int (*change)(const char *line))
+{
+	char *text, *last;
+	int err = -EINVAL;
+
+	size = min_t(size_t, size, UE_WRITE_LINES_MAX);
+	text = memdup_user_nul(from, size);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	/* A line that does not fit into this write() comes with the next one. */
+	last = strrchr(text, '\n');
+	if (size == UE_WRITE_LINES_MAX && last) {
+		last[1] = '\0';
+		size = last + 1 - text;
+	}
+	if (strlen(text) == size)
+		err = ue_change_lines(text, change);
+	kfree(text);
+	return err ?: size;
+}
+
+void ue_tracefs_add_parameter(const char *what, char *parameter,
+			      int (*change)(const char *line))
+{
+	char *line;
+
+	while ((line = strsep(&parameter, ";"))) {
+		char *text = skip_spaces(line);
+		int err = change(text);
+
+		if (err)
+			pr_warn("%s %.128s of the parameter is not added: error %d\n",
+				what, text, err);
+	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The module's files in tracefs.
+ * The module's files in tracefs, and what those that take lines of text share.
  */
 #ifndef UE_TRACEFS_FILE_H
 #define UE_TRACEFS_FILE_H
@@ -44,5 +44,31 @@ void ue_tracefs_files_remove(void);
  * synchronize_rcu_tasks(); may sleep.
  */
 void ue_tracefs_files_wait(void);
+
+/**
+ * ue_tracefs_write_lines() - do what the lines of a write() ask for
+ * @from: the text, in user space
+ * @size: bytes
+ * @change: does what a line asks for, without its newline; 0 or an error
+ *
+ * Stops at the first line that fails.
+ *
+ * Context: may sleep.
+ * Return: how much of the text was used; -EFAULT; -ENOMEM; -EINVAL for a NUL in the
+ * text; the error of @change.
+ */
+ssize_t ue_tracefs_write_lines(const char __user *from, size_t size,
+			       int (*change)(const char *line));
+
+/**
+ * ue_tracefs_add_parameter() - do what the lines of a module parameter ask for
+ * @what: a line adds this; for a message about one that fails
+ * @parameter: lines with semicolons between them; changed. Or NULL
+ * @change: as for ue_tracefs_write_lines()
+ *
+ * Context: module init; may sleep.
+ */
+void ue_tracefs_add_parameter(const char *what, char *parameter,
+			      int (*change)(const char *line));
 
 #endif /* UE_TRACEFS_FILE_H */

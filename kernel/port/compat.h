@@ -409,6 +409,13 @@ static inline void ue_trace_event_forget(struct trace_event *event)
 #define UE_UPDATE_ARGUMENT(instance)	(instance)
 #endif
 
+/* The device of struct device_type.devnode() is const since 6.3. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define UE_DEVNODE_DEVICE	struct device
+#else
+#define UE_DEVNODE_DEVICE	const struct device
+#endif
+
 /* ue_import_ns() - import a namespace of symbols; since 6.13 it is a string */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define ue_import_ns(ns) MODULE_IMPORT_NS(ns)

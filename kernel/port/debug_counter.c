@@ -22,6 +22,7 @@ static const char * const ue_debug_counter_names[UE_DEBUG_COUNTERS] = {
 	[UE_COUNT_SCOPES]	= "scopes of rules",
 	[UE_COUNT_LIMITS]	= "limits of recorders",
 	[UE_COUNT_USERS]	= "users",
+	[UE_COUNT_GROUPS]	= "groups",
 };
 
 static atomic_t ue_debug_counters[UE_DEBUG_COUNTERS];

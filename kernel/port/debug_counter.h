@@ -22,6 +22,7 @@
  * @UE_COUNT_SCOPES: scopes of rules
  * @UE_COUNT_LIMITS: limits of recorders
  * @UE_COUNT_USERS: struct ue_user
+ * @UE_COUNT_GROUPS: struct ue_group, but the default one
  * @UE_DEBUG_COUNTERS: number of kinds
  */
 enum ue_debug_counter {
@@ -39,6 +40,7 @@ enum ue_debug_counter {
 	UE_COUNT_SCOPES,
 	UE_COUNT_LIMITS,
 	UE_COUNT_USERS,
+	UE_COUNT_GROUPS,
 	UE_DEBUG_COUNTERS
 };
 

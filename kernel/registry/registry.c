@@ -17,6 +17,7 @@
 #include "events/publish.h"
 #include "format/format.h"
 #include "port/compat.h"
+#include "port/debug_counter.h"
 #include "port/kernel_symbols.h"
 #include "programs/flood.h"
 #include "programs/perf_target.h"
@@ -295,7 +296,7 @@ static struct ue_event *ue_registry_new_event(struct ue_group *group,
 			ue_user_put(user);
 		return ERR_PTR(err ?: -ENOMEM);
 	}
-	refcount_inc(&group->references);
+	ue_group_ref(group);
 	event->creator = user;
 	event->multi = multi;
 	event->call.perf_perm = ue_registry_perf_perm;
@@ -494,7 +495,7 @@ static int ue_registry_claim_all(struct ue_group *group, const char *name)
 
 /*
  * Calls @end for each event that ue_registry_claim_all() has claimed. While
- * event_mutex is held, no other event is unavailable.
+ * event_mutex is held, no other event of a group that has users is unavailable.
  */
 static void ue_registry_end_claims(struct ue_group *group,
 				   const char *name,
@@ -526,6 +527,47 @@ int ue_registry_delete(struct ue_group *group, const char *name)
 	return err;
 }
 
+/* Claims all events of a group, or none. */
+static int ue_registry_claim_group(struct ue_group *group)
+{
+	struct ue_event *event;
+	unsigned long serial, failed;
+
+	xa_for_each(&group->by_serial, serial, event) {
+		if (!ue_event_claim(event))
+			break;
+	}
+	if (!event)
+		return 0;
+	failed = serial;
+	xa_for_each(&group->by_serial, serial, event) {
+		if (serial == failed)
+			break;
+		ue_event_unclaim(event);
+	}
+	return -EBUSY;
+}
+
+/* Releases event_mutex after each event: there may be many, which nothing can use. */
+int ue_registry_remove_group(struct ue_group *group)
+{
+	struct ue_event *event;
+	unsigned long serial;
+	int err;
+
+	mutex_lock(ue_event_mutex);
+	err = ue_registry_claim_group(group);
+	if (!err)
+		xa_for_each(&group->by_serial, serial, event) {
+			ue_registry_remove(event);
+			mutex_unlock(ue_event_mutex);
+			cond_resched();
+			mutex_lock(ue_event_mutex);
+		}
+	mutex_unlock(ue_event_mutex);
+	return err;
+}
+
 struct ue_event *ue_registry_next(struct ue_group *group, unsigned long *serial)
 {
 	struct xarray *events = group ? &group->by_serial : &ue_by_serial;
@@ -549,10 +591,19 @@ unsigned long ue_registry_next_serial(void)
 	return ue_next_serial;
 }
 
-/* Puts the reference of an event; the default group keeps one. */
+/* The default group is not allocated, and keeps a reference. */
+void ue_group_unref(struct ue_group *group)
+{
+	if (!refcount_dec_and_test(&group->references))
+		return;
+	ue_users_put(group->owner.users);
+	ue_debug_count(UE_COUNT_GROUPS, -1);
+	kfree_rcu(group, rcu);
+}
+
 static void ue_registry_freed(const struct ue_event_owner *owner)
 {
-	refcount_dec(&ue_default_group.references);
+	ue_group_unref(container_of(owner, struct ue_group, owner));
 }
 
 struct ue_group ue_default_group = {
@@ -576,7 +627,8 @@ struct ue_group ue_default_group = {
 	.multi_system = USER_EVENTS_MULTI_SYSTEM,
 	.max = UE_MAX_EVENTS,
 	.by_serial = XARRAY_INIT(ue_default_group.by_serial, 0),
-	.references = REFCOUNT_INIT(1),
+	.references = REFCOUNT_INIT(2),
+	.mode = UE_GROUP_MODE_AT_FIRST,
 };
 
 int ue_registry_init(void)

@@ -18,13 +18,19 @@
 #include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 #include <linux/xarray.h>
 
 #include "events/event.h"
 #include "events/publish.h"
+#include "format/group_parse.h"
 
 /* How many events a group may have, unless this is changed. */
 #define UE_MAX_EVENTS		32768
+/* Who may open its device, unless this is changed: the owner, root. */
+#define UE_GROUP_MODE_AT_FIRST	0600
+
+struct device;
 
 /* Smaller serials are those of events that no registry has: marks. */
 #define UE_OTHER_EVENTS		2
@@ -45,19 +51,36 @@
  * @nr_active: the number of events; changed with event_mutex held
  * @nr_busy: the number of enabled events; changed with event_mutex held
  * @references: see above
+ * @users: number of users, see groups.h; negative while nothing can become a user
+ * @number: number of the group, and minor number of its device
+ * @device: the device; NULL if there is none. Protected by ue_groups_mutex, as are the
+ *	members that follow, which are also read without it.
+ * @uid: owner of the device
+ * @gid: the device's group of users
+ * @mode: who may open the device
+ * @node: entry in the list of groups; protected by ue_groups_mutex, read under RCU
+ * @rcu: frees the memory
  */
 struct ue_group {
 	struct ue_event_owner owner;
 	struct ue_retired retired;
-	const char *name;
-	const char *system;
-	const char *multi_system;
+	char name[UE_GROUP_NAME_MAX + 1];
+	char system[sizeof("user_events_") + UE_GROUP_NAME_MAX];
+	char multi_system[sizeof("user_events__multi") + UE_GROUP_NAME_MAX];
 	unsigned int max;
 	struct xarray by_serial;
 	unsigned long next_multi_id;
 	unsigned int nr_active;
 	unsigned int nr_busy;
 	refcount_t references;
+	atomic_t users;
+	u32 number;
+	struct device *device;
+	kuid_t uid;
+	kgid_t gid;
+	umode_t mode;
+	struct list_head node;
+	struct rcu_head rcu;
 };
 
 /* Of the systems "user_events" and "user_events_multi"; is always there. */
@@ -74,6 +97,25 @@ static inline struct ue_group *ue_group_of(const struct ue_event *event)
 {
 	return container_of(event->owner, struct ue_group, owner);
 }
+
+/**
+ * ue_group_ref() - take a reference to the memory
+ * @group: the group, to which the caller has a reference
+ *
+ * Context: any.
+ */
+static inline void ue_group_ref(struct ue_group *group)
+{
+	refcount_inc(&group->references);
+}
+
+/**
+ * ue_group_unref() - drop a reference to the memory
+ * @group: the group
+ *
+ * Context: any. The memory is freed after an RCU grace period.
+ */
+void ue_group_unref(struct ue_group *group);
 
 /**
  * ue_registry_register() - find or create the event of a command
@@ -114,6 +156,17 @@ int ue_registry_delete(struct ue_group *group, const char *name);
  * Return: 0, or -EBUSY if the event is in use.
  */
 int ue_registry_remove_event(struct ue_event *event);
+
+/**
+ * ue_registry_remove_group() - remove all events of a group
+ * @group: the group, in which no event is created meanwhile
+ *
+ * Removes either all of the events or none.
+ *
+ * Context: may sleep; event_mutex not held.
+ * Return: 0; -EBUSY if one of them is in use.
+ */
+int ue_registry_remove_group(struct ue_group *group);
 
 /**
  * struct ue_registry_observer - callbacks for every event of every group

@@ -33,8 +33,13 @@ std::shared_ptr<tep_handle> formats_of_user_events() {
     tep_parse_header_page(formats.get(), const_cast<char*>(page.c_str()), page.size(),
                           sizeof(long));
     tep_set_page_size(formats.get(), static_cast<int>(sysconf(_SC_PAGESIZE)));
-    for (const char* system : {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM, USER_MARK_SYSTEM}) {
-        char** events = tracefs_system_events(nullptr, system);
+    // Those of groups begin with user_events, too.
+    char** systems = tracefs_event_systems(nullptr);
+    for (char** each = systems; each && *each; each++) {
+        const std::string system = *each;
+        if (!system.starts_with(USER_EVENTS_SYSTEM) && system != USER_MARK_SYSTEM)
+            continue;
+        char** events = tracefs_system_events(nullptr, system.c_str());
         for (char** event = events; event && *event; event++)
             try {
                 parse_format(*formats, Event(*event, system));
@@ -43,6 +48,7 @@ std::shared_ptr<tep_handle> formats_of_user_events() {
             }
         tracefs_list_free(events);
     }
+    tracefs_list_free(systems);
     return formats;
 }
 

@@ -52,6 +52,7 @@ std::string remedy_for(int error, std::string_view path) {
             return "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing";
         return {};
     case ENODEV:
+    case ENXIO:
         return is_module ? "the module is being loaded or unloaded: try again" : "";
     case ENOSPC:
         return "free some space, or choose another file with -o";

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which groups of events there are.
+ */
+#include <linux/list.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/xarray.h>
+#include <uapi/linux/user_events.h>
+
+#include "port/compat.h"
+#include "port/debug_counter.h"
+#include "port/kernel_symbols.h"
+#include "programs/user.h"
+#include "registry/groups.h"
+#include "registry/registry.h"
+
+DEFINE_MUTEX(ue_groups_mutex);
+
+/* Changed with ue_groups_mutex held; read under RCU, too. */
+LIST_HEAD(ue_groups);
+
+/* By number; as ue_groups. */
+static DEFINE_XARRAY_FLAGS(ue_by_number, XA_FLAGS_ALLOC);
+
+/* Numbers are given out in turns. This is the next one, unless that is in use. */
+static u32 ue_next_number;
+
+/* The value of @users while nothing can become a user. */
+#define UE_GROUP_UNAVAILABLE	(INT_MIN / 2)
+
+struct ue_group *ue_group_find(const char *name)
+{
+	struct ue_group *group;
+
+	lockdep_assert_held(&ue_groups_mutex);
+	list_for_each_entry(group, &ue_groups, node) {
+		if (!strcmp(group->name, name))
+			return group;
+	}
+	return NULL;
+}
+
+/* Whether a finished name of a system is in use. */
+static bool ue_system_exists(const char *system)
+{
+	struct ue_group *group;
+
+	list_for_each_entry(group, &ue_groups, node) {
+		if (!strcmp(group->system, system) ||
+		    !strcmp(group->multi_system, system))
+			return true;
+	}
+	return false;
+}
+
+static void ue_group_set_names(struct ue_group *group, const char *name)
+{
+	strscpy(group->name, name, sizeof(group->name));
+	snprintf(group->system, sizeof(group->system), USER_EVENTS_SYSTEM "_%s", name);
+	snprintf(group->multi_system, sizeof(group->multi_system), "%s_multi",
+		 group->system);
+}
+
+/* The default group is the model: callbacks are the same for all. */
+static struct ue_group *ue_group_allocate(const char *name)
+{
+	struct ue_group *group = kzalloc(sizeof(*group), GFP_KERNEL);
+	struct ue_users *users = ue_users_create();
+
+	if (!group || !users) {
+		kfree(group);
+		kfree(users);
+		return NULL;
+	}
+	ue_debug_count(UE_COUNT_GROUPS, 1);
+	group->owner = ue_default_group.owner;
+	group->owner.users = users;
+	group->owner.retired = &group->retired;
+	INIT_LIST_HEAD(&group->retired.events);
+	INIT_LIST_HEAD(&group->node);
+	ue_group_set_names(group, name);
+	group->max = UE_MAX_EVENTS;
+	group->mode = UE_GROUP_MODE_AT_FIRST;
+	xa_init(&group->by_serial);
+	refcount_set(&group->references, 1);
+	return group;
+}
+
+int ue_group_create(const char *name, struct ue_group **result)
+{
+	struct ue_group *group;
+	int err;
+
+	lockdep_assert_held(&ue_groups_mutex);
+	group = ue_group_allocate(name);
+	if (!group)
+		return -ENOMEM;
+	err = -EINVAL;
+	if (!ue_system_exists(group->system) && !ue_system_exists(group->multi_system))
+		err = xa_alloc_cyclic(&ue_by_number, &group->number, group,
+				      XA_LIMIT(0, UE_GROUP_NUMBERS - 1),
+				      &ue_next_number, GFP_KERNEL);
+	if (err < 0) {
+		ue_group_unref(group);
+		return err == -EBUSY ? -ENOSPC : err;
+	}
+	*result = group;
+	return 0;
+}
+
+void ue_group_link(struct ue_group *group)
+{
+	lockdep_assert_held(&ue_groups_mutex);
+	list_add_tail_rcu(&group->node, &ue_groups);
+}
+
+/*
+ * While event_mutex is held, no event gets a user: a group without users creates no event,
+ * and a recorder takes event_mutex.
+ */
+int ue_group_close(struct ue_group *group)
+{
+	int err;
+
+	lockdep_assert_held(&ue_groups_mutex);
+	if (group == &ue_default_group ||
+	    atomic_cmpxchg(&group->users, 0, UE_GROUP_UNAVAILABLE))
+		return -EBUSY;
+	err = ue_registry_remove_group(group);
+	if (err)
+		/* Pairs with ue_group_tryget(). */
+		atomic_set_release(&group->users, 0);
+	return err;
+}
+
+void ue_group_remove(struct ue_group *group)
+{
+	lockdep_assert_held(&ue_groups_mutex);
+	xa_erase(&ue_by_number, group->number);
+	if (!list_empty(&group->node))
+		list_del_rcu(&group->node);
+	ue_group_unref(group);
+}
+
+/* Called under RCU, which keeps the memory. */
+static bool ue_group_tryget(struct ue_group *group)
+{
+	return atomic_inc_unless_negative(&group->users);
+}
+
+struct ue_group *ue_group_get(u32 number)
+{
+	struct ue_group *group;
+
+	rcu_read_lock();
+	group = xa_load(&ue_by_number, number);
+	if (group && !ue_group_tryget(group))
+		group = NULL;
+	rcu_read_unlock();
+	return group;
+}
+
+struct ue_group *ue_group_get_by_system(const char *system, size_t length)
+{
+	struct ue_group *group, *found = NULL;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(group, &ue_groups, node) {
+		if (strlen(group->system) == length &&
+		    !memcmp(group->system, system, length)) {
+			found = ue_group_tryget(group) ? group : NULL;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+void ue_group_put(struct ue_group *group)
+{
+	/* What the user did is done before ue_group_close() succeeds. */
+	atomic_dec_return_release(&group->users);
+}
+
+/*
+ * The number of the default group is always 0. The others begin anywhere: a container may
+ * have a node from before the module was loaded again.
+ */
+int ue_groups_init(void)
+{
+	int err = xa_err(xa_store(&ue_by_number, ue_default_group.number,
+				  &ue_default_group, GFP_KERNEL));
+
+	if (err)
+		return err;
+	ue_next_number = 1 + get_random_u32() % (UE_GROUP_NUMBERS - 1);
+	mutex_lock(&ue_groups_mutex);
+	ue_group_link(&ue_default_group);
+	mutex_unlock(&ue_groups_mutex);
+	return 0;
+}
+
+void ue_groups_exit(void)
+{
+	struct ue_group *group, *next;
+
+	mutex_lock(&ue_groups_mutex);
+	list_for_each_entry_safe(group, next, &ue_groups, node)
+		ue_group_remove(group);
+	mutex_unlock(&ue_groups_mutex);
+	xa_destroy(&ue_by_number);
+}

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Groups of events, each with a device of its own. What a program of one group can't do to another
+// group is in group_isolation_test.cpp.
+#include "catch.hpp"
+#include "child.hpp"
+#include "deadline.hpp"
+#include "debug_kernel.hpp"
+#include "descriptor.hpp"
+#include "device.hpp"
+#include "group.hpp"
+#include "mapping.hpp"
+#include "module.hpp"
+#include "registered.hpp"
+#include "setting.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <thread>
+
+using namespace selftest;
+
+namespace {
+
+/// The errno of opening a file, or 0.
+int error_of_open(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    return file.number() < 0 ? errno : 0;
+}
+
+struct stat about(const std::string& path) {
+    struct stat about;
+    if (stat(path.c_str(), &about) != 0)
+        throw_errno("stat " + path);
+    return about;
+}
+
+/// A node of its own for a device, as a container has one.
+class Node {
+public:
+    explicit Node(dev_t number) : path_("/dev/" + unique_name("node")) {
+        if (mknod(path_.c_str(), S_IFCHR | 0600, number) != 0)
+            throw_errno("mknod " + path_);
+    }
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+    ~Node() { unlink(path_.c_str()); }
+
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+} // namespace
+
+TEST_CASE("A group has a device of its own, with the owner and the mode that it is given") {
+    const Group group(" uid=12 gid=34 mode=0640");
+    const struct stat first = about(group.device());
+    CHECK(first.st_mode == (S_IFCHR | 0640));
+    CHECK(first.st_uid == 12);
+    CHECK(first.st_gid == 34);
+    const Group other;
+    const struct stat second = about(other.device());
+    CHECK(second.st_mode == (S_IFCHR | 0600));
+    CHECK(second.st_uid == 0);
+    CHECK(second.st_gid == 0);
+    CHECK(major(first.st_rdev) == major(second.st_rdev));
+    CHECK(minor(first.st_rdev) != minor(second.st_rdev));
+    CHECK(minor(about(device).st_rdev) == 0);
+}
+
+TEST_CASE("sysfs has the name and the tracing system of a group") {
+    const Group group;
+    const std::string directory = "/sys/class/user_events/" + group.name() + "/";
+    CHECK(read_text(directory + "group") == group.name() + "\n");
+    CHECK(read_text(directory + "system") == group.system() + "\n");
+    CHECK(read_text("/sys/class/user_events/default/system") == "user_events\n");
+    CHECK(has_line(read_text(directory + "uevent"), "DEVNAME=user_events/" + group.name()));
+}
+
+TEST_CASE("Events of one name in several groups are different events") {
+    const std::string name = unique_name("same");
+    Word words[3] = {};
+    const Group first, second;
+    DataFile files[] = {first.open(), second.open(), open_device()};
+    const Event events[] = {first.event(name), second.event(name), Event(name)};
+    const std::string fields[] = {" u32 a", " u64 b; u64 c", " char d[3]"};
+    Instance instance;
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(files[i].must_register(&words[i], 0, name + fields[i]) == 0);
+        CHECK(events[i].exists());
+    }
+    REQUIRE(instance.enable(events[1]) == succeeds());
+    CHECK(words[0] == 0);
+    CHECK(words[1] == 1);
+    CHECK(words[2] == 0);
+    CHECK(files[0].record(0, Payload().add(1u)) == fails(EBADF));
+    CHECK(files[1].record(0, Payload().add(std::uint64_t{7}).add(std::uint64_t{8})).ok());
+    const std::vector<Record> records = instance.records();
+    REQUIRE(records.size() == 1);
+    CHECK(records[0].number("c") == 8);
+    REQUIRE(instance.disable(events[1]) == succeeds());
+    CHECK(events[0].id() != events[1].id());
+}
+
+TEST_CASE("Several formats of one name are in the system of the group with _multi") {
+    const Group group;
+    Word word{0};
+    DataFile file = group.open();
+    const std::string name = unique_name("several");
+    file.must_register(&word, 0, name + " u32 a", 4, USER_EVENT_REG_MULTI_FORMAT);
+    file.must_register(&word, 1, name + " u64 a", 4, USER_EVENT_REG_MULTI_FORMAT);
+    for (const char* number : {".0", ".1"})
+        CHECK(Event(name + number, group.system() + "_multi").exists());
+    CHECK_FALSE(Event(name + ".0", "user_events_multi").exists());
+    CHECK(file.delete_event(name) == fails(EBUSY));
+    CHECK(DataFile().delete_event(name) == fails(ENOENT));
+}
+
+TEST_CASE("The device of a group shows the group's events; user_events_status those of no group") {
+    const Group group, other;
+    Word word{0};
+    DataFile file = group.open(), neighbour = other.open();
+    const std::string name = unique_name("mine"), theirs = unique_name("theirs");
+    file.must_register(&word, 0, name);
+    neighbour.must_register(&word, 1, theirs);
+    Registered common("");
+    CHECK(group.status() == name + "\n\nActive: 1\nBusy: 0\n");
+    const Enabled enabled{group.event(name)};
+    CHECK(group.status() == name + " # Used by ftrace\n\nActive: 1\nBusy: 1\n");
+    CHECK(other.status() == theirs + "\n\nActive: 1\nBusy: 0\n");
+    CHECK(status_line(name).empty());
+    CHECK(status_line(theirs).empty());
+    CHECK_FALSE(status_line(common.event.name()).empty());
+    CHECK(group_status("default") == status());
+}
+
+TEST_CASE(
+    "user_events_groups lists groups with options, from which they can be added, and counts") {
+    const std::string options = " max=5 max_per_user=4 max_registrations=3 uid=1 gid=2 mode=0604";
+    const Group group(options);
+    CHECK(group.line() ==
+          group.name() + options + " # events 0, busy 0, lost 0, suppressed 0, users 0");
+    CHECK(group_line("default").starts_with("default max="));
+    Word word{0};
+    DataFile file = group.open();
+    const std::string name = unique_name("counted");
+    file.must_register(&word, 0, name);
+    const Enabled enabled{group.event(name)};
+    const std::string line = group.line();
+    CHECK(line.ends_with(" # events 1, busy 1, lost 0, suppressed 0, users 1"));
+    CHECK(change_group(line) == succeeds());
+    CHECK(group.line() == line);
+}
+
+TEST_CASE("Adding a group that exists changes the options that are given") {
+    const Group group(" max=7 mode=0640");
+    const auto number = about(group.device()).st_rdev;
+    DataFile file = group.open();
+    CHECK(change_group(group.name() + " max_per_user=2 uid=5") == succeeds());
+    CHECK(group.line().starts_with(group.name() + " max=7 max_per_user=2 "));
+    const struct stat changed = about(group.device());
+    CHECK(changed.st_mode == (S_IFCHR | 0640));
+    CHECK(changed.st_uid == 5);
+    CHECK(changed.st_rdev == number);
+    // The file that was open before is of the same group.
+    Word word{0};
+    const std::string name = unique_name("kept");
+    CHECK(file.must_register(&word, 0, name) == 0);
+    CHECK(has_line(group.status(), name));
+}
+
+TEST_CASE("The limits of events count by group, and by user in it") {
+    const Group group(" max=3 max_per_user=2 mode=0666"), other(" max_per_user=2 mode=0666");
+    const std::string topic = unique_name("limited");
+    const auto registered = [&](const Group& where, unsigned count) {
+        return in_child([&] {
+            become_user(unprivileged_uid);
+            Mapping memory(1);
+            DataFile file = where.open();
+            for (unsigned i = 0; i < count; i++)
+                if (!file.register_event(memory.at<Word>() + i, 0, topic + std::to_string(i)).ok())
+                    return static_cast<int>(i);
+            return static_cast<int>(count);
+        });
+    };
+    CHECK(registered(group, 3) == 2);
+    Mapping memory(1);
+    DataFile file = group.open();
+    // A process with the capability may exceed max_per_user, but not max.
+    for (unsigned i = 0; i < 3; i++)
+        file.must_register(memory.at<Word>() + i, 0, topic + "_root" + std::to_string(i));
+    CHECK(file.register_event(memory.at<Word>() + 3, 0, topic + "_more") == fails(EMFILE));
+    CHECK(registered(other, 2) == 2);
+}
+
+TEST_CASE("The limit of registrations counts by group, and by user in it") {
+    const Group group(" max_registrations=2 mode=0666"), other(" mode=0666");
+    const std::string name = unique_name("limited");
+    const auto registered = [&](const Group& where) {
+        return in_child([&] {
+            become_user(unprivileged_uid);
+            Mapping memory(1);
+            DataFile file = where.open();
+            for (unsigned i = 0; i < 4; i++)
+                if (!file.register_event(memory.at<Word>() + i, 0, name).ok())
+                    return errno == EMFILE ? static_cast<int>(i) : 100;
+            return 4;
+        });
+    };
+    CHECK(registered(group) == 2);
+    CHECK(registered(other) == 4);
+    REQUIRE(change_group(group.name() + " max_registrations=3") == succeeds());
+    CHECK(registered(group) == 3);
+    // The sysctl is the limit of the default group.
+    Setting sysctl("/proc/sys/kernel/user_events_registrations_max_per_user");
+    sysctl.set("1");
+    CHECK(registered(group) == 3);
+    CHECK(group_line("default").find("max_registrations=1 ") != std::string::npos);
+}
+
+TEST_CASE("A group is not removed while a file of it is open, or an event in use") {
+    std::optional<Group> group{std::in_place};
+    const std::string name = unique_name("used");
+    const Event event = group->event(name);
+    Word word{0};
+    std::optional<DataFile> file{group->open()};
+    CHECK(group->remove() == fails(EBUSY));
+    file->must_register(&word, 0, name);
+    file->close();
+    CHECK(group->remove() == fails(EBUSY));
+    REQUIRE(event.enable() == succeeds(1));
+    file.reset();
+    CHECK(group->remove() == fails(EBUSY));
+    CHECK(event.exists());
+    REQUIRE(event.disable() == succeeds(1));
+    CHECK(event.wait_removed());
+    CHECK(group->remove() == succeeds());
+    CHECK(group->remove() == fails(ENOENT));
+    CHECK_FALSE(exists(group->device()));
+    CHECK_FALSE(exists("/sys/class/user_events/" + group->name()));
+    CHECK(group->line().empty());
+}
+
+TEST_CASE("Removing a group removes its persistent events, all or none") {
+    const Group group;
+    Word word{0};
+    std::optional<DataFile> file{group.open()};
+    const std::string topic = unique_name("stays");
+    std::vector<Event> events;
+    for (unsigned i = 0; i < 5; i++) {
+        events.push_back(group.event(topic + std::to_string(i)));
+        file->must_register(&word, i, events[i].name(), 4, USER_EVENT_REG_PERSIST);
+    }
+    file.reset();
+    REQUIRE(events[3].enable() == succeeds(1));
+    CHECK(group.remove() == fails(EBUSY));
+    for (const Event& event : events)
+        CHECK(event.exists());
+    // Nothing is left behind by the attempt.
+    CHECK(group.open().delete_event(events[0].name()) == succeeds());
+    REQUIRE(events[3].disable() == succeeds(1));
+    CHECK(eventually([&] { return group.remove().ok(); }));
+    for (const Event& event : events)
+        CHECK_FALSE(event.exists());
+}
+
+TEST_CASE("A node of a removed group leads nowhere, also when the group is added again") {
+    const std::string name = unique_name("again");
+    std::optional<Group> group{std::in_place, "", name};
+    const auto number = about(group->device()).st_rdev;
+    const Node node(number);
+    CHECK(error_of_open(node.path()) == 0);
+    REQUIRE(group->remove() == succeeds());
+    CHECK(error_of_open(node.path()) == ENODEV);
+    group.emplace("", name);
+    CHECK(about(group->device()).st_rdev != number);
+    CHECK(error_of_open(node.path()) == ENODEV);
+    CHECK(error_of_open(group->device()) == 0);
+    // Nor do others get the number soon.
+    for (unsigned i = 0; i < 20; i++) {
+        const Group more;
+        CHECK(about(more.device()).st_rdev != number);
+    }
+}
+
+TEST_CASE("Malformed groups, and names that collide with those of other systems, are EINVAL") {
+    const Group group;
+    const std::string name = unique_name("bad"), valid = group.name() + " ";
+    for (const std::string& text :
+         {std::string("a.b"),       std::string("a-b"),      std::string("a/b"),
+          std::string("../a"),      std::string("\xc3\xa4"), std::string(33, 'a'),
+          std::string("multi"),     name + " max",           name + " max=",
+          name + " max=-1",         name + " max=x",         name + " max=4294967296",
+          name + " max=1 max=2",    name + " mode=8",        name + " mode=1000",
+          name + " uid=4294967295", name + " gid=x",         name + " size=1",
+          name + " other",          name + ":max=1",         group.name() + "_multi",
+          "!" + valid + "max=1",    std::string("!a.b")}) {
+        CAPTURE(text);
+        CHECK(change_group(text) == fails(EINVAL));
+    }
+    CHECK(write_text(tracing_file("user_events_groups"), std::string("a\0b", 3), O_APPEND) ==
+          fails(EINVAL));
+    CHECK(change_group("!" + name) == fails(ENOENT));
+    CHECK(change_group("!default") == fails(EBUSY));
+    CHECK(change_group("") == succeeds());
+    CHECK(change_group("# a comment") == succeeds());
+    CHECK(change_group("  " + valid + "\tmax=9 # a comment") == succeeds());
+    CHECK(group.line().starts_with(valid + "max=9 "));
+    // The longest name has room for its systems.
+    const Group longest("", std::string(32, 'l'));
+    Word word{0};
+    DataFile file = longest.open();
+    file.must_register(&word, 0, "e", 4, USER_EVENT_REG_MULTI_FORMAT);
+    CHECK(Event("e.0", longest.system() + "_multi").exists());
+}
+
+TEST_CASE("Of several lines in one write, those before a bad one have their effect") {
+    const std::string name = unique_name("line");
+    CHECK(write_text(tracing_file("user_events_groups"),
+                     name + "\n" + name + "_b x\n" + name + "_c\n", O_APPEND) == fails(EINVAL));
+    CHECK(exists(group_device(name)));
+    CHECK_FALSE(exists(group_device(name + "_c")));
+    CHECK(change_group("!" + name) == succeeds());
+}
+
+TEST_CASE(
+    "Emptying user_events_groups removes all groups but those in use, and the default group") {
+    std::optional<Group> used{std::in_place};
+    std::optional<DataFile> file{used->open()};
+    const std::string idle = unique_name("idle");
+    REQUIRE(change_group(idle) == succeeds());
+    CHECK(write_text(tracing_file("user_events_groups"), "", O_TRUNC) == fails(EBUSY));
+    CHECK_FALSE(exists(group_device(idle)));
+    CHECK(exists(used->device()));
+    file.reset();
+    CHECK(write_text(tracing_file("user_events_groups"), idle + "\n", O_TRUNC).ok());
+    CHECK_FALSE(exists(used->device()));
+    CHECK(exists(group_device(idle)));
+    CHECK(exists(device));
+    CHECK(change_group("!" + idle) == succeeds());
+}
+
+TEST_CASE("A file keeps its group in a child, and in a process to which it is passed") {
+    const Group group;
+    const std::string name = unique_name("passed");
+    Child child([&](Channel& channel) {
+        const DataFile passed(channel.receive_descriptor());
+        DataFile file(Descriptor(dup(passed.descriptor())));
+        Word word{0};
+        file.must_register(&word, 0, name);
+        channel.send('r');
+        channel.receive<char>();
+        return word == 1 && file.record(0).ok() ? 0 : 1;
+    });
+    child.channel().send_descriptor(group.open().descriptor());
+    REQUIRE(child.channel().receive<char>() == 'r');
+    CHECK(status_line(name).empty());
+    {
+        const Enabled enabled{group.event(name)};
+        child.channel().send('w');
+        CHECK(child.wait() == 0);
+    }
+    DataFile file = group.open();
+    const int inherited = in_child([&] {
+        Word word{0};
+        return file.register_event(&word, 0, name).ok() && status_line(name).empty() ? 0 : 1;
+    });
+    CHECK(inherited == 0);
+}
+
+TEST_CASE("Files of different groups do not share indexes") {
+    const Group group, other;
+    DataFile file = group.open(), same = group.open(), neighbour = other.open(), common;
+    CHECK(file.share_indexes(neighbour) == fails(EXDEV));
+    CHECK(file.share_indexes(common) == fails(EXDEV));
+    CHECK(common.share_indexes(file) == fails(EXDEV));
+    CHECK(open_device().share_indexes(common) == succeeds());
+    CHECK(same.share_indexes(file) == succeeds());
+}
+
+TEST_CASE("Records of a removed group are still printed, and of a group with which others churn") {
+    const std::string name = unique_name("printed");
+    Instance instance;
+    const auto record = [&](const Group& group) {
+        Word word{0};
+        DataFile file = group.open();
+        file.must_register(&word, 0, name + " u32 a");
+        expect(instance.enable(group.event(name)), "enable");
+        expect(file.record(0, Payload().add(77u)), "record");
+        expect(instance.disable(group.event(name)), "disable");
+    };
+    std::optional<Group> removed{std::in_place};
+    const Group group;
+    record(*removed);
+    record(group);
+    removed.reset();
+    const auto printed = [&] {
+        const std::string text = read_text(instance.path("trace")), line = name + ": a=77";
+        return text.find(line) != text.rfind(line) && text.find(line) != std::string::npos;
+    };
+    CHECK(printed());
+
+    const Group churning;
+    const unsigned churned = fewer_if_debug(2000), batch = 100;
+    const std::string enable = instance.path("events/" + churning.system() + "/enable");
+    Mapping memory(1);
+    for (unsigned done = 0; done < churned; done += batch) {
+        DataFile file = churning.open();
+        for (unsigned i = 0; i < batch; i++)
+            file.must_register(memory.at<Word>() + i, 0, unique_name("churned"));
+        REQUIRE(write_text(enable, "1").ok());
+        REQUIRE(write_text(enable, "0").ok());
+    }
+    CHECK(printed());
+}
+
+TEST_CASE("The parameter groups= adds groups when the module is loaded") {
+    const module::Loaded loaded;
+    REQUIRE(eventually([] { return module::unload().ok(); }));
+    REQUIRE(module::load("groups=\"first max=3; second uid=7;bad/name; default mode=0644\"") ==
+            succeeds());
+    CHECK(group_line("first").starts_with("first max=3 "));
+    CHECK(about(group_device("second")).st_uid == 7);
+    CHECK(about(device).st_mode == (S_IFCHR | 0644));
+    std::optional<DataFile> file{open_group("first")};
+    CHECK(module::unload_is_refused());
+    file.reset();
+    REQUIRE(eventually([] { return module::unload().ok(); }));
+    CHECK_FALSE(exists("/dev/user_events"));
+    CHECK_FALSE(exists("/sys/class/user_events"));
+}
+
+TEST_CASE("The module can be unloaded with groups that have persistent events") {
+    const module::Loaded loaded;
+    for (unsigned i = 0; i < 10; i++) {
+        const std::string name = unique_name("kept");
+        REQUIRE(change_group(name) == succeeds());
+        Word word{0};
+        DataFile file = open_group(name);
+        file.must_register(&word, 0, "event", 4, USER_EVENT_REG_PERSIST);
+        file.must_register(&word, 1, "event", 4,
+                           USER_EVENT_REG_PERSIST | USER_EVENT_REG_MULTI_FORMAT);
+        const Enabled enabled{Event("event", "user_events_" + name)};
+        CHECK(file.record(0).ok());
+    }
+    REQUIRE(eventually([] { return module::unload().ok(); }));
+}
+
+TEST_CASE("Groups can be added and removed while programs open them, register and write",
+          "[race]") {
+    const std::string name = unique_name("race");
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> registered{0}, missed{0}, wrong{0};
+    std::vector<std::jthread> threads(3);
+    for (std::jthread& each : threads)
+        each = std::jthread([&] {
+            Word word{0};
+            // Between two rounds, the group may be unused.
+            for (; !stop; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
+                Descriptor opened(::open(group_device(name).c_str(), O_RDWR | O_CLOEXEC));
+                if (opened.number() < 0) {
+                    (errno == ENOENT || errno == ENODEV ? missed : wrong)++;
+                    continue;
+                }
+                DataFile file(std::move(opened));
+                user_reg reg = registration(&word, 0, "event u32 a");
+                const Outcome outcome = file.register_event(reg);
+                // The bit may be registered by another thread, for which it is another word.
+                (outcome.ok() ? registered : wrong)++;
+                const Outcome recorded = file.record(reg.write_index, Payload().add(1u));
+                wrong += !recorded.ok() && recorded != fails(EBADF);
+            }
+        });
+    unsigned removed = 0, busy = 0;
+    for (Rounds rounds(20, 200, std::chrono::seconds(10)); rounds.next();) {
+        CHECK(change_group(name) == succeeds());
+        const unsigned before = registered;
+        CHECK(eventually([&] { return registered > before; }));
+        CHECK(eventually([&] {
+            const Outcome outcome = change_group("!" + name);
+            busy += outcome == fails(EBUSY);
+            return outcome.ok();
+        }));
+        removed++;
+    }
+    stop = true;
+    threads.clear();
+    CHECK(wrong == 0);
+    CHECK(removed >= 20);
+    CHECK_FALSE(exists(group_device(name)));
+}
