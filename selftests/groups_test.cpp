@@ -11,6 +11,7 @@
 #include "mapping.hpp"
 #include "module.hpp"
 #include "registered.hpp"
+#include "rule.hpp"
 #include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -419,6 +420,106 @@ TEST_CASE("Records of a removed group are still printed, and of a group with whi
         REQUIRE(write_text(enable, "0").ok());
     }
     CHECK(printed());
+}
+
+namespace {
+
+/// Writes one line to dynamic_events without deleting the events in it. A success has the value 0.
+Outcome dynamic(const std::string& line) {
+    const Outcome outcome = write_text(tracing_file("dynamic_events"), line + "\n", O_APPEND);
+    return outcome.ok() ? succeeds() : outcome;
+}
+
+} // namespace
+
+TEST_CASE("dynamic_events creates, lists and deletes events of groups by their systems") {
+    const Group group;
+    const std::string name = unique_name("dynamic"), path = group.system() + "/" + name;
+    const Event event = group.event(name), common(name);
+    REQUIRE(dynamic("u:" + path + " u32 a; u32 b") == succeeds());
+    CHECK(event.exists());
+    CHECK_FALSE(common.exists());
+    CHECK(has_line(read_text(tracing_file("dynamic_events")), "u:" + path + " u32 a; u32 b"));
+    CHECK(has_line(group.status(), name));
+    CHECK(dynamic("u:" + path + " u64 a") == fails(EADDRINUSE));
+    REQUIRE(dynamic("u:" + name + " u64 a") == succeeds());
+    REQUIRE(dynamic("u:user_events/" + name + " u64 a") == succeeds());
+    CHECK(has_line(read_text(tracing_file("dynamic_events")), "u:" + name + " u64 a"));
+
+    // Without a system, a line is about the default group.
+    REQUIRE(dynamic("-:" + name) == succeeds());
+    CHECK(event.exists());
+    CHECK_FALSE(common.exists());
+    CHECK(dynamic("-:" + name) == fails(ENOENT));
+    CHECK(dynamic("-:" + path + " u64 a") == fails(ENOENT));
+    CHECK(dynamic("-:" + path + " u32 a; u32 b") == succeeds());
+    CHECK_FALSE(event.exists());
+
+    Word word{0};
+    DataFile file = group.open();
+    file.must_register(&word, 0, name, 4, USER_EVENT_REG_PERSIST | USER_EVENT_REG_MULTI_FORMAT);
+    CHECK(has_line(read_text(tracing_file("dynamic_events")),
+                   "u:" + group.system() + "_multi/" + name));
+    CHECK(dynamic("-:" + group.system() + "_multi/" + name + ".0") == fails(EBUSY));
+}
+
+TEST_CASE("dynamic_events rejects a system of no group, and leaves no group in use") {
+    const Group group;
+    const std::string name = unique_name("nowhere");
+    for (const std::string& system :
+         {group.system() + "x", group.system().substr(0, group.system().size() - 1),
+          group.system() + "_multi", std::string("user_events_"), std::string(""),
+          std::string("sched"), std::string("user_events_multi")}) {
+        CAPTURE(system);
+        CHECK(dynamic("u:" + system + "/" + name) == fails(EINVAL));
+    }
+    CHECK(dynamic("u:" + group.system() + "/" + name + " bad") == fails(EINVAL));
+    CHECK(dynamic("u:" + group.system() + "/" + std::string(512, 'n')) == fails(EINVAL));
+    CHECK(group.line().ends_with(", users 0"));
+    // A '/' in a field is none behind a system.
+    CHECK(dynamic("u:" + name + " struct a/b c 3") == succeeds());
+    CHECK(dynamic("-:" + name) == succeeds());
+}
+
+TEST_CASE("A rule is for the default group, the group or the systems that it names") {
+    const std::string name = unique_name("ruled");
+    const Group group, other;
+    const std::vector<Event> events = {Event(name), group.event(name), other.event(name)};
+    Word words[3] = {};
+    DataFile files[] = {DataFile(), group.open(), other.open()};
+    const auto enabled_by = [&](const std::string& rule) {
+        Instance instance;
+        const Rule added(rule + " instance=" + instance.name());
+        std::string enabled;
+        for (const Event& event : events)
+            enabled += read_text(instance.path(event, "enable"))[0];
+        return enabled;
+    };
+    // Events that exist when the rule is added, and events that are created later.
+    Instance instance;
+    const std::string to = " instance=" + instance.name();
+    const std::string prefix = name.substr(0, name.size() - 1) + "*";
+    std::string created;
+    {
+        const Rule rule(prefix + " group=" + other.name() + to);
+        for (unsigned i = 0; i < 3; i++) {
+            files[i].must_register(&words[i], 0, name);
+            created += words[i] ? '1' : '0';
+        }
+        CHECK(rule.comment() == "applied to 1");
+    }
+    CHECK(created == "001");
+    CHECK(enabled_by(name) == "100");
+    CHECK(enabled_by(name + " group=default") == "100");
+    CHECK(enabled_by("* group=" + group.name()) == "010");
+    CHECK(enabled_by("* group=" + group.name() + "x") == "000");
+    CHECK(enabled_by(other.system() + ":*") == "001");
+    CHECK(enabled_by("user_events_*:" + name) == "011");
+    CHECK(enabled_by("*:" + name) == "111");
+    CHECK(enabled_by("*:* group=" + group.name()) == "010");
+    CHECK(enabled_by(other.system() + ":* group=" + group.name()) == "000");
+    CHECK(change_rule(name + " group=a.b") == fails(EINVAL));
+    CHECK(change_rule(name + " group=") == fails(EINVAL));
 }
 
 TEST_CASE("The parameter groups= adds groups when the module is loaded") {

@@ -12,6 +12,9 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
+/* The name of the group that is always there. */
+#define UE_DEFAULT_GROUP	"default"
+
 /* The longest name, without its NUL. */
 #define UE_GROUP_NAME_MAX	32
 

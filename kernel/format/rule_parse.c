@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "format/group_parse.h"
 #include "format/rule_parse.h"
 
 /* The kernel's isspace() also accepts 0xa0, a byte of some UTF-8 characters. */
@@ -161,6 +162,8 @@ static const struct ue_option {
 	bool (*is_valid)(const char *value);
 	const char *reason;
 } ue_options[] = {
+	[UE_RULE_GROUP] = { "group=", ue_group_name_valid,
+			    "no group can have this name" },
 	[UE_RULE_INSTANCE] = { "instance=", ue_instance_name_valid,
 			       "no instance can have this name" },
 	[UE_RULE_MAX_EVENTS] = { "max=", ue_is_above_zero,
@@ -343,10 +346,20 @@ char *ue_rule_to_text(const struct ue_rule_text *rule)
 	return text;
 }
 
-bool ue_rule_matches(const struct ue_rule_text *rule, const char *system,
-		     const char *name)
+/* A glob over systems is for the systems of all groups, unless the rule names one. */
+static bool ue_rule_matches_group(const struct ue_rule_text *rule, const char *group)
 {
-	return glob_match(rule->name, name) &&
+	const char *asked = rule->options[UE_RULE_GROUP];
+
+	if (!asked && rule->system)
+		return true;
+	return !strcmp(asked ?: UE_DEFAULT_GROUP, group);
+}
+
+bool ue_rule_matches(const struct ue_rule_text *rule, const char *group,
+		     const char *system, const char *name)
+{
+	return glob_match(rule->name, name) && ue_rule_matches_group(rule, group) &&
 	       (!rule->system || glob_match(rule->system, system));
 }
 

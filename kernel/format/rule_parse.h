@@ -6,7 +6,8 @@
  *	PATTERN[ OPTION]... trigger TRIGGER[ # comment]
  *
  * PATTERN is a glob over registered names, or SYSTEM:NAME with two globs. The options,
- * in any order and each at most once, are those of enum ue_rule_option.
+ * in any order and each at most once, are those of enum ue_rule_option. A rule with
+ * neither a glob over systems nor "group=" is for the group "default".
  */
 #ifndef UE_RULE_PARSE_H
 #define UE_RULE_PARSE_H
@@ -27,6 +28,7 @@
 
 /**
  * enum ue_rule_option - the options, in the order in which a rule is written
+ * @UE_RULE_GROUP: group=NAME, the group of events
  * @UE_RULE_INSTANCE: instance=NAME, the ftrace instance; without it the top-level one
  * @UE_RULE_MAX_EVENTS: max=N, to how many events the rule is applied at a time
  * @UE_RULE_LIMIT: limit=N/s or limit=N/s/program, how many records are made
@@ -40,6 +42,7 @@
  * @UE_RULE_OPTIONS: how many
  */
 enum ue_rule_option {
+	UE_RULE_GROUP,
 	UE_RULE_INSTANCE,
 	UE_RULE_MAX_EVENTS,
 	UE_RULE_LIMIT,
@@ -72,7 +75,7 @@ struct ue_rule_limit {
 
 /**
  * struct ue_rule_text - a parsed rule
- * @system: glob over the system of events; NULL for any system
+ * @system: glob over the system of events; NULL for any system of the group
  * @name: glob over registered names; NULL if the text has no rule
  * @options: the text after the "=" of each option; NULL for those that the rule lacks
  * @filter: filter of the events; NULL for none
@@ -150,14 +153,15 @@ int ue_rule_next_number(const char **list, u32 *number);
 /**
  * ue_rule_matches() - check whether a rule is meant for an event
  * @rule: the rule, with a name
+ * @group: name of the event's group
  * @system: system of the event
  * @name: registered name of the event
  *
  * Context: any.
  * Return: true if it is.
  */
-bool ue_rule_matches(const struct ue_rule_text *rule, const char *system,
-		     const char *name);
+bool ue_rule_matches(const struct ue_rule_text *rule, const char *group,
+		     const char *system, const char *name);
 
 /**
  * ue_rule_max_events() - get to how many events a rule is applied at a time

@@ -17,6 +17,7 @@
 #include "interfaces/tracefs_file.h"
 #include "port/kernel_symbols.h"
 #include "port/module_state.h"
+#include "registry/groups.h"
 #include "registry/registry.h"
 
 static struct ue_event *ue_from_dynamic(struct dyn_event *dynamic)
@@ -24,36 +25,56 @@ static struct ue_event *ue_from_dynamic(struct dyn_event *dynamic)
 	return container_of(dynamic, struct ue_event, dynamic);
 }
 
-/* "u:[user_events/]name[ fields]" */
+/*
+ * Finds the group of a command "[SYSTEM/]name[ fields]", of which the caller becomes a
+ * user, and advances @command to the name. Fields may have a '/'.
+ */
+static struct ue_group *ue_dynamic_group(const char **command)
+{
+	const char *system = *command;
+	size_t length = strcspn(system, "/ \t");
+
+	if (system[length] != '/')
+		return ue_group_get(ue_default_group.number);
+	*command += length + 1;
+	return ue_group_get_by_system(system, length);
+}
+
+/* "u:[SYSTEM/]name[ fields]" */
 static int ue_dynamic_create(const char *raw_command)
 {
 	const char *command = raw_command;
 	struct ue_event *event;
-	int err;
+	struct ue_group *group;
+	int err = -EINVAL;
 
 	if (!strstarts(command, USER_EVENTS_PREFIX) || !ue_module_is_ready())
 		return -ECANCELED;
 	command += strlen(USER_EVENTS_PREFIX);
-	if (strstarts(command, USER_EVENTS_SYSTEM "/"))
-		command += strlen(USER_EVENTS_SYSTEM "/");
-	if (strlen(command) > UE_COMMAND_MAX)
+	group = ue_dynamic_group(&command);
+	if (!group)
 		return -EINVAL;
-
-	err = ue_registry_register(&ue_default_group, command,
-				   USER_EVENT_REG_PERSIST, &event);
-	if (err)
-		return err;
-	ue_event_put(event);
-	return 0;
+	if (strlen(command) <= UE_COMMAND_MAX)
+		err = ue_registry_register(group, command,
+					   USER_EVENT_REG_PERSIST, &event);
+	if (!err)
+		ue_event_put(event);
+	ue_group_put(group);
+	return err;
 }
 
 static int ue_dynamic_show(struct seq_file *seq, struct dyn_event *dynamic)
 {
-	char *text = ue_format_text(ue_from_dynamic(dynamic)->format);
+	const struct ue_event *event = ue_from_dynamic(dynamic);
+	const bool is_default = ue_group_of(event) == &ue_default_group;
+	char *text = ue_format_text(event->format);
 
 	if (!text)
 		return -ENOMEM;
-	seq_printf(seq, USER_EVENTS_PREFIX "%s\n", text);
+	/* Linux's user_events, which have only these events, list no system. */
+	seq_printf(seq, USER_EVENTS_PREFIX "%s%s%s\n",
+		   is_default ? "" : event->class.system,
+		   is_default ? "" : "/", text);
 	kfree(text);
 	return 0;
 }
@@ -92,14 +113,15 @@ static bool ue_match_fields(const struct ue_format *format, int argc,
 /*
  * @name is the name of a command, which may have several formats, or that of a
  * tracepoint. An empty @name matches all events of @system, as it does for
- * the kernel's own dynamic events.
+ * the kernel's own dynamic events. Without @system, events of the default group match.
  */
 static bool ue_dynamic_match(const char *system, const char *name, int argc,
 			     const char **argv, struct dyn_event *dynamic)
 {
 	const struct ue_event *event = ue_from_dynamic(dynamic);
 
-	if (system && strcmp(system, event->class.system))
+	if (system ? strcmp(system, event->class.system) :
+		     ue_group_of(event) != &ue_default_group)
 		return false;
 	if (*name && strcmp(name, ue_format_name(event->format)) &&
 	    strcmp(name, ue_event_name(event)))

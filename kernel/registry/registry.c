@@ -622,7 +622,7 @@ struct ue_group ue_default_group = {
 		.freed = ue_registry_freed,
 	},
 	.retired.events = LIST_HEAD_INIT(ue_default_group.retired.events),
-	.name = "default",
+	.name = UE_DEFAULT_GROUP,
 	.system = USER_EVENTS_SYSTEM,
 	.multi_system = USER_EVENTS_MULTI_SYSTEM,
 	.max = UE_MAX_EVENTS,

@@ -124,7 +124,8 @@ static bool ue_rule_is_for(const struct ue_rule *rule,
 	    (!system || strcmp(system, event->class.system)))
 		return false;
 	return !rule->removed &&
-	       ue_rule_matches(&rule->parsed, event->class.system,
+	       ue_rule_matches(&rule->parsed, ue_group_of(event)->name,
+			       event->class.system,
 			       ue_format_name(event->format));
 }
 

@@ -50,6 +50,7 @@ static const struct ue_test_rule {
 	  "o instance=i limit=1000000000/s/program sample=1/7 pid=1 trigger x" },
 	{ "the root of control groups", "o instance=i cgroup=/",
 	  "o instance=i cgroup=/" },
+	{ "group", "o instance=i group=web", "o group=web instance=i" },
 	{ "trigger", "o trigger hist:keys=a", "o trigger hist:keys=a" },
 	{ "instance, trigger", "o instance=i trigger stacktrace:5 if a # c",
 	  "o instance=i trigger stacktrace:5 if a" },
@@ -111,6 +112,7 @@ static const struct ue_test_refusal {
 	{ ":", "no system before the colon" },
 	{ ":o", "no system before the colon" },
 	{ "s:", "no name after the colon" },
+	{ "o group=a.b", "no group can have this name" },
 	{ "o instance=", "no instance can have this name" },
 	{ "o instance=.", "no instance can have this name" },
 	{ "o instance=..", "no instance can have this name" },
@@ -205,24 +207,38 @@ static void ue_rule_long_test(struct kunit *test)
 
 static const struct ue_test_match {
 	const char *pattern;
+	const char *group;
 	const char *system;
 	const char *name;
 	bool matches;
 } ue_test_matches[] = {
-	{ "order_*", "user_events", "order_placed", true },
-	{ "order_*", "user_events_multi", "order_placed", true },
-	{ "order_*", "user_events", "order_", true },
-	{ "order_*", "user_events", "reorder_x", false },
-	{ "order", "user_events", "order_placed", false },
-	{ "o[a-z]d?r", "user_events", "order", true },
-	{ "o[!a-z]d?r", "user_events", "order", false },
-	{ "\\*", "user_events", "*", true },
-	{ "\\*", "user_events", "a", false },
-	{ "user_events:order", "user_events", "order", true },
-	{ "user_events:order", "user_events_multi", "order", false },
-	{ "*_multi:o*", "user_events_multi", "order", true },
-	{ "*:*", "user_events_multi", "order", true },
-	{ "user_events:*", "sched", "order", false },
+	{ "order_*", "default", "user_events", "order_placed", true },
+	{ "order_*", "default", "user_events_multi", "order_placed", true },
+	{ "order_*", "default", "user_events", "order_", true },
+	{ "order_*", "default", "user_events", "reorder_x", false },
+	{ "order_*", "web", "user_events_web", "order_placed", false },
+	{ "order", "default", "user_events", "order_placed", false },
+	{ "o[a-z]d?r", "default", "user_events", "order", true },
+	{ "o[!a-z]d?r", "default", "user_events", "order", false },
+	{ "\\*", "default", "user_events", "*", true },
+	{ "\\*", "default", "user_events", "a", false },
+	{ "user_events:order", "default", "user_events", "order", true },
+	{ "user_events:order", "default", "user_events_multi", "order", false },
+	{ "user_events:order", "web", "user_events_web", "order", false },
+	{ "user_events_w*:order", "web", "user_events_web", "order", true },
+	{ "*_multi:o*", "default", "user_events_multi", "order", true },
+	{ "*_multi:o*", "web", "user_events_web_multi", "order", true },
+	{ "*:*", "default", "user_events_multi", "order", true },
+	{ "*:*", "web", "user_events_web", "order", true },
+	{ "user_events:*", "web", "sched", "order", false },
+	{ "o* group=web", "web", "user_events_web", "order", true },
+	{ "o* group=web", "web", "user_events_web_multi", "order", true },
+	{ "o* group=web", "default", "user_events", "order", false },
+	{ "o* group=web", "web_2", "user_events_web_2", "order", false },
+	{ "o* group=default", "default", "user_events", "order", true },
+	{ "*_multi:o* group=web", "web", "user_events_web_multi", "order", true },
+	{ "*_multi:o* group=web", "web", "user_events_web", "order", false },
+	{ "*_multi:o* group=web", "shop", "user_events_shop_multi", "order", false },
 };
 
 KUNIT_ARRAY_PARAM_DESC(ue_test_match, ue_test_matches, pattern);
@@ -233,8 +249,8 @@ static void ue_rule_match_test(struct kunit *test)
 	struct ue_rule_text rule;
 
 	KUNIT_ASSERT_NULL(test, ue_test_parse(test, one->pattern, &rule));
-	KUNIT_EXPECT_EQ(test, ue_rule_matches(&rule, one->system, one->name),
-			one->matches);
+	KUNIT_EXPECT_EQ(test, ue_rule_matches(&rule, one->group, one->system,
+					      one->name), one->matches);
 }
 
 static void ue_rule_prefix_test(struct kunit *test)
