@@ -2,9 +2,10 @@
 /*
  * Which groups of events there are.
  */
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/random.h>
-#include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/xarray.h>
@@ -19,49 +20,70 @@
 
 DEFINE_MUTEX(ue_groups_mutex);
 
-/* Changed with ue_groups_mutex held; read under RCU, too. */
 LIST_HEAD(ue_groups);
 
-/* By number; as ue_groups. */
+/* By number, and by @system. Changed with ue_groups_mutex held; read under RCU, too. */
 static DEFINE_XARRAY_FLAGS(ue_by_number, XA_FLAGS_ALLOC);
+static DEFINE_HASHTABLE(ue_by_system, 8);
 
 /* Numbers are given out in turns. This is the next one, unless that is in use. */
 static u32 ue_next_number;
 
+/* The names of the systems of a group that was added. */
+#define UE_SYSTEM_FORMAT	USER_EVENTS_SYSTEM "_%s"
+#define UE_MULTI_SUFFIX		"_multi"
+#define UE_SYSTEM_SIZE		sizeof_field(struct ue_group, system)
+
 /* The value of @users while nothing can become a user. */
 #define UE_GROUP_UNAVAILABLE	(INT_MIN / 2)
 
-struct ue_group *ue_group_find(const char *name)
+/* Called under RCU, or with ue_groups_mutex held. */
+static struct ue_group *ue_find_system(const char *system, size_t length)
 {
 	struct ue_group *group;
 
-	lockdep_assert_held(&ue_groups_mutex);
-	list_for_each_entry(group, &ue_groups, node) {
-		if (!strcmp(group->name, name))
+	hash_for_each_possible_rcu(ue_by_system, group, by_system,
+				   jhash(system, length, 0),
+				   lockdep_is_held(&ue_groups_mutex)) {
+		if (strlen(group->system) == length &&
+		    !memcmp(group->system, system, length))
 			return group;
 	}
 	return NULL;
 }
 
-/* Whether a finished name of a system is in use. */
-static bool ue_system_exists(const char *system)
+struct ue_group *ue_group_find(const char *name)
 {
-	struct ue_group *group;
+	char system[UE_SYSTEM_SIZE];
 
-	list_for_each_entry(group, &ue_groups, node) {
-		if (!strcmp(group->system, system) ||
-		    !strcmp(group->multi_system, system))
-			return true;
-	}
-	return false;
+	lockdep_assert_held(&ue_groups_mutex);
+	if (!strcmp(name, ue_default_group.name))
+		return &ue_default_group;
+	return ue_find_system(system, snprintf(system, sizeof(system),
+					       UE_SYSTEM_FORMAT, name));
+}
+
+/*
+ * The single-format events of a group could be in the system of the multi-format events of
+ * another one.
+ */
+static bool ue_group_collides(const struct ue_group *group)
+{
+	const size_t length = strlen(group->system);
+	const size_t multi = strlen(UE_MULTI_SUFFIX);
+
+	return ue_find_system(group->system, length) ||
+	       ue_find_system(group->multi_system, length + multi) ||
+	       (!strcmp(group->system + length - multi, UE_MULTI_SUFFIX) &&
+		ue_find_system(group->system, length - multi));
 }
 
 static void ue_group_set_names(struct ue_group *group, const char *name)
 {
 	strscpy(group->name, name, sizeof(group->name));
-	snprintf(group->system, sizeof(group->system), USER_EVENTS_SYSTEM "_%s", name);
-	snprintf(group->multi_system, sizeof(group->multi_system), "%s_multi",
-		 group->system);
+	snprintf(group->system, sizeof(group->system), UE_SYSTEM_FORMAT, name);
+	snprintf(group->multi_system, sizeof(group->multi_system),
+		 "%s" UE_MULTI_SUFFIX, group->system);
 }
 
 /* The default group is the model: callbacks are the same for all. */
@@ -99,7 +121,7 @@ int ue_group_create(const char *name, struct ue_group **result)
 	if (!group)
 		return -ENOMEM;
 	err = -EINVAL;
-	if (!ue_system_exists(group->system) && !ue_system_exists(group->multi_system))
+	if (!ue_group_collides(group))
 		err = xa_alloc_cyclic(&ue_by_number, &group->number, group,
 				      XA_LIMIT(0, UE_GROUP_NUMBERS - 1),
 				      &ue_next_number, GFP_KERNEL);
@@ -114,7 +136,9 @@ int ue_group_create(const char *name, struct ue_group **result)
 void ue_group_link(struct ue_group *group)
 {
 	lockdep_assert_held(&ue_groups_mutex);
-	list_add_tail_rcu(&group->node, &ue_groups);
+	list_add_tail(&group->node, &ue_groups);
+	hash_add_rcu(ue_by_system, &group->by_system,
+		     jhash(group->system, strlen(group->system), 0));
 }
 
 /*
@@ -140,8 +164,10 @@ void ue_group_remove(struct ue_group *group)
 {
 	lockdep_assert_held(&ue_groups_mutex);
 	xa_erase(&ue_by_number, group->number);
-	if (!list_empty(&group->node))
-		list_del_rcu(&group->node);
+	if (!list_empty(&group->node)) {
+		list_del(&group->node);
+		hash_del_rcu(&group->by_system);
+	}
 	ue_group_unref(group);
 }
 
@@ -165,18 +191,14 @@ struct ue_group *ue_group_get(u32 number)
 
 struct ue_group *ue_group_get_by_system(const char *system, size_t length)
 {
-	struct ue_group *group, *found = NULL;
+	struct ue_group *group;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(group, &ue_groups, node) {
-		if (strlen(group->system) == length &&
-		    !memcmp(group->system, system, length)) {
-			found = ue_group_tryget(group) ? group : NULL;
-			break;
-		}
-	}
+	group = ue_find_system(system, length);
+	if (group && !ue_group_tryget(group))
+		group = NULL;
 	rcu_read_unlock();
-	return found;
+	return group;
 }
 
 void ue_group_put(struct ue_group *group)

@@ -58,7 +58,8 @@ struct device;
  * @uid: owner of the device
  * @gid: the device's group of users
  * @mode: who may open the device
- * @node: entry in the list of groups; protected by ue_groups_mutex, read under RCU
+ * @node: entry in the list of groups; protected by ue_groups_mutex
+ * @by_system: entry in the hash table of groups; as @node, and read under RCU
  * @rcu: frees the memory
  */
 struct ue_group {
@@ -80,6 +81,7 @@ struct ue_group {
 	kgid_t gid;
 	umode_t mode;
 	struct list_head node;
+	struct hlist_node by_system;
 	struct rcu_head rcu;
 };
 

@@ -6,6 +6,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "faults.hpp"
+#include "group.hpp"
 #include "kernel_log.hpp"
 #include "mapping.hpp"
 #include "mark.hpp"
@@ -613,6 +614,60 @@ TEST_CASE("Adding a trigger survives each injected failure") {
         CHECK(event.word == 0);
         return result;
     });
+}
+
+TEST_CASE("Adding, changing and removing a group survive each injected failure") {
+    Unchanged unchanged;
+    const std::string name = unique_name("fault"), owner = " uid=7 mode=0640";
+    const auto add = [&] { REQUIRE(change_group(name) == succeeds()); };
+    const auto remove = [&] {
+        const Outcome outcome = change_group("!" + name);
+        CHECK((outcome.ok() || outcome == fails(ENOENT)));
+        CHECK_FALSE(exists(group_device(name)));
+    };
+    fail_each_call(
+        "add a group", plain, nothing, [&] { return change_group(name + owner); },
+        [&] {
+            CHECK(exists(group_device(name)) == !group_line(name).empty());
+            remove();
+        });
+    fail_each_call(
+        "change the owner of a group", plain, add, [&] { return change_group(name + owner); },
+        remove);
+    fail_each_call(
+        "remove a group", plain,
+        [&] {
+            add();
+            Word word{0};
+            DataFile file = open_group(name);
+            file.must_register(&word, 0, "event", 4, USER_EVENT_REG_PERSIST);
+        },
+        [&] { return change_group("!" + name); }, remove);
+}
+
+TEST_CASE("Registering the first event of a group survives each injected failure") {
+    Unchanged unchanged;
+    const Group group;
+    Word word{0};
+    std::optional<DataFile> file;
+    fail_each_call(
+        "open a device", plain, nothing,
+        [&] {
+            const int number = open(group.device().c_str(), O_RDWR | O_CLOEXEC);
+            if (number >= 0)
+                close(number);
+            return number < 0 ? Outcome::of(-1) : succeeds();
+        },
+        nothing);
+    fail_each_call(
+        "register in a group", plain, [&] { file.emplace(group.open()); },
+        [&] { return file->register_event(&word, 0, "event u32 a"); },
+        [&] {
+            file.reset();
+            CHECK(group.event("event").wait_removed());
+        });
+    CHECK(group.line().find(" # events 0, busy 0, lost 0, suppressed 0, users 0") !=
+          std::string::npos);
 }
 
 TEST_CASE("Adding a rule survives each injected failure; the event is enabled or left alone") {

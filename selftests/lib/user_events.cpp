@@ -44,10 +44,10 @@ DataFile::DataFile(int flags) : file_(Descriptor::open(tracing_file("user_events
 DataFile::~DataFile() {
     if (registered_.empty())
         return;
-    // Uses another open file: this one may be closed.
-    Descriptor file(::open(tracing_file("user_events_data").c_str(), O_RDWR | O_CLOEXEC));
+    if (file_.number() < 0)
+        file_ = Descriptor(::open(tracing_file("user_events_data").c_str(), O_RDWR | O_CLOEXEC));
     for (user_unreg& unreg : registered_)
-        ioctl(file.number(), DIAG_IOCSUNREG, &unreg);
+        ioctl(file_.number(), DIAG_IOCSUNREG, &unreg);
 }
 
 Outcome DataFile::register_event(user_reg& reg) {

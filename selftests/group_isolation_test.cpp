@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What a program can do to the events of others: the table "Permissions and trust" of the user
+// guide, a test for each cell. And hostile programs of one group, which try to reach, to exhaust or
+// to slow down another one.
+#include "as_user.hpp"
+#include "catch.hpp"
+#include "child.hpp"
+#include "deadline.hpp"
+#include "debug_kernel.hpp"
+#include "descriptor.hpp"
+#include "device.hpp"
+#include "group.hpp"
+#include "mapping.hpp"
+#include "median.hpp"
+#include "setting.hpp"
+#include "text_file.hpp"
+#include "tracing.hpp"
+#include "user_events.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <linux/perf_event.h>
+#include <optional>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <thread>
+
+using namespace selftest;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr uid_t owner = 1001, neighbour = 1002, stranger = 1003;
+
+/// The errno of opening a file, or 0.
+int error_of_open(const std::string& path, int flags = O_RDWR) {
+    const Descriptor file(::open(path.c_str(), flags | O_CLOEXEC));
+    return file.number() < 0 ? errno : 0;
+}
+
+/// The errno of counting an event in oneself by its number, or 0.
+int error_of_perf(int event) {
+    perf_event_attr attr{};
+    attr.type = PERF_TYPE_TRACEPOINT;
+    attr.size = sizeof(attr);
+    attr.config = static_cast<std::uint64_t>(event);
+    attr.exclude_kernel = 1;
+    const Descriptor counter(
+        static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+    return counter.number() < 0 ? errno : 0;
+}
+
+/// An event of a group that a process of `owner` has registered, and keeps.
+class Victim {
+public:
+    explicit Victim(const Group& group)
+        : event_(group.event(unique_name("victim"))),
+          process_([this, &group](Channel& channel) -> int {
+              become_user(owner);
+              Word word{0};
+              DataFile file = group.open();
+              file.must_register(&word, 0, event_.name() + " u32 a");
+              channel.send('r');
+              for (;;)
+                  channel.send(channel.receive<char>() && word == 1);
+          }) {
+        process_.channel().receive<char>();
+    }
+
+    const Event& event() const { return event_; }
+    /// Returns whether the bit is set.
+    bool enabled() { return process_.channel().ask<bool>('?'); }
+    pid_t pid() const { return process_.pid(); }
+
+private:
+    Event event_;
+    Child process_;
+};
+
+/// What a process can do to an event of another process. Errors; 0 is a success.
+struct Tried {
+    int open = -1;         ///< the device that the process has
+    int same_fields = -1;  ///< register the name with the same fields
+    int other_fields = -1; ///< register the name with other fields
+    int remove = -1;       ///< DEL
+    bool sees = false;     ///< read() of the device shows the event
+    bool sees_bit = false; ///< an own registration of the name shows whether the event is enabled
+    int tracefs = -1;      ///< open user_events_data
+    int dynamic = -1;      ///< open dynamic_events
+    int groups = -1;       ///< open user_events_groups
+    int perf = -1;         ///< count the event by its number
+    bool operator==(const Tried&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Tried& tried) {
+    return out << "open " << tried.open << " same " << tried.same_fields << " other "
+               << tried.other_fields << " remove " << tried.remove << " sees " << tried.sees
+               << " bit " << tried.sees_bit << " tracefs " << tried.tracefs << " dynamic "
+               << tried.dynamic << " groups " << tried.groups << " perf " << tried.perf;
+}
+
+Tried try_with(const std::string& device, const Event& victim, int number) {
+    Tried tried;
+    tried.tracefs = error_of_open("/sys/kernel/tracing/user_events_data");
+    tried.dynamic = error_of_open("/sys/kernel/tracing/dynamic_events");
+    tried.groups = error_of_open("/sys/kernel/tracing/user_events_groups");
+    tried.perf = error_of_perf(number);
+    tried.open = error_of_open(device);
+    if (tried.open)
+        return tried;
+    Word word{0};
+    {
+        DataFile registering(Descriptor::open(device, O_RDWR));
+        tried.other_fields = registering.register_event(&word, 1, victim.name() + " u64 b").error();
+    }
+    tried.remove = DataFile(Descriptor::open(device, O_RDWR)).delete_event(victim.name()).error();
+    tried.sees = has_line(read_text(device), victim.name() + " # Used by ftrace");
+    {
+        DataFile registering(Descriptor::open(device, O_RDWR));
+        tried.same_fields = registering.register_event(&word, 0, victim.name() + " u32 a").error();
+        tried.sees_bit = word & 1;
+    }
+    return tried;
+}
+
+/// Runs try_with() as another user, in a user namespace of its own if asked.
+Tried try_as(uid_t user, const std::string& device, const Event& victim,
+             bool own_namespace = false) {
+    const int number = victim.id();
+    Child child([&](Channel& channel) {
+        become_user(user);
+        if (own_namespace && unshare(CLONE_NEWUSER) != 0)
+            return 1;
+        channel.send(try_with(device, victim, number));
+        return 0;
+    });
+    const Tried tried = child.channel().receive<Tried>();
+    if (child.wait() != 0)
+        throw std::runtime_error("cannot try");
+    return tried;
+}
+
+} // namespace
+
+TEST_CASE("Who can do what to an event: the table of the user guide") {
+    Setting paranoid("/proc/sys/kernel/perf_event_paranoid");
+    paranoid.set("2");
+    const Group group(" mode=0666"), other(" mode=0666"), closed;
+    Victim victim(group);
+    const Enabled enabled{victim.event()};
+    REQUIRE(victim.enabled());
+    const Event& event = victim.event();
+    // Only root enters tracefs, and perf needs a capability.
+    const Tried outside{.tracefs = EACCES, .dynamic = EACCES, .groups = EACCES, .perf = EPERM};
+    const auto with = [&](Tried tried) {
+        tried.tracefs = tried.dynamic = tried.groups = EACCES;
+        tried.perf = EPERM;
+        return tried;
+    };
+    const auto shares = [&](int remove) {
+        return with({.open = 0,
+                     .same_fields = 0,
+                     .other_fields = EADDRINUSE,
+                     .remove = remove,
+                     .sees = true,
+                     .sees_bit = true});
+    };
+    // The event is in use; for its owner, this is all that keeps it from being deleted.
+    CHECK(try_as(owner, group.device(), event) == shares(EBUSY));
+    CHECK(try_as(neighbour, group.device(), event) == shares(EPERM));
+    // Root of a user namespace has no capability outside.
+    CHECK(try_as(neighbour, group.device(), event, true) == shares(EPERM));
+    const Tried apart = with({.open = 0,
+                              .same_fields = 0,
+                              .other_fields = 0,
+                              .remove = ENOENT,
+                              .sees = false,
+                              .sees_bit = false});
+    CHECK(try_as(stranger, other.device(), event) == apart);
+    // Also a process of the same user.
+    CHECK(try_as(owner, other.device(), event) == apart);
+    CHECK(try_as(stranger, other.device(), event, true) == apart);
+    Tried none = outside;
+    none.open = EACCES;
+    CHECK(try_as(stranger, closed.device(), event) == none);
+    CHECK(try_as(owner, device, event) == none);
+    CHECK(victim.enabled());
+}
+
+TEST_CASE("A program of one group cannot delete events of another, also persistent ones as root") {
+    const Group group, other;
+    const std::string name = unique_name("persists");
+    Word word{0};
+    {
+        DataFile file = group.open();
+        file.must_register(&word, 0, name, 4, USER_EVENT_REG_PERSIST);
+        file.must_register(&word, 1, name, 4, USER_EVENT_REG_PERSIST | USER_EVENT_REG_MULTI_FORMAT);
+    }
+    DataFile file = other.open();
+    for (const std::string& text :
+         {name, name + ".0", group.system() + "/" + name, "../" + group.name() + "/" + name,
+          group.system() + ":" + name}) {
+        CAPTURE(text);
+        CHECK(file.delete_event(text) == fails(ENOENT));
+    }
+    CHECK(DataFile().delete_event(name) == fails(ENOENT));
+    CHECK(file.register_event(&word, 2, group.system() + "/" + name) == fails(EINVAL));
+    CHECK(group.event(name).exists());
+    CHECK(group.open().delete_event(name) == succeeds());
+}
+
+TEST_CASE(
+    "A process of one group sees nothing of another in /proc, unless it may trace the process") {
+    const Group group(" mode=0666"), other(" mode=0666");
+    Victim victim(group);
+    const std::string proc = "/proc/" + std::to_string(victim.pid());
+    std::string file;
+    for (const auto& entry : std::filesystem::directory_iterator(proc + "/fd"))
+        if (std::filesystem::read_symlink(entry.path()) == group.device())
+            file = entry.path().filename();
+    REQUIRE_FALSE(file.empty());
+    CHECK(read_text(proc + "/fdinfo/" + file).find(group.system() + "/" + victim.event().name()) !=
+          std::string::npos);
+    CHECK(in_child([&] {
+              become_user(stranger);
+              return error_of_open(proc + "/fdinfo/" + file, O_RDONLY) == EACCES &&
+                             error_of_open(proc + "/fd/" + file) == EACCES
+                         ? 0
+                         : 1;
+          }) == 0);
+    // What a process has itself is of its group.
+    Word word{0};
+    DataFile own = other.open();
+    own.must_register(&word, 0, victim.event().name());
+    const std::string text = read_text("/proc/self/fdinfo/" + std::to_string(own.descriptor()));
+    CHECK(text.find(other.system() + "/" + victim.event().name()) != std::string::npos);
+    CHECK(text.find(group.system() + "/") == std::string::npos);
+}
+
+TEST_CASE("A file that is passed to a process of another group gives no way to more events") {
+    const Group group(" mode=0666"), other(" mode=0666");
+    Victim victim(group);
+    Child child([&](Channel& channel) {
+        become_user(stranger);
+        const Descriptor passed = channel.receive_descriptor();
+        DataFile own = other.open();
+        // Not through an own file, and not in the other direction.
+        if (own.share_indexes(passed.number()) != fails(EXDEV))
+            return 1;
+        DataFile given(Descriptor(dup(passed.number())));
+        if (given.share_indexes(own) != fails(EXDEV))
+            return 2;
+        // What is registered through the own file stays in the own group.
+        Word word{0};
+        own.must_register(&word, 0, victim.event().name() + " u32 a");
+        if (given.record(0, Payload().add(1u)) != fails(ENOENT))
+            return 3;
+        // The file itself does what its mode permits.
+        given.must_register(&word, 1, victim.event().name() + " u32 a");
+        return given.delete_event(victim.event().name()) == fails(EPERM) ? 0 : 4;
+    });
+    child.channel().send_descriptor(group.open().descriptor());
+    CHECK(child.wait() == 0);
+}
+
+namespace {
+
+/// Registers events in a child of `stranger` until that fails. The child keeps them.
+class Exhausting {
+public:
+    Exhausting(const Group& group, unsigned most, bool one_event)
+        : process_([&group, most, one_event](Channel& channel) {
+              become_user(stranger);
+              const std::string topic = unique_name("exhausting");
+              Mapping memory(1 + most * 4 / page_size);
+              DataFile file = group.open();
+              int error = 0;
+              for (unsigned i = 0; i < most && !error; i++)
+                  error = file.register_event(memory.at<Word>(4 * i), 0,
+                                              one_event ? topic : topic + std::to_string(i))
+                              .error();
+              channel.send(error);
+              channel.receive<char>();
+              return 0;
+          }),
+          error_(process_.channel().receive<int>()) {}
+
+    /// The errno of the last registration.
+    int error() const { return error_; }
+
+private:
+    Child process_;
+    int error_;
+};
+
+} // namespace
+
+TEST_CASE("A program that uses up all limits of its group takes nothing from another group") {
+    const Group group(" mode=0666 max=50 max_registrations=60"), other(" mode=0666");
+    const Exhausting events(group, 51, false);
+    CHECK(events.error() == EMFILE);
+    const Group few(" mode=0666 max_registrations=100");
+    const Exhausting registrations(few, 101, true);
+    CHECK(registrations.error() == EMFILE);
+    // Another process of the same user.
+    const Exhausting neighbours(other, 200, false);
+    CHECK(neighbours.error() == 0);
+    CHECK(in_child([&] {
+              become_user(stranger);
+              Word word{0};
+              return other.open().register_event(&word, 0, unique_name("free")).error();
+          }) == 0);
+}
+
+TEST_CASE("A process with registrations in two groups counts in the group of its first one") {
+    const Group group(" mode=0666 max_registrations=2"), other(" mode=0666 max_registrations=1");
+    CHECK(in_child([&] {
+              become_user(stranger);
+              Word word{0};
+              DataFile first = group.open(), second = other.open();
+              if (!first.register_event(&word, 0, "a").ok() ||
+                  !second.register_event(&word, 1, "b").ok())
+                  return 1;
+              if (second.register_event(&word, 2, "c") != fails(EMFILE))
+                  return 2;
+              // A process that has only the other group is not affected.
+              return in_child([&] {
+                  Word own{0};
+                  // The registrations of its parent count where the parent's did.
+                  return second.register_event(&own, 0, "b") == fails(EMFILE) ? 0 : 1;
+              });
+          }) == 0);
+    CHECK(in_child([&] {
+              become_user(stranger);
+              Word word{0};
+              DataFile file = other.open();
+              return file.register_event(&word, 0, "b").error();
+          }) == 0);
+}
+
+TEST_CASE("A group can be removed while a process lives that had registrations in it", "[race]") {
+    std::optional<Group> group{std::in_place};
+    Child child([&](Channel& channel) {
+        Word word{0};
+        {
+            DataFile file = group->open();
+            file.must_register(&word, 0, "event");
+        }
+        channel.send('u');
+        channel.receive<char>();
+        // The counts of the set outlive the group.
+        DataFile file = open_device();
+        file.must_register(&word, 1, unique_name("later"));
+        const int forked = in_child([&] {
+            Word more{0};
+            return file.register_event(&more, 0, unique_name("more")).error();
+        });
+        channel.send(forked);
+        return 0;
+    });
+    REQUIRE(child.channel().receive<char>() == 'u');
+    REQUIRE(eventually([&] { return group->remove().ok(); }));
+    group.reset();
+    CHECK(child.channel().ask<int>('g') == 0);
+    CHECK(child.wait() == 0);
+}
+
+TEST_CASE("With 1000 groups of 30 events, adding, registering and enabling take about as long",
+          "[slow]") {
+    using Clock = std::chrono::steady_clock;
+    const unsigned groups = fewer_if_debug(1000, 100), each = 30;
+    const std::string topic = unique_name("many");
+    const auto timed = [](auto&& action) {
+        const auto start = Clock::now();
+        action();
+        return Clock::now() - start;
+    };
+    Mapping memory(8);
+    // As many events in both cases: the kernel's tracing takes longer with more of any kind.
+    std::vector<Clock::duration> adding, registering, enabling, removing;
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < groups; i++) {
+        names.push_back(topic + "_" + std::to_string(i));
+        adding.push_back(timed([&] { expect(change_group(names[i]), "add"); }));
+        registering.push_back(timed([&] {
+            DataFile file = open_group(names[i]);
+            for (unsigned event = 0; event < each; event++)
+                file.must_register(memory.at<Word>(4 * event), 0, "event" + std::to_string(event),
+                                   4, USER_EVENT_REG_PERSIST);
+        }));
+        const Event event("event3", "user_events_" + names[i]);
+        enabling.push_back(timed([&] {
+            expect(event.enable(), "enable");
+            expect(event.disable(), "disable");
+        }));
+    }
+    CHECK(group_status(names.back()).ends_with("\n\nActive: 30\nBusy: 0\n"));
+    CHECK(lines_of(read_text(tracing_file("user_events_groups"))).size() >= groups);
+    // The newest first, as tracing finds these sooner.
+    for (unsigned i = groups; i--;)
+        removing.push_back(
+            timed([&] { CHECK(eventually([&] { return change_group("!" + names[i]).ok(); })); }));
+    const auto part = [&](std::vector<Clock::duration>& times, bool last) {
+        const std::size_t tenth = times.size() / 10;
+        return median(std::vector<Clock::duration>(
+            last ? times.end() - static_cast<long>(tenth) : times.begin(),
+            last ? times.end() : times.begin() + static_cast<long>(tenth)));
+    };
+    const auto compare = [&](const char* what, std::vector<Clock::duration>& times) {
+        const double first = std::chrono::duration<double, std::micro>(part(times, false)).count();
+        const double last = std::chrono::duration<double, std::micro>(part(times, true)).count();
+        WARN(what << ": " << first << " us at first, " << last << " us at last");
+        return last / first;
+    };
+    CHECK(compare("adding a group", adding) < 2);
+    CHECK(compare("registering 30 events", registering) < 2);
+    CHECK(compare("enabling an event", enabling) < 2);
+    CHECK(compare("removing a group", removing) < 2);
+}
