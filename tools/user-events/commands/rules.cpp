@@ -50,21 +50,33 @@ action add_rule(arguments& with) {
     };
 }
 
-constexpr char rules_folder[] = "/etc/user_events.d";
+constexpr char folder[] = "/etc/user_events.d";
 
 /// The files of the administrator, in the order of their names.
-std::vector<std::string> rules_files() {
+std::vector<std::string> files_of(const char* extension) {
     std::vector<std::string> result;
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(rules_folder, ignored))
-        if (entry.path().extension() == ".rules")
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+        if (entry.path().extension() == extension)
             result.push_back(entry.path());
     std::sort(result.begin(), result.end());
     return result;
 }
 
-/// Adds a rule for each line. Warns about those that fail, and returns how many these are.
-unsigned load_file(const std::string& path) {
+/// Loads a rule. Warns if it fails for an event; `at` is where the rule is from.
+void load_rule(const std::string& rule, const std::string& at) {
+    tracing::load_rule(rule);
+    if (const auto reason = tracing::failure_of_rule(rule); !reason.empty())
+        text::warn(fmt::format("{}: the rule was added, but {}", at, reason));
+}
+
+void load_group(const std::string& group, const std::string&) {
+    tracing::load_group(group);
+}
+
+/// Loads each line. Warns about those that fail, and returns how many these are.
+unsigned load_file(const std::string& path,
+                   void (&load)(const std::string& line, const std::string& at)) {
     std::ifstream file(path);
     if (!file)
         throw text::file_failure(errno, "read", path);
@@ -73,12 +85,11 @@ unsigned load_file(const std::string& path) {
         number++;
         if (line.empty() || line.starts_with('#'))
             continue;
+        const std::string at = fmt::format("{}:{}", path, number);
         try {
-            tracing::load_rule(line);
-            if (const auto reason = tracing::failure_of_rule(line); !reason.empty())
-                text::warn(fmt::format("{}:{}: the rule was added, but {}", path, number, reason));
+            load(line, at);
         } catch (const text::failure& error) {
-            text::warn(fmt::format("{}:{}: {}: {}", path, number, error.what(), error.remedy()));
+            text::warn(fmt::format("{}: {}: {}", at, error.what(), error.remedy()));
             failed++;
         }
     }
@@ -90,8 +101,11 @@ action load_rules(arguments& with) {
     with.positionals("FILE", *files, "a rule on each line; # begins a comment");
     return [files] {
         unsigned failed = 0;
-        for (const std::string& path : files->empty() ? rules_files() : *files)
-            failed += load_file(path);
+        if (files->empty())
+            for (const std::string& path : files_of(".groups"))
+                failed += load_file(path, load_group);
+        for (const std::string& path : files->empty() ? files_of(".rules") : *files)
+            failed += load_file(path, load_rule);
         if (failed)
             throw text::silent_failure();
     };
@@ -111,7 +125,8 @@ action rules(arguments& with) {
     with.subcommand(
         {"add", "add a rule: it is for events that exist and for later ones", add_rule});
     with.subcommand(
-        {"load", "add the rules in files, those in /etc/user_events.d without FILE", load_rules});
+        {"load", "add the rules in files, without FILE the groups and rules in /etc/user_events.d",
+         load_rules});
     with.subcommand({"remove", "remove a rule, and disable what it enabled", remove_rule});
     return [] {};
 }

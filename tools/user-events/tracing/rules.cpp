@@ -62,7 +62,7 @@ void change(const std::string& change, std::string_view doing, int accepted = 0)
 /// Finds the parts of the text, which the kernel has accepted.
 void parse(rule& parsed) {
     static constexpr std::string_view of_programs[] = {"pid=", "uid=", "comm=", "exe=", "cgroup="};
-    static constexpr std::string_view of_instance = "instance=";
+    static constexpr std::string_view of_instance = "instance=", of_group = "group=";
     std::istringstream words(parsed.text);
     words >> parsed.pattern;
     for (std::string word; words >> word && word != "if";) {
@@ -72,6 +72,8 @@ void parse(rule& parsed) {
         }
         if (word.starts_with(of_instance))
             parsed.instance = word.substr(of_instance.size());
+        if (word.starts_with(of_group))
+            parsed.group = word.substr(of_group.size());
         if (std::any_of(std::begin(of_programs), std::end(of_programs),
                         [&](std::string_view option) { return word.starts_with(option); }))
             parsed.programs += (parsed.programs.empty() ? "" : " ") + word;
@@ -96,7 +98,7 @@ std::string remedy_without_rules() {
 bool rule::is_for(const event_name& name) const {
     const auto colon = pattern.find(':');
     const bool has_system = colon != pattern.npos;
-    return recording::is_registered_system(name.system) &&
+    return recording::is_registered_system(name.system) && (group.empty() || group == "default") &&
            (!has_system || glob(pattern.substr(0, colon), name.system)) &&
            glob(pattern.substr(has_system ? colon + 1 : 0),
                 recording::registered_name(name.system, name.event));
@@ -167,6 +169,17 @@ void load_rule(const std::string& text) {
 
 void remove_rule(const std::string& text) {
     change("!" + text, "remove");
+}
+
+void load_group(const std::string& text) {
+    static constexpr char groups[] = "user_events_groups";
+    const int error = instance::top().try_append(groups, text + "\n");
+    if (error)
+        throw text::failure(
+            fmt::format("cannot add the group \"{}\": {}", text, std::strerror(error)),
+            error == EINVAL ? "a group is NAME[ OPTION]..., with options such as max=N, gid=N and "
+                              "mode=0660; the kernel log says what is wrong"
+                            : text::remedy_for(error, instance::top().path(groups)));
 }
 
 std::string failure_of_rule(const std::string& text) {

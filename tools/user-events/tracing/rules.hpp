@@ -20,6 +20,8 @@ struct rule {
     // Parts of the text.
     std::string pattern = {};
     std::string instance = {};
+    /// The group of events that the rule names; empty if it names none.
+    std::string group = {};
     /// "pid=7,8 comm=orders", the options that are about programs; empty if it is for all.
     std::string programs = {};
     bool is_trigger = false;
@@ -54,6 +56,8 @@ void add_rule(const std::string& text);
 /// The same, but nothing happens if there is such a rule.
 void load_rule(const std::string& text);
 void remove_rule(const std::string& text);
+/// Adds a group of events, or changes its options.
+void load_group(const std::string& text);
 
 /// What went wrong with a rule, or an empty text.
 std::string failure_of_rule(const std::string& text);
