@@ -554,6 +554,41 @@ TEST_CASE("The module can be unloaded with groups that have persistent events") 
     REQUIRE(eventually([] { return module::unload().ok(); }));
 }
 
+TEST_CASE("A group can be removed while its persistent events are enabled and disabled", "[race]") {
+    const unsigned count = 64;
+    unsigned busy = 0, incomplete = 0;
+    for (Rounds rounds(3, 30, std::chrono::seconds(10)); rounds.next();) {
+        const Group group;
+        {
+            Mapping memory(1);
+            DataFile file = group.open();
+            for (unsigned i = 0; i < count; i++)
+                file.must_register(memory.at<Word>() + i, 0, "event" + std::to_string(i), 4,
+                                   USER_EVENT_REG_PERSIST);
+        }
+        std::atomic<unsigned> changes{0};
+        std::atomic<bool> stop{false};
+        std::jthread administrator([&] {
+            const Event last = group.event("event" + std::to_string(count - 1));
+            for (; !stop; changes++) {
+                last.enable();
+                last.disable();
+            }
+        });
+        CHECK(eventually([&] { return changes > 0; }));
+        CHECK(eventually([&] {
+            const Outcome outcome = group.remove();
+            busy += outcome == fails(EBUSY);
+            // All events are there, or none.
+            incomplete += group.event("event0").exists() == outcome.ok();
+            return outcome.ok();
+        }));
+        stop = true;
+    }
+    CAPTURE(busy);
+    CHECK(incomplete == 0);
+}
+
 TEST_CASE("Groups can be added and removed while programs open them, register and write",
           "[race]") {
     const std::string name = unique_name("race");

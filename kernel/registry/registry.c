@@ -495,7 +495,7 @@ static int ue_registry_claim_all(struct ue_group *group, const char *name)
 
 /*
  * Calls @end for each event that ue_registry_claim_all() has claimed. While
- * event_mutex is held, no other event of a group that has users is unavailable.
+ * event_mutex is held, no other event is unavailable.
  */
 static void ue_registry_end_claims(struct ue_group *group,
 				   const char *name,
@@ -548,7 +548,10 @@ static int ue_registry_claim_group(struct ue_group *group)
 	return -EBUSY;
 }
 
-/* Releases event_mutex after each event: there may be many, which nothing can use. */
+/*
+ * Holds event_mutex over all events, as emptying dynamic_events does: otherwise, tracing
+ * could enable an event that is claimed.
+ */
 int ue_registry_remove_group(struct ue_group *group)
 {
 	struct ue_event *event;
@@ -557,13 +560,13 @@ int ue_registry_remove_group(struct ue_group *group)
 
 	mutex_lock(ue_event_mutex);
 	err = ue_registry_claim_group(group);
-	if (!err)
-		xa_for_each(&group->by_serial, serial, event) {
-			ue_registry_remove(event);
-			mutex_unlock(ue_event_mutex);
-			cond_resched();
-			mutex_lock(ue_event_mutex);
-		}
+	if (err)
+		goto unlock;
+	xa_for_each(&group->by_serial, serial, event) {
+		ue_registry_remove(event);
+		cond_resched();
+	}
+unlock:
 	mutex_unlock(ue_event_mutex);
 	return err;
 }
