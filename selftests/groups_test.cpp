@@ -308,6 +308,11 @@ TEST_CASE("Malformed groups, and names that collide with those of other systems,
     }
     CHECK(write_text(tracing_file("user_events_groups"), std::string("a\0b", 3), O_APPEND) ==
           fails(EINVAL));
+    {
+        // In the other order, too.
+        const Group multi("", name + "_multi");
+        CHECK(change_group(name) == fails(EINVAL));
+    }
     CHECK(change_group("!" + name) == fails(ENOENT));
     CHECK(change_group("!default") == fails(EBUSY));
     CHECK(change_group("") == succeeds());
@@ -408,16 +413,19 @@ TEST_CASE("Records of a removed group are still printed, and of a group with whi
     };
     CHECK(printed());
 
-    const Group churning;
-    const unsigned churned = fewer_if_debug(2000), batch = 100;
-    const std::string enable = instance.path("events/" + churning.system() + "/enable");
-    Mapping memory(1);
-    for (unsigned done = 0; done < churned; done += batch) {
-        DataFile file = churning.open();
-        for (unsigned i = 0; i < batch; i++)
-            file.must_register(memory.at<Word>() + i, 0, unique_name("churned"));
-        REQUIRE(write_text(enable, "1").ok());
-        REQUIRE(write_text(enable, "0").ok());
+    // More than 1024 in each, and more than 4096 in all.
+    const unsigned batch = 100;
+    for (unsigned churned = 0; churned < fewer_if_debug(5); churned++) {
+        const Group churning;
+        const std::string enable = instance.path("events/" + churning.system() + "/enable");
+        Mapping memory(1);
+        for (unsigned done = 0; done < fewer_if_debug(1200); done += batch) {
+            DataFile file = churning.open();
+            for (unsigned i = 0; i < batch; i++)
+                file.must_register(memory.at<Word>() + i, 0, unique_name("churned"));
+            REQUIRE(write_text(enable, "1").ok());
+            REQUIRE(write_text(enable, "0").ok());
+        }
     }
     CHECK(printed());
 }
