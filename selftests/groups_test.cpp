@@ -479,7 +479,7 @@ TEST_CASE("dynamic_events rejects a system of no group, and leaves no group in u
           group.system() + "_multi", std::string("user_events_"), std::string(""),
           std::string("sched"), std::string("user_events_multi")}) {
         CAPTURE(system);
-        CHECK(dynamic("u:" + system + "/" + name) == fails(EINVAL));
+        CHECK(dynamic(std::string("u:").append(system).append("/").append(name)) == fails(EINVAL));
     }
     CHECK(dynamic("u:" + group.system() + "/" + name + " bad") == fails(EINVAL));
     CHECK(dynamic("u:" + group.system() + "/" + std::string(512, 'n')) == fails(EINVAL));

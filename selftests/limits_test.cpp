@@ -186,7 +186,8 @@ TEST_CASE("While the kernel has no type number left, creating an event fails wit
     while (outcome.ok())
         outcome = lines.add();
     CHECK(outcome == fails(ENODEV));
-    CHECK(lines.count() > 60000);
+    // Removed events of other tests may have up to 4096.
+    CHECK(lines.count() > 57000);
     CHECK(lines.count() < 65535);
     CHECK(file.register_event(&word, 0, name) == fails(ENODEV));
     CHECK(file.unregister(&word, 0) == fails(ENOENT));

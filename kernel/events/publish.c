@@ -82,8 +82,8 @@ static struct ue_event *ue_retired_oldest(const struct ue_retired *retired)
 }
 
 /*
- * An owner that creates and removes very many events uses up only retired events of its
- * own, as long as it has any. Else the owner with the most loses one.
+ * An owner that creates and removes very many events takes no number from an owner that
+ * has fewer retired events.
  * Return: the retired event whose number a new event takes over; NULL for none.
  */
 static struct ue_event *ue_retired_to_replace(const struct ue_retired *own)
@@ -94,8 +94,6 @@ static struct ue_event *ue_retired_to_replace(const struct ue_retired *own)
 		return ue_retired_oldest(own);
 	if (ue_nr_retired < UE_RETIRED_MAX_ALL)
 		return NULL;
-	if (own && own->nr)
-		return ue_retired_oldest(own);
 	list_for_each_entry(retired, &ue_retired, node) {
 		if (!most || retired->nr > most->nr)
 			most = retired;

@@ -7,7 +7,7 @@
 #ifndef UE_DATA_FILE_H
 #define UE_DATA_FILE_H
 
-struct file_operations;
+#include <linux/fs.h>
 
 /* Of the devices of groups, whose minor numbers are those of the groups. */
 extern const struct file_operations ue_device_operations;

@@ -55,6 +55,10 @@ static struct attribute *ue_device_attrs[] = {
 };
 ATTRIBUTE_GROUPS(ue_device);
 
+/*
+ * Must not fail: without the name, the kernel would leave the node of a device that is
+ * removed, and the next one of that name would have the old number.
+ */
 static char *ue_device_node(UE_DEVNODE_DEVICE *device, umode_t *mode,
 			    kuid_t *uid, kgid_t *gid)
 {
@@ -66,7 +70,7 @@ static char *ue_device_node(UE_DEVNODE_DEVICE *device, umode_t *mode,
 		*uid = READ_ONCE(group->uid);
 	if (gid)
 		*gid = READ_ONCE(group->gid);
-	return kasprintf(GFP_KERNEL, "user_events/%s", group->name);
+	return kasprintf(GFP_KERNEL | __GFP_NOFAIL, "user_events/%s", group->name);
 }
 
 static void ue_device_release(struct device *device)

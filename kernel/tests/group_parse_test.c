@@ -47,7 +47,7 @@ static void ue_group_options_test(struct kunit *test)
 
 static void ue_group_none_test(struct kunit *test)
 {
-	static const char * const texts[] = { "", " ", "\t \n", "#", "# web", " #web" };
+	static const char * const texts[] = { "", " ", "\n\t ", "#", "# web", " #web" };
 	struct ue_group_text group;
 
 	for (int i = 0; i < ARRAY_SIZE(texts); i++) {
