@@ -93,7 +93,11 @@ static int ue_groups_add(const struct ue_group_text *text)
 		ue_group_set_owner(group, &owner);
 		err = ue_group_device_create(group);
 	}
-	if (err)
+	/*
+	 * A process may have found the group already, by a node that it has made. The group
+	 * then stays, and adding it again creates the device.
+	 */
+	if (err && !ue_group_close(group))
 		ue_group_remove(group);
 	else
 		ue_group_link(group);

@@ -11,9 +11,7 @@
 #include <linux/xarray.h>
 #include <uapi/linux/user_events.h>
 
-#include "port/compat.h"
 #include "port/debug_counter.h"
-#include "port/kernel_symbols.h"
 #include "programs/user.h"
 #include "registry/groups.h"
 #include "registry/registry.h"

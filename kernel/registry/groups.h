@@ -67,8 +67,8 @@ void ue_group_link(struct ue_group *group);
 int ue_group_close(struct ue_group *group);
 
 /**
- * ue_group_remove() - remove a closed group, or one that was created and not linked
- * @group: the group; the caller must not use it afterwards
+ * ue_group_remove() - remove a closed group
+ * @group: the group, linked or not; the caller must not use it afterwards
  *
  * Context: ue_groups_mutex held; may sleep.
  */
