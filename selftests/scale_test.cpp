@@ -389,6 +389,8 @@ public:
                   const OnCpu one(cpu);
                   channel.send(write(registered, 1025) && write(registered, 8180));
               }
+              // Each CPU counts up to a page later.
+              const OnCpu one(0);
               channel.send(register_bits(file, memory, marks(), registered.event.name()) ==
                            marks());
               channel.receive<int>();
@@ -403,7 +405,7 @@ public:
     bool write_on(int cpu) { return child_.channel().ask<bool>(cpu); }
     /// Registers bits, to see when the kernel has counted all that was taken before.
     bool mark() { return child_.channel().ask<bool>(-1); }
-    static unsigned marks() { return static_cast<unsigned>(page_size / 48); }
+    static unsigned marks() { return static_cast<unsigned>(page_size / 32); }
 
     /// Waits until the group was charged for so many bytes.
     bool takes(unsigned long least) const {
@@ -429,6 +431,8 @@ private:
 
 TEST_CASE("Each CPU keeps 8 KiB for large payloads, charged to the program that first needed it") {
     constexpr unsigned long kept = 8192;
+    // The debug kernel adds its own to each object.
+    const bool is_exact = fewer_if_debug(2) == 2;
     const module::Loaded loaded;
     // No CPU has any then.
     REQUIRE(eventually([] { return module::unload().ok(); }));
@@ -441,19 +445,21 @@ TEST_CASE("Each CPU keeps 8 KiB for large payloads, charged to the program that 
         for (int cpu : {0, 1}) {
             CAPTURE(cpu);
             REQUIRE(first.write_on(cpu));
-            CHECK(first.takes((cpu + 1) * kept));
-            CHECK(first.taken() < (cpu + 2) * kept);
+            // Half of one for what the process has freed since.
+            CHECK(first.takes((cpu + 1) * kept - kept / 2));
+            if (is_exact)
+                CHECK(first.taken() < (cpu + 2) * kept);
             REQUIRE(second.write_on(cpu));
         }
         REQUIRE(second.mark());
-        // A mark takes 96 bytes, more on the debug kernel. The CPU counts up to a page later.
-        CHECK(second.takes(LargeWriter::marks() * 48));
-        if (fewer_if_debug(2) == 2)
-            CHECK(second.taken() < LargeWriter::marks() * 96 + kept);
+        // A mark takes 96 bytes.
+        CHECK(second.takes(LargeWriter::marks() * 48ul));
+        if (is_exact)
+            CHECK(second.taken() < LargeWriter::marks() * 96ul + kept);
         first.end();
     }
     flush_slabs();
-    CHECK(first_group.slabs() >= 2 * kept);
+    CHECK(first_group.slabs() >= 2 * kept - kept / 2);
 }
 
 TEST_CASE("An event is charged to the program, its directory only before Linux 6.6") {

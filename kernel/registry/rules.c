@@ -115,16 +115,18 @@ static bool ue_rules_may_be_for(const struct ue_event *event)
 	       test_bit(ue_prefix_bit(ue_format_name(format)), ue_prefixes);
 }
 
+/* The module's own events are in no group. A rule has to name their system. */
 static bool ue_rule_is_for(const struct ue_rule *rule,
 			   const struct ue_event *event)
 {
+	const bool own = event->serial < UE_OTHER_EVENTS;
 	const char *system = rule->parsed.system;
 
-	if (event->serial < UE_OTHER_EVENTS &&
-	    (!system || strcmp(system, event->class.system)))
+	if (own && (!system || strcmp(system, event->class.system)))
 		return false;
 	return !rule->removed &&
-	       ue_rule_matches(&rule->parsed, ue_group_of(event)->name,
+	       ue_rule_matches(&rule->parsed,
+			       own ? "" : ue_group_of(event)->name,
 			       event->class.system,
 			       ue_format_name(event->format));
 }
