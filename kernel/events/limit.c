@@ -4,9 +4,8 @@
  * process.
  *
  * A bucket that is full says nothing about its process: after a second without a payload,
- * it may be freed. This is done when a bucket with a similar number is added. So there are
- * never more buckets than processes that have written in one second, and nothing has to
- * watch processes.
+ * it may be freed. Each bucket that is added has those freed in one of 64 lists, in turn. So
+ * when 64 buckets are added, those of before are freed, and nothing has to watch processes.
  */
 #include <linux/hash.h>
 #include <linux/jiffies.h>
@@ -59,7 +58,9 @@ struct ue_program {
  * @suppressed: how many payloads have found no token
  * @untold: those of processes without a struct ue_program
  * @collected: when ue_limit_collect() was called last, in jiffies
- * @lock: serializes changes of @programs
+ * @key: of the hash of @programs: which processes are in one list cannot be chosen
+ * @purged: the list from which idle processes were removed last
+ * @lock: serializes changes of @programs and @purged
  * @rcu: frees the memory
  * @programs: of struct ue_program, by a hash of the number; read under RCU-sched. If each
  *	process has a bucket, all that write; else those beyond the limit. None without a rate.
@@ -71,6 +72,8 @@ struct ue_limit {
 	atomic_long_t suppressed;
 	struct ue_untold untold;
 	unsigned long collected;
+	u32 key;
+	u8 purged;
 	raw_spinlock_t lock;
 	struct rcu_head rcu;
 	struct hlist_head programs[];
@@ -93,13 +96,17 @@ static long ue_tokens_due(u32 rate, unsigned long from, unsigned long elapsed)
 	return div_u64((begin + elapsed) * rate, HZ) - div_u64(begin * rate, HZ);
 }
 
+/* A time of another task is later by less than this. */
+#define UE_TIME_AHEAD	(10UL * HZ)
+
 /* If another task adds the tokens, or has a later time, nothing is done. */
 static noinline void ue_bucket_fill(struct ue_bucket *bucket, u32 rate,
 				    unsigned long filled, unsigned long now)
 {
 	long tokens, more;
 
-	if (time_before(now, filled) ||
+	/* Or if it was so long ago that this looks like a later time. */
+	if (filled - now < UE_TIME_AHEAD ||
 	    cmpxchg(&bucket->filled, filled, now) != filled)
 		return;
 	tokens = atomic_long_read(&bucket->tokens);
@@ -187,6 +194,7 @@ int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **result)
 		kfree(limit);
 		return -ENOMEM;
 	}
+	limit->key = get_random_u32();
 	raw_spin_lock_init(&limit->lock);
 	ue_bucket_init(&limit->bucket, terms->rate, jiffies);
 	limit->collected = jiffies;
@@ -197,7 +205,7 @@ int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **result)
 
 static struct hlist_head *ue_programs_of(struct ue_limit *limit, pid_t process)
 {
-	return &limit->programs[hash_32(process, UE_PROGRAM_BITS)];
+	return &limit->programs[hash_32(process ^ limit->key, UE_PROGRAM_BITS)];
 }
 
 static struct ue_program *ue_program_find(struct ue_limit *limit, pid_t process)
@@ -222,23 +230,29 @@ static void ue_program_end_if_idle(struct ue_program *program)
 	kfree_rcu(program, rcu);
 }
 
+/* Each process that is added purges another list, so that none stays long. */
+static void ue_programs_purge(struct ue_limit *limit)
+{
+	struct ue_program *program;
+	struct hlist_node *next;
+
+	limit->purged = (limit->purged + 1) % (1 << UE_PROGRAM_BITS);
+	hlist_for_each_entry_safe(program, next, &limit->programs[limit->purged], node)
+		ue_program_end_if_idle(program);
+}
+
 /* Return: @new, or the bucket that another thread has added. */
 static struct ue_program *ue_program_insert(struct ue_limit *limit,
 					    struct ue_program *new)
 {
-	struct hlist_head *list = ue_programs_of(limit, new->process);
-	struct ue_program *program, *found = NULL;
-	struct hlist_node *next;
+	struct ue_program *found;
 
 	raw_spin_lock(&limit->lock);
-	hlist_for_each_entry_safe(program, next, list, node) {
-		if (program->process == new->process)
-			found = program;
-		else
-			ue_program_end_if_idle(program);
+	found = ue_program_find(limit, new->process);
+	if (!found) {
+		ue_programs_purge(limit);
+		hlist_add_head_rcu(&new->node, ue_programs_of(limit, new->process));
 	}
-	if (!found)
-		hlist_add_head_rcu(&new->node, list);
 	raw_spin_unlock(&limit->lock);
 	return found ?: new;
 }

@@ -67,6 +67,10 @@ static void ue_bucket_idle_test(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ue_test_take(&bucket, 3, LONG_MAX / 2, 5), 3);
 	/* A task whose time is an earlier one adds nothing. */
 	KUNIT_EXPECT_EQ(test, ue_test_take(&bucket, 3, LONG_MAX / 2 - 2 * HZ, 5), 0);
+	/* After very long, the time looks like an earlier one. */
+	ue_bucket_init(&bucket, 3, 0);
+	ue_test_take(&bucket, 3, 0, 3);
+	KUNIT_EXPECT_EQ(test, ue_test_take(&bucket, 3, LONG_MAX + 10UL, 5), 3);
 }
 
 static void ue_bucket_largest_test(struct kunit *test)
