@@ -466,6 +466,22 @@ TEST_CASE("A rule with another filter, and a trigger for other programs, fail wi
     CHECK(target.bit() == 1);
 }
 
+TEST_CASE(
+    "All rules that can add up take an event over when the rule is removed that prevented it") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event), third(kept.event);
+    const std::string first = rule_text(kept.event, instance, pid_option(third));
+    REQUIRE(change_rule(first).ok());
+    const Rule second(rule_text(kept.event, instance, pid_option(target), " if common_pid > 0"));
+    const Rule last(rule_text(kept.event, instance, pid_option(other), " if common_pid > 0"));
+    CHECK(target.bit() + other.bit() == 0);
+    CHECK(change_rule("!" + first).ok());
+    CHECK(target.bit() == 1);
+    CHECK(other.bit() == 1);
+    CHECK(third.bit() == 0);
+}
+
 TEST_CASE("A trigger of a rule for a program counts that program's records alone") {
     Kept kept;
     Instance instance;

@@ -234,14 +234,19 @@ static bool ue_rule_may_join(const struct ue_rule *rule,
 	       ue_file_is_enabled(file, rule->parsed.filter);
 }
 
-static void ue_rule_join(const struct ue_rule *rule, struct ue_event *event,
-			 struct trace_event_file *file)
+/* Return: false if the rule may not join those that have enabled the event. */
+static bool ue_rule_joins(const struct ue_rule *rule, struct ue_event *event,
+			  struct trace_event_file *file)
 {
-	u64 scopes = ue_recorder_scopes(&event->recorders, file);
+	u64 scopes;
 
+	if (rule->parsed.trigger || !ue_rule_may_join(rule, event, file))
+		return false;
+	scopes = ue_recorder_scopes(&event->recorders, file);
 	if (scopes)
 		ue_event_set_scopes(event, file,
 				    rule->scope ? scopes | rule->scope : 0);
+	return true;
 }
 
 /* Enables an event, or gives it a trigger, which enables the event in secret. */
@@ -269,10 +274,8 @@ static int ue_rule_begin(const struct ue_rule *rule, struct ue_event *event,
 static int ue_rule_enable(const struct ue_rule *rule, struct ue_event *event,
 			  struct trace_event_file *file, char *reason)
 {
-	if (!rule->parsed.trigger && ue_rule_may_join(rule, event, file)) {
-		ue_rule_join(rule, event, file);
+	if (ue_rule_joins(rule, event, file))
 		return 0;
-	}
 	if (ue_recorder_number(&event->recorders, file) &&
 	    (ue_recorder_scopes(&event->recorders, file) != rule->scope ||
 	     !ue_rule_limits(rule, event, file))) {
@@ -443,6 +446,7 @@ static bool ue_rule_take_over(const struct ue_rule *rule, struct ue_event *event
 /*
  * Another rule may be for the event that a removed rule has enabled. The other
  * rule then takes the event over, so that the event is not disabled in between.
+ * Further ones add up with it, if they can.
  * Return: whether another rule has taken the event over.
  */
 static bool ue_rules_hand_over(const struct ue_rule *from,
@@ -450,6 +454,7 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 			       struct trace_event_file *file)
 {
 	struct ue_rule *rule;
+	bool taken = false;
 
 	list_for_each_entry(rule, &ue_rules, node) {
 		if (rule->instance != from->instance || rule->parsed.trigger ||
@@ -457,13 +462,15 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 		    !ue_rule_may_be_scoped(rule, event) || ue_rule_is_full(rule) ||
 		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
 			continue;
-		if (ue_rule_take_over(rule, event, file)) {
+		if (taken ? ue_rule_joins(rule, event, file) :
+			    ue_rule_take_over(rule, event, file)) {
 			ue_rule_applied(rule, event, file);
-			return true;
+			taken = true;
+		} else {
+			xa_release(&rule->applied, event->serial);
 		}
-		xa_release(&rule->applied, event->serial);
 	}
-	return false;
+	return taken;
 }
 
 /*
