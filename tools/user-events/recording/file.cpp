@@ -74,15 +74,19 @@ public:
         : descriptor_(from.descriptor()), at_(cpu.offset), end_(cpu.offset + cpu.size),
           is_big_endian_(head.pages.is_big_endian),
           compression_(buffer.is_compressed ? head.compression : compression::none),
-          is_damaged_(is_damaged) {
-        if (compression_ != compression::none)
-            chunks_ = number();
-    }
+          is_damaged_(is_damaged) {}
 
     bool operator()(std::span<std::byte> page) {
         try {
+            if (end_ < at_)
+                throw bad_file("is damaged");
             if (compression_ == compression::none)
                 return take(page);
+            if (!std::exchange(has_begun_, true)) {
+                // The size does not count this number.
+                end_ += sizeof(std::uint32_t);
+                chunks_ = number();
+            }
             if (position_ >= chunk_.size() && !next_chunk())
                 return false;
             const auto size = std::min(page.size(), chunk_.size() - position_);
@@ -123,8 +127,10 @@ private:
         if (chunks_ == 0)
             return false;
         chunks_--;
-        std::vector<std::byte> packed(std::min(number(), end_ - at_));
-        const auto whole = number();
+        const auto size = number(), whole = number();
+        if (size > end_ - at_)
+            throw bad_file("is damaged");
+        std::vector<std::byte> packed(size);
         if (!take(packed) || whole == 0)
             throw bad_file("is cut off");
         chunk_ = decompressed(compression_,
@@ -138,6 +144,7 @@ private:
     bool is_big_endian_;
     compression compression_;
     bool& is_damaged_;
+    bool has_begun_ = false;
     std::uint64_t chunks_ = 0;
     std::string chunk_;
     std::size_t position_ = 0;

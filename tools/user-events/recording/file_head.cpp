@@ -64,6 +64,8 @@ public:
             read_version_7(rest);
         else
             damaged();
+        if (head_.buffers.empty())
+            throw bad_file("has no records", "`trace-cmd report` prints the text of a tracer");
         return std::move(head_);
     }
 
@@ -145,7 +147,7 @@ private:
                 read_option(id, data);
             }
         if (from.has({"latency  \0", 10}))
-            throw bad_file("has no records", "`trace-cmd report` prints the text of a tracer");
+            return;
         read_places(from, "", cpus);
         for (const auto data : instances) {
             byte_reader option = reader(data);
