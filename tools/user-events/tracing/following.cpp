@@ -122,7 +122,8 @@ void following::follow(const pattern& wanted) {
 }
 
 void following::add(const std::string& glob, const std::string& filter) {
-    if (!has_rules_)
+    // A rule for marks could not choose programs: enable_existing() enables them.
+    if (!has_rules_ || glob.starts_with(recording::mark_system + std::string(":")))
         return;
     const auto rule = rule_text(glob, in_.name(), programs_, filter);
     if (has_own(rule))
