@@ -9,6 +9,7 @@
 #include "registered.hpp"
 #include "rule.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -109,7 +110,8 @@ TEST_CASE("While a program goes on to flood, its bit is 0 for longer each time, 
     REQUIRE(times.size() >= 4);
     // A second, when the time of 10 ms has been doubled seven times. The machine may be late.
     CHECK(times.size() < 30);
-    CHECK(times.front() < longest.count() / 2);
+    // On a slow machine, each may look longer than it is.
+    CHECK(std::ranges::min(times) < longest.count() / 2);
     CHECK(times.back() > longest.count() * 0.8);
 }
 
