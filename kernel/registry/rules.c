@@ -222,25 +222,31 @@ static bool ue_rule_limits(const struct ue_rule *rule, const struct ue_event *ev
  */
 static bool ue_rule_may_join(const struct ue_rule *rule,
 			     const struct ue_event *event,
-			     struct trace_event_file *file)
+			     struct trace_event_file *file,
+			     const struct ue_rule *without)
 {
 	unsigned long number = ue_recorder_number(&event->recorders, file);
 	struct ue_rules_sum sum;
 
 	if (!number || !ue_rule_limits(rule, event, file))
 		return false;
-	sum = ue_rules_add_up(event, number, NULL);
+	sum = ue_rules_add_up(event, number, without);
 	return sum.enabled && (sum.scopes || rule->scope) &&
 	       ue_file_is_enabled(file, rule->parsed.filter);
 }
 
-/* Return: false if the rule may not join those that have enabled the event. */
+/*
+ * @without: a rule that gives the event up, or NULL
+ * Return: false if the rule may not join the others that have enabled the event.
+ */
 static bool ue_rule_joins(const struct ue_rule *rule, struct ue_event *event,
-			  struct trace_event_file *file)
+			  struct trace_event_file *file,
+			  const struct ue_rule *without)
 {
 	u64 scopes;
 
-	if (rule->parsed.trigger || !ue_rule_may_join(rule, event, file))
+	if (rule->parsed.trigger ||
+	    !ue_rule_may_join(rule, event, file, without))
 		return false;
 	scopes = ue_recorder_scopes(&event->recorders, file);
 	if (scopes)
@@ -274,7 +280,7 @@ static int ue_rule_begin(const struct ue_rule *rule, struct ue_event *event,
 static int ue_rule_enable(const struct ue_rule *rule, struct ue_event *event,
 			  struct trace_event_file *file, char *reason)
 {
-	if (ue_rule_joins(rule, event, file))
+	if (ue_rule_joins(rule, event, file, NULL))
 		return 0;
 	if (ue_recorder_number(&event->recorders, file) &&
 	    (ue_recorder_scopes(&event->recorders, file) != rule->scope ||
@@ -462,7 +468,7 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 		    !ue_rule_may_be_scoped(rule, event) || ue_rule_is_full(rule) ||
 		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
 			continue;
-		if (taken ? ue_rule_joins(rule, event, file) :
+		if (taken ? ue_rule_joins(rule, event, file, from) :
 			    ue_rule_take_over(rule, event, file)) {
 			ue_rule_applied(rule, event, file);
 			taken = true;
