@@ -8,6 +8,8 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/llist.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/trace_events.h>
 #include <linux/workqueue.h>
 #include <uapi/linux/user_events.h>
@@ -21,6 +23,10 @@
 #include "port/kernel_symbols.h"
 #include "registry/rule_action.h"
 #include "registry/suppression.h"
+
+/* How long the work item runs, and pauses if it is not done. */
+#define UE_TELL_TIME		(2 * NSEC_PER_MSEC)
+#define UE_TELL_PAUSE		msecs_to_jiffies(20)
 
 /* What else is suppressed in a limit is told in the last record, for process 0. */
 #define UE_TOLD_MAX		64
@@ -56,6 +62,9 @@ static struct ue_event *ue_suppressed_event;
 
 /* By @suppression_node, with a reference to each. */
 static LLIST_HEAD(ue_suppressing);
+
+/* What the work item has taken from the list and not told of; used by it alone. */
+static struct llist_node *ue_suppressions_left;
 
 static void ue_suppressions_work(struct work_struct *work);
 
@@ -99,29 +108,52 @@ void ue_suppressions_tell(struct ue_event *event)
 		struct ue_limit *limit =
 			rcu_dereference_protected(recorder->limit,
 						  lockdep_is_held(ue_event_mutex));
-		struct trace_event_file *file = limit && ue_suppressed_event ?
-			ue_instance_file(recorder->file->tr, &ue_suppressed_event->call) : NULL;
-		const unsigned int nr = file ?
+		const unsigned int nr = limit && ue_suppressed_event ?
 			ue_limit_collect(limit, suppressed, UE_TOLD_MAX) : 0;
+		struct trace_event_file *file = nr ?
+			ue_instance_file(recorder->file->tr, &ue_suppressed_event->call) : NULL;
 
-		for (unsigned int i = 0; i < nr; i++)
+		/* Without a file, what was collected is told nowhere: processes are freed. */
+		for (unsigned int i = 0; file && i < nr; i++)
 			ue_suppression_record(file, event, &suppressed[i]);
 	}
 }
 
+/* Return: false if there is no event left. */
+static bool ue_suppressions_tell_of_one(void)
+{
+	struct ue_event *event;
+
+	if (!ue_suppressions_left)
+		return false;
+	event = llist_entry(ue_suppressions_left, struct ue_event, suppression_node);
+	ue_suppressions_left = ue_suppressions_left->next;
+	atomic_xchg(&event->suppression_queued, 0);
+	mutex_lock(ue_event_mutex);
+	ue_suppressions_tell(event);
+	mutex_unlock(ue_event_mutex);
+	ue_event_unref(event);
+	cond_resched();
+	return true;
+}
+
+/*
+ * With very many events, the work item takes a tenth of a processor. What was added
+ * meanwhile, while it was queued already, waits for a second.
+ */
 static void ue_suppressions_work(struct work_struct *work)
 {
-	struct ue_event *event, *next;
+	const u64 start = local_clock();
 
-	llist_for_each_entry_safe(event, next, llist_del_all(&ue_suppressing),
-				  suppression_node) {
-		atomic_xchg(&event->suppression_queued, 0);
-		mutex_lock(ue_event_mutex);
-		ue_suppressions_tell(event);
-		mutex_unlock(ue_event_mutex);
-		ue_event_unref(event);
-		cond_resched();
-	}
+	if (!ue_suppressions_left)
+		ue_suppressions_left = llist_del_all(&ue_suppressing);
+	while (local_clock() - start < UE_TELL_TIME &&
+	       ue_suppressions_tell_of_one())
+		;
+	if (ue_suppressions_left)
+		queue_delayed_work(ue_unbound_wq, &ue_suppressions_delayed, UE_TELL_PAUSE);
+	else if (!llist_empty(&ue_suppressing))
+		queue_delayed_work(ue_unbound_wq, &ue_suppressions_delayed, HZ);
 }
 
 void ue_suppressions_init(struct ue_event *event)
@@ -134,6 +166,10 @@ void ue_suppressions_exit(void)
 {
 	cancel_delayed_work_sync(&ue_suppressions_delayed);
 	/* Drops the references of what it would have told. */
-	ue_suppressions_work(NULL);
+	do {
+		while (ue_suppressions_tell_of_one())
+			;
+		ue_suppressions_left = llist_del_all(&ue_suppressing);
+	} while (ue_suppressions_left);
 	ue_suppressed_event = NULL;
 }
