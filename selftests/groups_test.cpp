@@ -73,6 +73,8 @@ TEST_CASE("A group has a device of its own, with the owner and the mode that it 
     CHECK(second.st_gid == 0);
     CHECK(major(first.st_rdev) == major(second.st_rdev));
     CHECK(minor(first.st_rdev) != minor(second.st_rdev));
+    const Group closed(" mode=0");
+    CHECK(about(closed.device()).st_mode == S_IFCHR);
     CHECK(minor(about(device).st_rdev) == 0);
 }
 

@@ -82,10 +82,14 @@ static int ue_data_release(struct inode *inode, struct file *file)
 
 static int ue_device_open(struct inode *inode, struct file *file)
 {
-	struct ue_group *group = ue_group_get(iminor(inode));
 	struct ue_device_file *device;
+	struct ue_group *group;
 	int err;
 
+	/* While loading fails, groups are freed. */
+	if (!ue_module_is_ready())
+		return -ENODEV;
+	group = ue_group_get(iminor(inode));
 	/* A container may have the node of a group that was removed. */
 	if (!group)
 		return -ENODEV;

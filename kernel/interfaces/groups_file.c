@@ -106,7 +106,8 @@ static int ue_groups_add(const struct ue_group_text *text)
 
 /*
  * The kernel sets the owner of a node when it creates the node. So a node with another
- * owner replaces the old one. What was opened or mounted stays as it is.
+ * owner replaces the old one. Files that are open, and nodes that others have made, stay
+ * as they are. A mount of the old node loses its permissions.
  */
 static int ue_groups_change_owner(struct ue_group *group,
 				  const struct ue_device_owner *owner)
