@@ -87,12 +87,10 @@ public:
                 end_ += sizeof(std::uint32_t);
                 chunks_ = number();
             }
-            if (position_ >= chunk_.size() && !next_chunk())
+            if (position_ >= chunk_.size() && !next_chunk(page.size()))
                 return false;
-            const auto size = std::min(page.size(), chunk_.size() - position_);
-            std::memcpy(page.data(), chunk_.data() + position_, size);
-            std::fill(page.begin() + static_cast<std::ptrdiff_t>(size), page.end(), std::byte{0});
-            position_ += size;
+            std::memcpy(page.data(), chunk_.data() + position_, page.size());
+            position_ += page.size();
             return true;
         } catch (const bad_file&) {
             is_damaged_ = true;
@@ -123,12 +121,17 @@ private:
         std::array<std::byte, 4> bytes{};
         return take(bytes) ? read_number(bytes.data(), bytes.size(), false, is_big_endian_) : 0;
     }
-    bool next_chunk() {
-        if (chunks_ == 0)
+    /// Reads the next part, which has whole pages. Returns false behind the last one.
+    bool next_chunk(std::size_t page_size) {
+        if (chunks_ == 0) {
+            // If the size of the parts does count their number, it seems to be left.
+            if (at_ < end_ && end_ - at_ > sizeof(std::uint32_t))
+                throw bad_file("is damaged");
             return false;
+        }
         chunks_--;
         const auto size = number(), whole = number();
-        if (size > end_ - at_)
+        if (at_ > end_ || size > end_ - at_ || whole % page_size != 0)
             throw bad_file("is damaged");
         std::vector<std::byte> packed(size);
         if (!take(packed) || whole == 0)
