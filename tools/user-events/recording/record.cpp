@@ -171,6 +171,9 @@ bool passes(eventheader::filter& filter, const record& record) {
             filter.take(field.name, static_cast<long double>(value.natural));
         } else if (value.kind == kind::real) {
             filter.take(field.name, static_cast<long double>(value.real));
+        } else if (value.kind == kind::text) {
+            // Not what is shown, which is escaped.
+            filter.take(field.name, value.text());
         } else {
             text.clear();
             append_text(text, field, value);
