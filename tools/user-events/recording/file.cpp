@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <limits>
 #include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -30,6 +31,9 @@ constexpr char unknown_task[] = "<...>";
 
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
+
+/// Of all files. Numbers that are added to it do not overflow.
+constexpr std::uint64_t largest_offset = std::numeric_limits<std::int64_t>::max();
 
 /// libtraceevent stops at the first name of a field that is no identifier.
 bool is_complete(const tep_event& event) {
@@ -78,7 +82,7 @@ public:
 
     bool operator()(std::span<std::byte> page) {
         try {
-            if (end_ < at_)
+            if (end_ < at_ || end_ > largest_offset)
                 throw bad_file("is damaged");
             if (compression_ == compression::none)
                 return take(page);
