@@ -395,6 +395,10 @@ void file::learn_thread(const event_type& type, bytes data, int parent) {
 void file::warn_about_gaps(bool is_strict) const {
     if (filter_ && has_described_)
         warn_of_unknown_fields(*filter_);
+    if (head_.is_of_guest)
+        text::warn(
+            fmt::format("{} is of a virtual machine: its times are the guest's own", from_.path()),
+            "`trace-cmd report -i HOST_FILE -i FILE` has all times as those of the host");
     if (missing_.times)
         text::warn(missing_.lost
                        ? fmt::format("{} records were lost when {} was made, in {} places",

@@ -24,6 +24,7 @@ enum : std::uint64_t {
     opt_buffer = 3,
     opt_offset = 7,
     opt_cpu_count = 8,
+    opt_guest_times = 12, // trace-cmd.dat.v7(5): TIME_SHIFT
     opt_ticks = 14,
     opt_header = 16,
     opt_ftrace_formats = 17,
@@ -121,6 +122,8 @@ private:
             head_.clock.offset += to_number(text);
         } else if (id == opt_statistics) {
             head_.statistics += text;
+        } else if (id == opt_guest_times) {
+            head_.is_of_guest = true;
         } else if (id == opt_ticks) {
             // Its third number is for files of several machines, which are read as one.
             head_.clock.multiplier = static_cast<std::uint32_t>(from.number(4));

@@ -88,6 +88,8 @@ struct file_head {
     /// What `trace-cmd report --stat` prints.
     std::string statistics;
     clock_conversion clock;
+    /// Whether the file says how the clock of the host differs, which `clock` does not have.
+    bool is_of_guest = false;
     std::vector<stored_buffer> buffers;
 };
 
