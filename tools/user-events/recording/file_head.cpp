@@ -182,8 +182,12 @@ private:
         head_.compression = how->second;
         std::set<std::uint64_t> seen;
         std::vector<std::string> buffers;
-        for (std::uint64_t offset = from.number(8); offset && seen.insert(offset).second;)
+        std::uint64_t offset = from.number(8);
+        do {
+            if (!offset || !seen.insert(offset).second)
+                damaged();
             offset = read_options(offset, buffers);
+        } while (offset);
         for (const auto& data : buffers)
             read_buffer(data);
     }
