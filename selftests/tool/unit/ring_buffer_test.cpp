@@ -187,11 +187,15 @@ TEST_CASE("what was compressed with zlib is decompressed, and nothing else is ta
     REQUIRE(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
                      reinterpret_cast<const Bytef*>(text.data()), text.size()) == Z_OK);
     packed.resize(size);
-    CHECK(decompressed(compression::zlib, packed, text.size()) == text);
-    CHECK_THROWS_AS(decompressed(compression::zlib, packed, text.size() + 1), bad_file);
-    CHECK_THROWS_AS(decompressed(compression::zlib, packed, text.size() - 1), bad_file);
-    CHECK_THROWS_AS(decompressed(compression::zlib, "no", 100), bad_file);
-    CHECK_THROWS_AS(decompressed(compression::zstd, packed, text.size()), bad_file);
+    constexpr std::uint64_t most = 1 << 20;
+    CHECK(decompressed(compression::zlib, packed, text.size(), most) == text);
+    CHECK_THROWS_AS(decompressed(compression::zlib, packed, text.size() + 1, most), bad_file);
+    CHECK_THROWS_AS(decompressed(compression::zlib, packed, text.size() - 1, most), bad_file);
+    CHECK_THROWS_AS(decompressed(compression::zlib, "no", 100, most), bad_file);
+    CHECK_THROWS_AS(decompressed(compression::zstd, packed, text.size(), most), bad_file);
+    CHECK_NOTHROW(decompressed(compression::zlib, packed, text.size(), text.size()));
+    CHECK_THROWS_AS(decompressed(compression::zlib, packed, text.size(), text.size() - 1),
+                    bad_file);
 }
 
 TEST_CASE("ticks of a processor become nanoseconds, with all digits") {

@@ -141,7 +141,8 @@ private:
         if (!take(packed) || whole == 0)
             throw bad_file("is cut off");
         chunk_ = decompressed(compression_,
-                              {reinterpret_cast<const char*>(packed.data()), packed.size()}, whole);
+                              {reinterpret_cast<const char*>(packed.data()), packed.size()}, whole,
+                              largest_part);
         position_ = 0;
         return true;
     }

@@ -34,6 +34,9 @@ enum : std::uint64_t {
 
 constexpr std::uint64_t section_is_compressed = 1;
 
+/// Of those that are compressed: the formats of all events have a few megabytes.
+constexpr std::uint64_t largest_section = 256U << 20;
+
 [[noreturn]] void damaged() {
     throw bad_file("is no recording, or damaged or cut off",
                    "recordings are made by `user-events record -o FILE` or `trace-cmd record -o "
@@ -206,7 +209,7 @@ private:
         if (!take_section(from, size))
             return std::string(from.take(size));
         const auto packed = from.number(4), whole = from.number(4);
-        return decompressed(head_.compression, from.take(packed), whole);
+        return decompressed(head_.compression, from.take(packed), whole, largest_section);
     }
     /// Returns where the next ones are; 0 if these were the last.
     std::uint64_t read_options(std::uint64_t offset, std::vector<std::string>& buffers) {
@@ -287,7 +290,10 @@ bool byte_reader::has(std::string_view text) {
     return result;
 }
 
-std::string decompressed(compression how, std::string_view data, std::uint64_t size) {
+std::string decompressed(compression how, std::string_view data, std::uint64_t size,
+                         std::uint64_t most) {
+    if (size > most)
+        throw bad_file("is damaged: a compressed part is too large");
     std::string result(size, '\0');
     bool is_good = false;
     if (how == compression::zstd) {

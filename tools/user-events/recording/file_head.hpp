@@ -22,8 +22,12 @@ struct bad_file : std::runtime_error {
 
 enum class compression : std::uint8_t { none, zlib, zstd };
 
-/// Throws bad_file if the bytes are not those that were compressed.
-std::string decompressed(compression how, std::string_view data, std::uint64_t size);
+/// The largest part of records: trace-cmd makes parts of ten pages, and a page has 8 MiB at most.
+inline constexpr std::uint64_t largest_part = 128U << 20;
+
+/// Throws bad_file if the bytes are not those that were compressed, or these are more than `most`.
+std::string decompressed(compression how, std::string_view data, std::uint64_t size,
+                         std::uint64_t most);
 
 /// Numbers and texts, one after the other. The functions throw bad_file if not all is there.
 class byte_reader {
