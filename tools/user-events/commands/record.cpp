@@ -216,6 +216,20 @@ void call_or_leave(const std::string& output, tracing::instance& in, tracing::fo
     }
 }
 
+/// Removes the files of a recording that fails before it has begun.
+struct files_until_begun {
+    tracing::cpu_files& files;
+    recording_note& note;
+    bool has_begun = false;
+
+    ~files_until_begun() {
+        if (has_begun)
+            return;
+        files.remove();
+        note.remove();
+    }
+};
+
 /// `started` is called when everything is in place. Returns the status of the program, as a shell
 /// would; 0 if there is none, or if it was ended.
 template <typename Started>
@@ -235,6 +249,7 @@ int record_events(const options& given, Started started) {
     tracing::set_buffer_size(in, given.buffer);
     tracing::remember_processes(in);
     tracing::cpu_files files(in, given.output, false);
+    files_until_begun left{files, note};
     note.set_instance(in.name());
     tracing::following following(in, wanted);
     in.write("tracing_on", "1");
@@ -243,6 +258,7 @@ int record_events(const options& given, Started started) {
     if (!given.program.empty())
         program.emplace(given.program);
     started();
+    left.has_begun = true;
     int status = 0;
     call_or_leave(given.output, in, &following, [&] {
         bool ended = false;
