@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 
 namespace tool::tracing {
 
@@ -40,6 +41,12 @@ std::uint64_t made_records(const instance& in) {
 
 std::uint64_t waiting_bytes(const instance& in) {
     return sum_of(in, {"bytes: "});
+}
+
+std::size_t page_size(const instance& in) {
+    const auto kib = in.try_read("buffer_subbuf_size_kb");
+    const std::size_t size = kib ? std::strtoul(kib->c_str(), nullptr, 10) << 10 : 0;
+    return size ? size : static_cast<std::size_t>(getpagesize());
 }
 
 void set_buffer_size(const instance& in, std::uint64_t size) {

@@ -4,6 +4,7 @@
 
 #include "tracing/tracefs.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tool::tracing {
@@ -19,6 +20,10 @@ std::uint64_t made_records(const instance& in);
 
 /// The size of the records that wait in the buffers.
 std::uint64_t waiting_bytes(const instance& in);
+
+/// The size of the buffers' pages: what a read takes at most. Since Linux 6.8, an instance can have
+/// larger ones than the kernel's other pages.
+std::size_t page_size(const instance& in);
 
 /// Sets the size of the buffer of each CPU, in bytes; 4 KiB at least.
 void set_buffer_size(const instance& in, std::uint64_t size);

@@ -48,7 +48,7 @@ void require_space_for(const instance& from, const std::string& beside, const st
     // one.
     const auto needed = [&](std::uint64_t size) {
         const auto cpus = static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_CONF));
-        return size ? copies * (2 * size + cpus * static_cast<unsigned long>(getpagesize())) : 0;
+        return size ? copies * (2 * size + cpus * page_size(from)) : 0;
     };
     if (free < needed(at_most) && free < needed(waiting_bytes(from)))
         throw text::file_failure(ENOSPC, "write", path);
@@ -102,7 +102,7 @@ cpu_files cpu_files::of_snapshot(const instance& from, const std::string& path) 
                 throw text::file_failure(errno, "read", file);
             result.add(
                 number,
-                tracefs_cpu_alloc_fd(descriptor, static_cast<int>(sysconf(_SC_PAGESIZE)), true),
+                tracefs_cpu_alloc_fd(descriptor, static_cast<int>(tracing::page_size(from)), true),
                 path, false);
         }
     } catch (...) {
