@@ -337,6 +337,19 @@ void recover(const options& given) {
     tracing::instance::remove_left(name);
 }
 
+/// What to do if a snapshot was not all written. What was read is in the files alone.
+std::string remedy_for_snapshot(const std::string& output, const tracing::instance& in,
+                                bool was_read) {
+    const auto unread = fmt::format(
+        "records that were not read yet are in {}, until the next snapshot", in.path("snapshot"));
+    return was_read
+               ? fmt::format("records that were read are in {0}.cpu0 and so on, until the next "
+                             "recording of {0}: `trace-cmd restore -o OTHER {0}.cpu*` makes a "
+                             "file of them; {1}",
+                             output, unread)
+               : unread;
+}
+
 /// Moves the records of an instance into a file, by way of the kernel's snapshot of it.
 void take_snapshot(const tracing::trace_dat& file, const tracing::instance& in) {
     in.write("snapshot", "1");
@@ -347,12 +360,10 @@ void take_snapshot(const tracing::trace_dat& file, const tracing::instance& in) 
         tracing::write_trace_dat(file, in, *files);
         files->remove();
     } catch (const text::failure& error) {
-        if (files)
+        const bool was_read = files && files->size() > 0;
+        if (files && !was_read)
             files->remove();
-        throw text::failure(error.what(),
-                            fmt::format("records that were not read yet are in {}, until the next "
-                                        "snapshot",
-                                        in.path("snapshot")));
+        throw text::failure(error.what(), remedy_for_snapshot(file.path, in, was_read));
     }
 }
 
@@ -402,9 +413,10 @@ action snapshot(arguments& with) {
         note.refuse_interrupted();
         // The pages, and the file.
         constexpr unsigned copies = 2;
+        const auto file = file_of(given->output, in);
         tracing::require_space_for(in, note.path(), given->output, tracing::waiting_bytes(in),
-                                   copies);
-        take_snapshot(file_of(given->output, in), in);
+                                   copies, tracing::head_size(file, in));
+        take_snapshot(file, in);
         note.remove();
         in.write("snapshot", "0");
     };

@@ -42,13 +42,13 @@ std::uint64_t free_space(const std::string& path) {
 } // namespace
 
 void require_space_for(const instance& from, const std::string& beside, const std::string& path,
-                       std::uint64_t at_most, unsigned copies) {
+                       std::uint64_t at_most, unsigned copies, std::uint64_t besides) {
     const std::uint64_t free = free_space(beside);
     // Half a page may be empty if the next record did not fit, and all but a record of the last
     // one.
     const auto needed = [&](std::uint64_t size) {
         const auto cpus = static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_CONF));
-        return size ? copies * (2 * size + cpus * page_size(from)) : 0;
+        return besides + (size ? copies * (2 * size + cpus * page_size(from)) : 0);
     };
     if (free < needed(at_most) && free < needed(waiting_bytes(from)))
         throw text::file_failure(ENOSPC, "write", path);
@@ -181,8 +181,6 @@ enum option : std::uint16_t { date = 1, cpu_statistics = 2, trace_clock = 4, una
 /// reads it. trace-cmd.dat.v6(5) describes it. Numbers are those of this machine.
 class trace_dat_writer {
 public:
-    explicit trace_dat_writer(text::new_file& to) : to_(to) {}
-
     void add_formats(const std::map<std::string, std::vector<std::string>>& systems,
                      std::size_t page_size) {
         text_.append("\x17\x08\x44tracing6\0", 12);
@@ -222,7 +220,11 @@ public:
         add(std::uint16_t{0});
         clocks_ = clocks;
     }
-    void add_records(const std::vector<int>& files, std::size_t page_size) {
+    /// Of what was added so far.
+    std::uint64_t size() const noexcept { return text_.size() + clocks_.size(); }
+    /// Writes all that was added, and the records.
+    void write_with_records(text::new_file& to, const std::vector<int>& files,
+                            std::size_t page_size) {
         text_.append("flyrecord\0", 10);
         const std::uint64_t table = files.size() * 2 * sizeof(std::uint64_t);
         std::uint64_t offset = text_.size() + table + sizeof(std::uint64_t) + clocks_.size();
@@ -230,7 +232,7 @@ public:
         for (const int file : files) {
             struct stat found {};
             if (fstat(file, &found) != 0)
-                cannot_write(to_.path());
+                cannot_write(to.path());
             gaps.push_back((page_size - offset % page_size) % page_size);
             offset += gaps.back();
             add(offset);
@@ -240,10 +242,10 @@ public:
         add_sized<std::uint64_t>(clocks_);
         for (std::size_t i = 0; i < files.size(); i++) {
             text_.append(gaps[i], '\0');
-            write();
-            copy(files[i]);
+            write(to);
+            copy(to, files[i]);
         }
-        write();
+        write(to);
     }
 
 private:
@@ -270,22 +272,21 @@ private:
         for (const auto& format : formats)
             add_sized<std::uint64_t>(format);
     }
-    void write() {
-        to_.write(text_);
+    void write(text::new_file& to) {
+        to.write(text_);
         text_.clear();
     }
-    void copy(int file) {
+    static void copy(text::new_file& to, int file) {
         std::array<char, 1 << 16> part;
         off_t at = 0;
         for (ssize_t size = 0; (size = pread(file, part.data(), part.size(), at)) != 0;) {
             if (size < 0)
-                cannot_write(to_.path());
-            to_.write({part.data(), static_cast<std::size_t>(size)});
+                cannot_write(to.path());
+            to.write({part.data(), static_cast<std::size_t>(size)});
             at += size;
         }
     }
 
-    text::new_file& to_;
     instance top_ = instance::top();
     std::string text_;
     std::string clocks_;
@@ -307,14 +308,13 @@ std::map<std::string, std::vector<std::string>> described_events(const trace_dat
     return result;
 }
 
-} // namespace
-
-void write_trace_dat(const trace_dat& what, const instance& from, const cpu_files& files) {
-    text::new_file file(what.path);
-    trace_dat_writer to(file);
-    to.add_formats(described_events(what), files.page_size());
+/// All up to the records.
+trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_t cpus,
+                         std::size_t page_size) {
+    trace_dat_writer to;
+    to.add_formats(described_events(what), page_size);
     to.add_names(!what.kernel_events.empty());
-    to.begin_options(files.descriptors().size());
+    to.begin_options(cpus);
     const std::string clocks = from.read("trace_clock");
     // What to add to get the time of day, in microseconds.
     if (clocks.find("[mono]") != clocks.npos)
@@ -323,14 +323,28 @@ void write_trace_dat(const trace_dat& what, const instance& from, const cpu_file
     uname(&system);
     to.add_option(uname_text, fmt::format("{} {} {} {}", system.sysname, system.nodename,
                                           system.release, system.machine));
-    for (std::size_t i = 0; i < files.descriptors().size(); i++)
+    for (std::size_t i = 0; i < cpus; i++)
         to.add_option(
             cpu_statistics,
             fmt::format("CPU: {}\n{}", i,
                         from.try_read(fmt::format("per_cpu/cpu{}/stats", i)).value_or("")));
     to.add_option(cpu_statistics, recording::to_text(find_threads()));
     to.end_options(clocks);
-    to.add_records(files.descriptors(), files.page_size());
+    return to;
+}
+
+} // namespace
+
+std::uint64_t head_size(const trace_dat& what, const instance& from) {
+    return head_of(what, from, static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF)),
+                   page_size(from))
+        .size();
+}
+
+void write_trace_dat(const trace_dat& what, const instance& from, const cpu_files& files) {
+    text::new_file file(what.path);
+    head_of(what, from, files.descriptors().size(), files.page_size())
+        .write_with_records(file, files.descriptors(), files.page_size());
     file.keep_old();
     file.finish();
 }

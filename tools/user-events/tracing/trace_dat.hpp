@@ -4,6 +4,8 @@
 
 #include "tracing/tracefs.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,10 +14,10 @@ struct tracefs_cpu;
 namespace tool::tracing {
 
 /// Throws text::failure for `path` if the disk of the file `beside` has no space for what the
-/// instance has recorded, so many times. `at_most` is what it can have: if that fits, it is not
-/// asked.
+/// instance has recorded, so many times, and for so many bytes besides. `at_most` is what the
+/// instance can have: if that fits, it is not asked.
 void require_space_for(const instance& from, const std::string& beside, const std::string& path,
-                       std::uint64_t at_most, unsigned copies = 1);
+                       std::uint64_t at_most, unsigned copies = 1, std::uint64_t besides = 0);
 
 /// Takes what an instance records into a file for each CPU. These hold what was recorded if the
 /// process is killed.
@@ -65,6 +67,10 @@ struct trace_dat {
 
 /// Throws text::failure if a file of this name cannot be made, or one that exists not be kept.
 void require_output(const std::string& path);
+
+/// How many bytes write_trace_dat() would write before the records, at present. Throws
+/// text::failure.
+std::uint64_t head_size(const trace_dat& what, const instance& from);
 
 /// Puts the files together. A file that had the name before is then PATH.old. The events have to
 /// exist. Throws text::failure.
