@@ -27,7 +27,7 @@ module_param_named(groups, ue_groups_parameter, charp, 0);
 MODULE_PARM_DESC(groups, "groups of events to begin with, separated by semicolons");
 
 /**
- * struct ue_device_owner - who may open the device of a group
+ * struct ue_device_owner - owner and permissions of the device of a group
  * @uid: its owner
  * @gid: its group of users
  * @mode: its permissions
@@ -265,17 +265,10 @@ static const struct seq_operations ue_groups_sequence = {
 
 static int ue_groups_open(struct inode *inode, struct file *file)
 {
-	int err;
-
 	if (!ue_module_is_ready())
 		return -ENODEV;
-	err = seq_open(file, &ue_groups_sequence);
-	if (err || !(file->f_mode & FMODE_WRITE) || !(file->f_flags & O_TRUNC))
-		return err;
-	err = ue_groups_remove_all();
-	if (err)
-		seq_release(inode, file);
-	return err;
+	return ue_tracefs_open_lines(inode, file, &ue_groups_sequence,
+				     ue_groups_remove_all);
 }
 
 static ssize_t ue_groups_write(struct file *file, const char __user *from,

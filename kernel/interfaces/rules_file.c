@@ -29,18 +29,11 @@ static const struct seq_operations ue_rules_sequence = {
 /* Opening the kernel's files that enable events fails under lockdown, too. */
 static int ue_rules_open(struct inode *inode, struct file *file)
 {
-	int err;
-
 	if (!ue_module_is_ready())
 		return -ENODEV;
-	err = security_locked_down(LOCKDOWN_TRACEFS) ?:
-	      seq_open(file, &ue_rules_sequence);
-	if (err || !(file->f_mode & FMODE_WRITE) || !(file->f_flags & O_TRUNC))
-		return err;
-	err = ue_rules_remove_all();
-	if (err)
-		seq_release(inode, file);
-	return err;
+	return security_locked_down(LOCKDOWN_TRACEFS) ?:
+	       ue_tracefs_open_lines(inode, file, &ue_rules_sequence,
+				     ue_rules_remove_all);
 }
 
 static ssize_t ue_rules_write(struct file *file, const char __user *from,

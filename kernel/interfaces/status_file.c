@@ -66,7 +66,9 @@ static void ue_status_show_event(struct seq_file *seq,
 	const unsigned int *nr = event->recorders.nr;
 	long lost = atomic_long_read(&event->recorders.lost);
 	unsigned long suppressed = ue_recorders_suppressed(&event->recorders);
+	const unsigned long muted = READ_ONCE(event->muted);
 	bool used = ue_event_enabled(event);
+	const char *separator = used ? ";" : " #";
 
 	seq_puts(seq, ue_event_name(event));
 	if (used)
@@ -75,14 +77,17 @@ static void ue_status_show_event(struct seq_file *seq,
 		seq_puts(seq, " ftrace");
 	if (READ_ONCE(nr[UE_RECORDER_PERF]))
 		seq_puts(seq, " perf");
-	if (lost)
-		seq_printf(seq, "%s lost %ld", used ? ";" : " #", lost);
-	if (suppressed)
-		seq_printf(seq, "%s suppressed %lu", used || lost ? ";" : " #",
-			   suppressed);
-	if (event->muted)
-		seq_printf(seq, "%s off %llu ms", used || lost || suppressed ? ";" : " #",
-			   jiffies64_to_msecs(READ_ONCE(event->muted)));
+	if (lost) {
+		seq_printf(seq, "%s lost %ld", separator, lost);
+		separator = ";";
+	}
+	if (suppressed) {
+		seq_printf(seq, "%s suppressed %lu", separator, suppressed);
+		separator = ";";
+	}
+	if (muted)
+		seq_printf(seq, "%s off %llu ms", separator,
+			   jiffies64_to_msecs(muted));
 	seq_putc(seq, '\n');
 }
 

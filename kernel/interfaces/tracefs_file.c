@@ -66,6 +66,20 @@ void ue_tracefs_files_wait(void)
 		msleep(20);
 }
 
+int ue_tracefs_open_lines(struct inode *inode, struct file *file,
+			  const struct seq_operations *sequence,
+			  int (*remove_all)(void))
+{
+	int err = seq_open(file, sequence);
+
+	if (err || !(file->f_mode & FMODE_WRITE) || !(file->f_flags & O_TRUNC))
+		return err;
+	err = remove_all();
+	if (err)
+		seq_release(inode, file);
+	return err;
+}
+
 /* One write() takes no more; the program then writes the rest. */
 #define UE_WRITE_LINES_MAX	SZ_64K
 

@@ -6,6 +6,7 @@
 #define UE_TRACEFS_FILE_H
 
 #include <linux/fs.h>
+#include <linux/seq_file.h>
 #include <linux/types.h>
 
 /**
@@ -44,6 +45,21 @@ void ue_tracefs_files_remove(void);
  * synchronize_rcu_tasks(); may sleep.
  */
 void ue_tracefs_files_wait(void);
+
+/**
+ * ue_tracefs_open_lines() - open a file that has a line for each of several things
+ * @inode: the inode
+ * @file: the open file
+ * @sequence: reads the lines
+ * @remove_all: removes all of the things: opening with O_TRUNC for writing does that;
+ *	0 or an error
+ *
+ * Context: the open() of the file; may sleep.
+ * Return: 0; -ENOMEM; the error of @remove_all.
+ */
+int ue_tracefs_open_lines(struct inode *inode, struct file *file,
+			  const struct seq_operations *sequence,
+			  int (*remove_all)(void));
 
 /**
  * ue_tracefs_write_lines() - do what the lines of a write() ask for
