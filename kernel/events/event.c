@@ -125,6 +125,7 @@ void ue_event_set_scopes(struct ue_event *event, struct trace_event_file *file,
 	event->owner->scopes_changed(event, ue_recorders_scopes(recorders));
 }
 
+/* The owner is told, as programs may have been beyond the old limit. */
 void ue_event_set_limit(struct ue_event *event, struct trace_event_file *file,
 			struct ue_limit *limit)
 {

@@ -26,7 +26,7 @@
  *	may have
  * @UE_GROUP_UID: uid=N, the owner of the device
  * @UE_GROUP_GID: gid=N, the device's group of users
- * @UE_GROUP_MODE: mode=N, in octal, who may open the device
+ * @UE_GROUP_MODE: mode=N, in octal, the permissions of the device
  * @UE_GROUP_OPTIONS: how many
  */
 enum ue_group_option {

@@ -27,7 +27,7 @@
 
 /* How many events a group may have, unless this is changed. */
 #define UE_MAX_EVENTS		32768
-/* Who may open its device, unless this is changed: the owner, root. */
+/* The permissions of its device, unless these are changed. */
 #define UE_GROUP_MODE_AT_FIRST	0600
 
 struct device;
@@ -57,7 +57,7 @@ struct device;
  *	members that follow, which are also read without it.
  * @uid: owner of the device
  * @gid: the device's group of users
- * @mode: who may open the device
+ * @mode: permissions of the device
  * @node: entry in the list of groups; protected by ue_groups_mutex
  * @by_system: entry in the hash table of groups; as @node, and read under RCU
  * @rcu: frees the memory
