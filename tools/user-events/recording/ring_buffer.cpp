@@ -108,7 +108,7 @@ void ring_buffer::advance(bool take) {
         if (!take || !source_(page_))
             return;
         records_.load(page_);
-        // Of several pages without a record, each may tell of missing ones.
+        // Each of several pages without a record may have a number of missing records.
         if (const auto more = records_.missing())
             missing_ = missing_.value_or(0) + *more;
     }

@@ -105,7 +105,9 @@ void following::choose_programs() {
 void following::follow(const pattern& wanted) {
     const bool is_shared = wanted_.is_filter_shared && !wanted_.filter.empty();
     const bool is_for_providers = wanted_.has_providers && wanted.is_for_providers();
-    const bool is_for_tracepoints = wanted.is_for_user_events() && wanted.is_for_tracepoints();
+    // A rule for marks could not choose programs: enable_existing() enables them.
+    const bool is_for_tracepoints =
+        wanted.is_for_registered_events() && wanted.is_for_tracepoints();
     are_rules_wide_ |= !wanted_.choice.is_all() || is_shared;
     // The first rule that matches counts.
     if (is_shared && is_for_tracepoints)
@@ -122,8 +124,7 @@ void following::follow(const pattern& wanted) {
 }
 
 void following::add(const std::string& glob, const std::string& filter) {
-    // A rule for marks could not choose programs: enable_existing() enables them.
-    if (!has_rules_ || glob.starts_with(recording::mark_system + std::string(":")))
+    if (!has_rules_)
         return;
     const auto rule = rule_text(glob, in_.name(), programs_, filter);
     if (has_own(rule))

@@ -41,14 +41,14 @@ std::uint64_t free_space(const std::string& path) {
 
 } // namespace
 
-void require_space_for(const instance& from, const std::string& beside, const std::string& path,
-                       std::uint64_t at_most, unsigned copies, std::uint64_t besides) {
-    const std::uint64_t free = free_space(beside);
+void require_space_for(const instance& from, const std::string& on_disk, const std::string& path,
+                       std::uint64_t at_most, unsigned copies, std::uint64_t head) {
+    const std::uint64_t free = free_space(on_disk);
     // Half a page may be empty if the next record did not fit, and all but a record of the last
     // one.
     const auto needed = [&](std::uint64_t size) {
         const auto cpus = static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_CONF));
-        return besides + (size ? copies * (2 * size + cpus * page_size(from)) : 0);
+        return head + (size ? copies * (2 * size + cpus * page_size(from)) : 0);
     };
     if (free < needed(at_most) && free < needed(waiting_bytes(from)))
         throw text::file_failure(ENOSPC, "write", path);

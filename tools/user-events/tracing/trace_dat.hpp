@@ -13,11 +13,11 @@ struct tracefs_cpu;
 
 namespace tool::tracing {
 
-/// Throws text::failure for `path` if the disk of the file `beside` has no space for what the
-/// instance has recorded, so many times, and for so many bytes besides. `at_most` is what the
-/// instance can have: if that fits, it is not asked.
-void require_space_for(const instance& from, const std::string& beside, const std::string& path,
-                       std::uint64_t at_most, unsigned copies = 1, std::uint64_t besides = 0);
+/// Throws text::failure for `path` if the disk of the file `on_disk` has no space for `copies` of
+/// what the instance has recorded, and a head of so many bytes. `at_most` is what the instance can
+/// have: if that fits, the instance is not asked.
+void require_space_for(const instance& from, const std::string& on_disk, const std::string& path,
+                       std::uint64_t at_most, unsigned copies = 1, std::uint64_t head = 0);
 
 /// Takes what an instance records into a file for each CPU. These hold what was recorded if the
 /// process is killed.
