@@ -152,7 +152,7 @@ TEST_CASE("Invalid reads and writes, lseek and mmap of the device fail as docume
     CHECK(reader.record(reader.must_register(&word, 0, unique_name("read"))) == fails(EBADF));
 }
 
-TEST_CASE("A user who owns the device uses events without tracefs, also from a user namespace") {
+TEST_CASE("The owner of the device uses events without tracefs, also from a user namespace") {
     const bool in_namespace = GENERATE(false, true);
     CAPTURE(in_namespace);
     const GivenTo given(unprivileged_uid);

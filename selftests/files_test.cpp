@@ -43,7 +43,7 @@ int error_of_open(uid_t user, const std::string& path, int flags) {
     });
 }
 
-/// Changes who may use a file. The destructor changes it back.
+/// Changes the group of users and the mode of a file. The destructor changes it back.
 class Access {
 public:
     Access(std::string path, gid_t group, mode_t mode)

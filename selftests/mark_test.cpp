@@ -161,7 +161,7 @@ TEST_CASE("What echo and printf write is recorded as text, without a final newli
     CHECK(recording.texts() == Lines{"phase 2 begins", "no newline", "two\nlines\n", ""});
     shell("echo 'as trace shows it' >/dev/user_mark");
     CHECK(recording.trace(mark_text) == Lines{"text: text=as trace shows it"});
-    // To whoever reads it: a terminal obeys.
+    // A terminal that shows the file obeys these characters.
     shell("printf '\\033[2Jgone\\a' >/dev/user_mark");
     CHECK_THAT(read_text(recording.path("trace")), Catch::Contains("text: text=\x1b[2Jgone\a\n"));
 }

@@ -467,7 +467,7 @@ TEST_CASE("Writing survives each injected failure, and each success is recorded"
     Registered registered(" u32 a");
     const Event& event = registered.event;
     Instance instance;
-    // The first write of a process beside a limit of each program allocates.
+    // With a limit for each program, the first write of a process allocates.
     std::optional<Rule> rule;
     if (GENERATE(false, true))
         rule.emplace(event.name() + " instance=" + instance.name() + " limit=1000000000/s/program");

@@ -4,7 +4,6 @@
 #include "text_file.hpp"
 #include "user_events.hpp"
 
-#include <fcntl.h>
 #include <stdexcept>
 
 namespace selftest {
@@ -18,8 +17,7 @@ std::string rules_file() {
 }
 
 Outcome change_rule(const std::string& text) {
-    const Outcome outcome = write_text(rules_file(), text + "\n", O_APPEND);
-    return outcome.ok() ? succeeds() : outcome;
+    return write_line(rules_file(), text);
 }
 
 std::string rule_line(const std::string& text) {

@@ -30,6 +30,11 @@ Outcome write_text(const std::string& path, std::string_view text, int flags) {
     return closed.ok() ? written : closed;
 }
 
+Outcome write_line(const std::string& path, const std::string& line) {
+    const Outcome outcome = write_text(path, line + "\n", O_APPEND);
+    return outcome.ok() ? succeeds() : outcome;
+}
+
 bool exists(const std::string& path) {
     return access(path.c_str(), F_OK) == 0;
 }

@@ -16,6 +16,9 @@ std::string read_text(const std::string& path);
 /// of open, write or close, or the number of bytes written.
 Outcome write_text(const std::string& path, std::string_view text, int flags = 0);
 
+/// Writes a line to a file that takes commands. A success has the value 0.
+Outcome write_line(const std::string& path, const std::string& line);
+
 /// Returns whether a path exists.
 bool exists(const std::string& path);
 
