@@ -143,7 +143,7 @@ Tried try_as(uid_t user, const std::string& device, const Event& victim,
 
 } // namespace
 
-TEST_CASE("Each cell of the user guide's table of trust holds") {
+TEST_CASE("Each cell of the user guide's table of trust holds", "[long]") {
     Setting paranoid("/proc/sys/kernel/perf_event_paranoid");
     paranoid.set("2");
     const Group group(" mode=0666"), other(" mode=0666"), closed;

@@ -109,7 +109,7 @@ TEST_CASE("A limit makes as many records as it says, and counts the others exact
     CHECK(suppressed(registered.status()) == written - made);
 }
 
-TEST_CASE("A limit is kept over several seconds") {
+TEST_CASE("A limit is kept over several seconds", "[long]") {
     Registered registered("");
     Instance instance;
     const std::string options = GENERATE(of_all, of_each);

@@ -93,7 +93,7 @@ private:
 
 } // namespace
 
-TEST_CASE("Up to the limit, events can be registered, listed, removed and deleted") {
+TEST_CASE("Up to the limit, events can be registered, listed, removed and deleted", "[long]") {
     const std::string topic = unique_name("maximum");
     const unsigned long active = stable_status_count("Active: ");
     const Limit limit;
