@@ -10,9 +10,12 @@
 #include "rule.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
+#include <list>
 #include <optional>
 #include <sys/mman.h>
 #include <thread>
@@ -48,6 +51,14 @@ int flood_for_long(Program& program) {
          written += flood_size)
         CHECK(program.ask(Request::flood) == 0);
     return written;
+}
+
+/// The same of the test itself.
+void flood_for_long(Registered& registered) {
+    bool succeeded = true;
+    for (const auto end = Clock::now() + std::chrono::milliseconds(50); Clock::now() < end;)
+        succeeded &= registered.record().ok();
+    CHECK(succeeded);
 }
 
 bool gets_bit(Program& program) {
@@ -305,4 +316,41 @@ TEST_CASE("Memory that programs share keeps the bit 1") {
     CHECK(quiet.bit() == 1);
     CHECK(quiet.ask(Request::record) == 0);
     CHECK(instance.records().size() >= 2);
+}
+
+TEST_CASE("A program with more than 128 registrations keeps its bits") {
+    Registered registered("");
+    Instance instance;
+    std::array<Word, 128 / 32> words{};
+    for (unsigned bit = 1; bit < 128; bit++)
+        registered.file.must_register(&words[bit / 32], bit % 32, registered.event.name());
+    const Rule rule(rule_text(registered.event, instance, "limit=1/s"));
+    CHECK(eventually([&] { return flood_for_long(registered), registered.word == 0; }));
+    CHECK(std::ranges::all_of(words, [](const Word& word) { return word == 0; }));
+    registered.file.must_register(words.data(), 0, registered.event.name());
+    CHECK(eventually([&] { return registered.word == 1; }));
+    flood_for_long(registered);
+    CHECK(registered.word == 1);
+}
+
+TEST_CASE("While a program floods with 64 events, the bits of others stay 1") {
+    std::list<Registered> events;
+    while (events.size() < 65)
+        events.emplace_back("", "many");
+    Instance instance;
+    std::list<Rule> rules;
+    for (const Registered& registered : events)
+        rules.emplace_back(rule_text(registered.event, instance, "limit=1/s"));
+    Registered& last = events.back();
+    // The machine may be so slow that the first of the events is forgotten before the last is
+    // tried.
+    bool succeeded = true;
+    CHECK(eventually([&] {
+        std::for_each(events.begin(), std::prev(events.end()), [&](Registered& registered) {
+            succeeded &= eventually([&] { return registered.record(), registered.word == 0; });
+        });
+        flood_for_long(last);
+        return last.word == 1;
+    }));
+    CHECK(succeeded);
 }

@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <linux/user_events_ext.h>
 #include <list>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -295,6 +296,27 @@ TEST_CASE("Records in the instance tell what was suppressed, of which event and 
     if (rule.text().ends_with("/program"))
         for (const Program& program : programs)
             CHECK(count_told(told, program.pid()) <= flood_size - rate);
+}
+
+TEST_CASE("With more than 63 processes in a second, others are counted as process 0") {
+    Kept kept;
+    Instance instance;
+    std::list<Program> programs;
+    while (programs.size() < 100)
+        programs.emplace_back(kept.event);
+    const Rule rule(rule_text(kept.event, instance, "limit=1/s/program"));
+    // On a slow machine, they need several seconds for a round.
+    CHECK(eventually([&] {
+        for (Program& program : programs)
+            CHECK((program.ask(Request::record) == 0 && program.ask(Request::record) == 0));
+        return count_told(told_in(instance), 0) != 0;
+    }));
+    CHECK(eventually([&] {
+        const auto told = told_in(instance);
+        return std::accumulate(told.begin(), told.end(), 0UL, [](auto sum, const Told& one) {
+                   return sum + one.count;
+               }) == suppressed(rule.comment());
+    }));
 }
 
 TEST_CASE("A process has such a record once a second") {

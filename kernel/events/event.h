@@ -99,6 +99,7 @@ struct ue_event_owner {
  * @set_elsewhere: bits are set because there are such tasks or scopes, and not all of
  *	them are in address spaces that want the event; protected by ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
+ * @in_group: entry in the list of the group's events; as @by_key
  * @by_key: entry in the registry's hash table
  * @same_name: entry in the registry's hash table of multi-format events by name;
  *	protected by event_mutex
@@ -133,6 +134,7 @@ struct ue_event {
 	unsigned int nr_perf_all;
 	unsigned int nr_targets;
 	unsigned long serial;
+	struct list_head in_group;
 	struct rhash_head by_key;
 	struct hlist_node same_name;
 	struct dyn_event dynamic;

@@ -193,7 +193,7 @@ static struct ue_event *ue_dynamic_next(unsigned long *serial)
 	struct ue_event *event;
 
 	rcu_read_lock();
-	event = ue_registry_next(NULL, serial);
+	event = ue_registry_next(serial);
 	rcu_read_unlock();
 	return event;
 }

@@ -221,20 +221,15 @@ static void ue_groups_stop(struct seq_file *seq, void *item)
 static void ue_group_add_up(struct ue_group *group, unsigned long *lost,
 			    unsigned long *suppressed)
 {
-	unsigned long serial = 0;
 	struct ue_event *event;
 
-	do {
-		rcu_read_lock();
-		event = ue_registry_next(group, &serial);
-		if (event) {
-			*lost += atomic_long_read(&event->recorders.lost);
-			*suppressed += ue_recorders_suppressed(&event->recorders);
-		}
-		rcu_read_unlock();
-		serial++;
-		cond_resched();
-	} while (event);
+	rcu_read_lock();
+	for (event = ue_group_first_event(group, 0); event;
+	     event = ue_group_next_event(group, event)) {
+		*lost += atomic_long_read(&event->recorders.lost);
+		*suppressed += ue_recorders_suppressed(&event->recorders);
+	}
+	rcu_read_unlock();
 }
 
 static int ue_groups_show(struct seq_file *seq, void *item)

@@ -23,35 +23,31 @@
 /* The item that is shown as the counts; all other items are events. */
 static char ue_status_counts;
 
-/* Return: the first event from @position on; after the last one, the counts. */
-static void *ue_status_find(struct ue_group *group, loff_t *position)
+/* Return: the item to show, with its position: @event; without one, the counts. */
+static void *ue_status_item(struct ue_event *event, loff_t *position)
 {
-	unsigned long serial = *position;
-	struct ue_event *event;
-
-	if (*position > UE_STATUS_COUNTS)
-		return NULL;
-	event = *position < UE_STATUS_COUNTS ?
-			ue_registry_next(group, &serial) : NULL;
-	if (event) {
-		*position = serial;
-		return event;
-	}
-	*position = UE_STATUS_COUNTS;
-	return &ue_status_counts;
+	*position = event ? event->serial : UE_STATUS_COUNTS;
+	return event ?: (void *)&ue_status_counts;
 }
 
 static void *ue_status_start(struct seq_file *seq, loff_t *position)
 	__acquires(RCU)
 {
 	rcu_read_lock();
-	return ue_status_find(seq->private, position);
+	if (*position > UE_STATUS_COUNTS)
+		return NULL;
+	return ue_status_item(*position < UE_STATUS_COUNTS ?
+			      ue_group_first_event(seq->private, *position) : NULL,
+			      position);
 }
 
 static void *ue_status_next(struct seq_file *seq, void *item, loff_t *position)
 {
-	++*position;
-	return ue_status_find(seq->private, position);
+	if (item == &ue_status_counts) {
+		++*position;
+		return NULL;
+	}
+	return ue_status_item(ue_group_next_event(seq->private, item), position);
 }
 
 static void ue_status_stop(struct seq_file *seq, void *item)

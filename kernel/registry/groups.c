@@ -104,7 +104,7 @@ static struct ue_group *ue_group_allocate(const char *name)
 	ue_group_set_names(group, name);
 	group->max = UE_MAX_EVENTS;
 	group->mode = UE_GROUP_MODE_AT_FIRST;
-	xa_init(&group->by_serial);
+	INIT_LIST_HEAD(&group->events);
 	refcount_set(&group->references, 1);
 	return group;
 }

@@ -134,7 +134,7 @@ static void ue_registry_unlink(struct ue_event *event)
 	struct ue_group *group = ue_group_of(event);
 
 	xa_erase(&ue_by_serial, event->serial);
-	xa_erase(&group->by_serial, event->serial);
+	list_del_rcu(&event->in_group);
 	rhashtable_remove_fast(&ue_by_key, &event->by_key, ue_params);
 	hash_del(&event->same_name);
 	event->creator->nr_events--;
@@ -312,14 +312,11 @@ static int ue_registry_link(struct ue_event *event)
 	err = xa_insert(&ue_by_serial, event->serial, event, GFP_KERNEL_ACCOUNT);
 	if (err)
 		goto put;
-	err = xa_insert(&group->by_serial, event->serial, event,
-			GFP_KERNEL_ACCOUNT);
-	if (err)
-		goto erase;
 	if (rhashtable_insert_fast(&ue_by_key, &event->by_key, ue_params)) {
 		err = -ENOMEM;
-		goto erase_in_group;
+		goto erase;
 	}
+	list_add_tail_rcu(&event->in_group, &group->events);
 	if (event->multi)
 		hash_add(ue_multi_by_name, &event->same_name,
 			 ue_hash_name(group, ue_format_name(event->format)));
@@ -330,8 +327,6 @@ static int ue_registry_link(struct ue_event *event)
 	if (err)
 		ue_registry_unlink(event);
 	return err;
-erase_in_group:
-	xa_erase(&group->by_serial, event->serial);
 erase:
 	xa_erase(&ue_by_serial, event->serial);
 put:
@@ -531,20 +526,15 @@ int ue_registry_delete(struct ue_group *group, const char *name)
 static int ue_registry_claim_group(struct ue_group *group)
 {
 	struct ue_event *event;
-	unsigned long serial, failed;
 
-	xa_for_each(&group->by_serial, serial, event) {
+	list_for_each_entry(event, &group->events, in_group) {
 		if (!ue_event_claim(event))
-			break;
+			goto unclaim;
 	}
-	if (!event)
-		return 0;
-	failed = serial;
-	xa_for_each(&group->by_serial, serial, event) {
-		if (serial == failed)
-			break;
+	return 0;
+unclaim:
+	list_for_each_entry_continue_reverse(event, &group->events, in_group)
 		ue_event_unclaim(event);
-	}
 	return -EBUSY;
 }
 
@@ -554,15 +544,14 @@ static int ue_registry_claim_group(struct ue_group *group)
  */
 int ue_registry_remove_group(struct ue_group *group)
 {
-	struct ue_event *event;
-	unsigned long serial;
+	struct ue_event *event, *next;
 	int err;
 
 	mutex_lock(ue_event_mutex);
 	err = ue_registry_claim_group(group);
 	if (err)
 		goto unlock;
-	xa_for_each(&group->by_serial, serial, event) {
+	list_for_each_entry_safe(event, next, &group->events, in_group) {
 		ue_registry_remove(event);
 		cond_resched();
 	}
@@ -571,15 +560,34 @@ unlock:
 	return err;
 }
 
-struct ue_event *ue_registry_next(struct ue_group *group, unsigned long *serial)
+struct ue_event *ue_registry_next(unsigned long *serial)
 {
-	struct xarray *events = group ? &group->by_serial : &ue_by_serial;
 	struct ue_event *event;
 
-	event = xa_find(events, serial, ULONG_MAX, XA_PRESENT);
+	event = xa_find(&ue_by_serial, serial, ULONG_MAX, XA_PRESENT);
 	while (event && ue_event_unavailable(event))
-		event = xa_find_after(events, serial, ULONG_MAX, XA_PRESENT);
+		event = xa_find_after(&ue_by_serial, serial, ULONG_MAX, XA_PRESENT);
 	return event;
+}
+
+struct ue_event *ue_group_first_event(struct ue_group *group, unsigned long serial)
+{
+	struct ue_event *event;
+
+	list_for_each_entry_rcu(event, &group->events, in_group) {
+		if (event->serial >= serial && !ue_event_unavailable(event))
+			return event;
+	}
+	return NULL;
+}
+
+struct ue_event *ue_group_next_event(struct ue_group *group, struct ue_event *event)
+{
+	list_for_each_entry_continue_rcu(event, &group->events, in_group) {
+		if (!ue_event_unavailable(event))
+			return event;
+	}
+	return NULL;
 }
 
 static void ue_registry_over_limit(struct ue_event *event)
@@ -629,7 +637,7 @@ struct ue_group ue_default_group = {
 	.system = USER_EVENTS_SYSTEM,
 	.multi_system = USER_EVENTS_MULTI_SYSTEM,
 	.max = UE_MAX_EVENTS,
-	.by_serial = XARRAY_INIT(ue_default_group.by_serial, 0),
+	.events = LIST_HEAD_INIT(ue_default_group.events),
 	.references = REFCOUNT_INIT(2),
 	.mode = UE_GROUP_MODE_AT_FIRST,
 };

@@ -19,7 +19,6 @@
 #include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
-#include <linux/xarray.h>
 
 #include "events/event.h"
 #include "events/publish.h"
@@ -44,8 +43,8 @@ struct device;
  * @system: the tracing system of the single-format events
  * @multi_system: the tracing system of the multi-format events
  * @max: how many events all users may have; read without a lock
- * @by_serial: the events by order of creation; changed with event_mutex held, read
- *	under RCU
+ * @events: the events in order of creation, by @in_group; changed with event_mutex
+ *	held, read under RCU
  * @next_multi_id: the number in the next multi-format event's name; protected by
  *	event_mutex
  * @nr_active: the number of events; changed with event_mutex held
@@ -69,7 +68,7 @@ struct ue_group {
 	char system[sizeof("user_events_") + UE_GROUP_NAME_MAX];
 	char multi_system[sizeof("user_events__multi") + UE_GROUP_NAME_MAX];
 	unsigned int max;
-	struct xarray by_serial;
+	struct list_head events;
 	unsigned long next_multi_id;
 	unsigned int nr_active;
 	unsigned int nr_busy;
@@ -201,8 +200,7 @@ void ue_registry_observe(struct ue_registry_observer *observer);
 void ue_registry_unobserve(struct ue_registry_observer *observer);
 
 /**
- * ue_registry_next() - find an event of a group by order of creation
- * @group: the group; NULL for the events of all groups
+ * ue_registry_next() - find an event of any group by order of creation
  * @serial: the first serial to consider; set to the serial of the event
  *
  * Serials are those of all groups together.
@@ -211,7 +209,29 @@ void ue_registry_unobserve(struct ue_registry_observer *observer);
  * memory.
  * Return: the event, or NULL if there is none from @serial on.
  */
-struct ue_event *ue_registry_next(struct ue_group *group, unsigned long *serial);
+struct ue_event *ue_registry_next(unsigned long *serial);
+
+/**
+ * ue_group_first_event() - find an event of a group by order of creation
+ * @group: the group
+ * @serial: the first serial to consider
+ *
+ * Looks at the group's events one by one.
+ *
+ * Context: as ue_registry_next().
+ * Return: the event, or NULL if there is none from @serial on.
+ */
+struct ue_event *ue_group_first_event(struct ue_group *group, unsigned long serial);
+
+/**
+ * ue_group_next_event() - find the next event of a group by order of creation
+ * @group: the group
+ * @event: an event that was found in the same RCU read-side critical section
+ *
+ * Context: as ue_registry_next().
+ * Return: the event, or NULL if there is none after @event.
+ */
+struct ue_event *ue_group_next_event(struct ue_group *group, struct ue_event *event);
 
 /**
  * ue_registry_next_serial() - get the serial of the next event that is created

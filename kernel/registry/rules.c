@@ -81,7 +81,7 @@ static LIST_HEAD(ue_rules);
  * protected by event_mutex.
  */
 #define UE_PREFIX_MAX	8
-#define UE_PREFIX_BITS	1024
+#define UE_PREFIX_BITS	8192
 
 static size_t ue_prefix_length;
 static DECLARE_BITMAP(ue_prefixes, UE_PREFIX_BITS);
@@ -402,7 +402,7 @@ static struct ue_event *ue_rules_next_event(unsigned long *serial,
 			return *serial < end ? event : NULL;
 	}
 	rcu_read_lock();
-	event = ue_registry_next(NULL, serial);
+	event = ue_registry_next(serial);
 	rcu_read_unlock();
 	return *serial < end ? event : NULL;
 }
