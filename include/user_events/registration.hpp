@@ -257,10 +257,17 @@ inline registration::registration(const declaration& declared) noexcept
     if (next_)
         next_->previous_ = this;
     library_->first = this;
-    // After a failure only retry() tries again: a program may have thousands of events.
-    if (library_->error == 0 && !library_->sink && !user_events_file_check(&library_->file))
+    // After a failure only retry() tries again: a program may have thousands of events. Most of
+    // them are created within an epoch. If the file has been lost in it, the kernel refuses.
+    if (library_->error == 0 && !library_->sink && !is_checked() &&
+        !user_events_file_check(&library_->file))
         open_file(*library_);
     register_now();
+    if (library_->error == 0 && error_.load(std::memory_order_relaxed) != 0 &&
+        !user_events_file_check(&library_->file)) {
+        open_file(*library_);
+        register_now();
+    }
 }
 
 inline registration::~registration() {

@@ -592,6 +592,22 @@ TEST_CASE("If the descriptor has been closed, the file is opened again and no re
     CHECK(file.take().size() == 14);
 }
 
+TEST_CASE("An event that is created just after the file was lost opens it again") {
+    FakeFile file;
+    const Number event;
+    const int before = last_descriptor();
+    REQUIRE(::close(before) == 0);
+    const int other = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (GENERATE(false, true))
+        REQUIRE(dup2(other, before) == before);
+    // The library has not looked at the file for some milliseconds yet.
+    const Order next;
+    CHECK(!next.error());
+    CHECK(last_descriptor() != before);
+    close(before);
+    close(other);
+}
+
 TEST_CASE("A descriptor number that belongs to another file by now is not written to") {
     FakeFile file;
     Number event;
