@@ -87,7 +87,8 @@ ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
 	struct trace_event_buffer buffer __uninitialized;
 	void *entry;
 
-	if (trace_trigger_soft_disabled(file))
+	/* Tracing changes the flags at any time, and the module one of them (event.c). */
+	if (data_race(trace_trigger_soft_disabled(file)))
 		return UE_IGNORED;
 
 	buffer.buffer = NULL;
@@ -302,8 +303,8 @@ static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
 {
 	struct trace_event_buffer buffer __uninitialized;
 
-	if (file->flags & (EVENT_FILE_FL_TRIGGER_COND |
-			   EVENT_FILE_FL_SOFT_DISABLED))
+	if (READ_ONCE(file->flags) & (EVENT_FILE_FL_TRIGGER_COND |
+				      EVENT_FILE_FL_SOFT_DISABLED))
 		return true;
 	return !ue_ftrace_buffer(file, &buffer) || ue_fits(&buffer, whole);
 }
