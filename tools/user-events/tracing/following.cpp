@@ -7,8 +7,11 @@
 #include "text/nearest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <utility>
 
 namespace tool::tracing {
@@ -80,6 +83,29 @@ bool wanted_events::is_filtered_by_caller(std::string_view registered_name) cons
            eventheader::to_tracepoint_name(registered_name).is_complete;
 }
 
+event_changes::event_changes()
+    : file_(open(instance::top().path("user_events_status").c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+event_changes::~event_changes() {
+    if (file_ >= 0)
+        close(file_);
+}
+
+bool event_changes::may_have_happened() {
+    // An event may have its line before its directory.
+    constexpr std::chrono::seconds longest_delay(1);
+    std::string status;
+    std::array<char, 1 << 16> part;
+    ssize_t size = -1;
+    while ((size = pread(file_, part.data(), part.size(), static_cast<off_t>(status.size()))) > 0)
+        status.append(part.data(), static_cast<std::size_t>(size));
+    const auto now = std::chrono::steady_clock::now();
+    if (size < 0 || status != status_)
+        settled_ = now + longest_delay;
+    status_ = std::move(status);
+    return now < settled_;
+}
+
 following::following(const instance& in, wanted_events wanted)
     : in_(in), wanted_(std::move(wanted)), has_rules_(has_rules()) {
     if (wanted_.patterns.empty())
@@ -88,7 +114,8 @@ following::following(const instance& in, wanted_events wanted)
     for (const auto& each : wanted_.patterns)
         follow(each);
     remove_other_rules();
-    disable_others();
+    if (are_rules_wide_)
+        disable_others();
 }
 
 void following::choose_programs() {
@@ -108,7 +135,7 @@ void following::follow(const pattern& wanted) {
     // A rule for marks could not choose programs: enable_existing() enables them.
     const bool is_for_tracepoints =
         wanted.is_for_registered_events() && wanted.is_for_tracepoints();
-    are_rules_wide_ |= !wanted_.choice.is_all() || is_shared;
+    are_rules_wide_ |= has_rules_ && (!wanted_.choice.is_all() || is_shared);
     // The first rule that matches counts.
     if (is_shared && is_for_tracepoints)
         for (const auto& glob : eventheader::tracepoint_globs("*", wanted_.choice))
@@ -210,8 +237,6 @@ void following::enable(const event_name& name) {
 
 /// Names that do not exist any more are forgotten: a program may create them again.
 void following::disable_others() {
-    if (!has_rules_ || !are_rules_wide_)
-        return;
     std::set<event_name> others;
     for (const auto& name : user_events({}))
         if (!wanted_.includes(name))
@@ -223,9 +248,11 @@ void following::disable_others() {
 }
 
 void following::update() {
-    disable_others();
-    if (has_rules_)
+    const bool is_rule_enough = has_rules_ && !are_rules_wide_;
+    if (is_rule_enough || !changes_.may_have_happened())
         return;
+    if (has_rules_)
+        return disable_others();
     for (const auto& name : user_events({}))
         if (wanted_.includes(name))
             enable(name);

@@ -8,6 +8,7 @@
 #include "tracing/scope.hpp"
 #include "tracing/tracefs.hpp"
 
+#include <chrono>
 #include <set>
 #include <string>
 #include <string_view>
@@ -34,6 +35,24 @@ struct wanted_events {
     bool matches(const event_name& name, const std::string& event) const;
     /// Whether the caller has to apply the filter to records of the tracepoint.
     bool is_filtered_by_caller(std::string_view registered_name) const;
+};
+
+/// Tells when the directories of user events have to be listed again. tracefs reports no changes, but
+/// user_events_status has a line for each event.
+class event_changes {
+public:
+    event_changes();
+    event_changes(const event_changes&) = delete;
+    event_changes& operator=(const event_changes&) = delete;
+    ~event_changes();
+
+    /// Whether events may have been created or removed since the last call.
+    bool may_have_happened();
+
+private:
+    int file_; // -1 if it cannot be read
+    std::string status_;
+    std::chrono::steady_clock::time_point settled_;
 };
 
 /// While the object exists, the events that are wanted are recorded in the instance, which has to
@@ -83,6 +102,7 @@ private:
     bool are_rules_wide_ = false;
     /// Whether set_event_pid has the processes besides the rules.
     bool is_limited_ = false;
+    event_changes changes_;
 };
 
 } // namespace tool::tracing
