@@ -3,7 +3,6 @@
 
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
-#include "tracing/rules.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -117,17 +116,8 @@ counting::counting(const tracing::instance& in, std::vector<tracing::pattern> pa
                                     "`user-events hist` counts events of the kernel");
     if (!tracing::has_user_events())
         tracing::throw_no_event(patterns_.front(), "");
-    try {
-        add_rules();
-        update();
-    } catch (...) {
-        remove_rules();
-        throw;
-    }
-}
-
-counting::~counting() {
-    remove_rules();
+    add_rules();
+    update();
 }
 
 void counting::add_rules() {
@@ -135,33 +125,20 @@ void counting::add_rules() {
         return;
     const auto add = [this](const tracing::pattern& wanted, const std::string& trigger) {
         // The module's own limit for a rule with a trigger is lower than what may be asked for.
-        const std::string most =
-            limits_.events > triggers_max
-                ? fmt::format(" max={}", std::min<std::uint64_t>(limits_.events, UINT32_MAX))
-                : "";
-        std::string rule =
-            fmt::format("{} instance={}{} trigger {}", wanted.text(), in_.name(), most, trigger);
-        if (std::find(rules_.begin(), rules_.end(), rule) != rules_.end())
-            return;
-        tracing::add_rule(rule);
-        rules_.push_back(std::move(rule));
+        tracing::rule rule{.pattern = wanted.text(), .trigger = trigger};
+        rule.options[tracing::rule::instance] = in_.name();
+        if (limits_.events > triggers_max)
+            rule.options[tracing::rule::max] =
+                std::to_string(std::min<std::uint64_t>(limits_.events, UINT32_MAX));
+        if (std::none_of(rules_.begin(), rules_.end(),
+                         [&](const auto& own) { return own.is(rule); }))
+            rules_.emplace_back(std::move(rule));
     };
     for (const char* const trigger : {total_trigger, program_trigger.c_str()})
         for (const auto& wanted : patterns_)
             add(wanted, trigger);
     for (const auto& chosen : fields_)
         add(chosen.event, field_trigger(chosen.field));
-}
-
-void counting::remove_rules() noexcept {
-    for (const auto& rule : rules_) {
-        try {
-            tracing::remove_rule(rule);
-        } catch (const text::failure& error) {
-            text::warn(error.what());
-        }
-    }
-    rules_.clear();
 }
 
 std::vector<std::string> counting::triggers_of(const event_name& name) const {

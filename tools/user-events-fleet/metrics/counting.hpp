@@ -5,6 +5,7 @@
 #include "metrics/names.hpp"
 #include "tracing/events.hpp"
 #include "tracing/histogram.hpp"
+#include "tracing/rules.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <cstddef>
@@ -76,7 +77,7 @@ public:
              std::vector<chosen_field> fields, const limits& limits);
     counting(const counting&) = delete;
     counting& operator=(const counting&) = delete;
-    ~counting();
+    ~counting() = default;
 
     /// Looks for new events. To be called every second or so.
     void update();
@@ -99,7 +100,6 @@ private:
     };
 
     void add_rules();
-    void remove_rules() noexcept;
     void attach(const tracing::event_name& name);
     void detach(const tracing::event_name& name);
     void add_fields(const tracing::event_name& name, state& to);
@@ -115,7 +115,7 @@ private:
     std::vector<chosen_field> fields_;
     limits limits_;
     bool has_rules_;
-    std::vector<std::string> rules_;
+    std::vector<tracing::temporary_rule> rules_;
     std::map<tracing::event_name, state> states_;
     std::set<tracing::event_name> not_counted_;
     /// The programs with a number of their own, by the event's registered name.

@@ -6,6 +6,7 @@
 #include "text/json.hpp"
 #include "text/output.hpp"
 #include "tracing/programs.hpp"
+#include "tracing/rules.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <algorithm>
@@ -126,6 +127,7 @@ void remove_instance(const std::string& name, bool force) {
     (void)tracing::instance::existing(name);
     if (!force)
         require_unused(name);
+    tracing::remove_rules_of(name);
     tracing::instance::remove_left(name);
     // A message has said so.
     const auto names = tracing::instance_names();

@@ -41,10 +41,11 @@ void enable_from_now_on(const tracing::pattern& wanted, const options& given) {
     if (!wanted.is_for_user_events())
         throw text::usage_error(
             fmt::format("--future is for user events, {} is none", wanted.text()));
-    const auto rule = tracing::rule_text(wanted.text(), given.instance, "", given.filter);
-    tracing::add_rule(rule);
+    tracing::rule rule{.pattern = wanted.text(), .filter = given.filter};
+    rule.options[tracing::rule::instance] = given.instance;
+    tracing::add_rule(rule.text());
     if (const auto reason = tracing::failure_of_rule(rule); !reason.empty())
-        text::warn(fmt::format("the rule \"{}\" was added, but {}", rule, reason));
+        text::warn(fmt::format("the rule \"{}\" was added, but {}", rule.text(), reason));
 }
 
 void disable_now(const tracing::instance& instance, const tracing::pattern& wanted) {
@@ -59,15 +60,19 @@ void disable_now(const tracing::instance& instance, const tracing::pattern& want
 }
 
 void disable_from_now_on(const tracing::pattern& wanted, const options& given) {
-    const auto start = tracing::rule_text(wanted.text(), given.instance);
+    tracing::rule meant{.pattern = wanted.text()};
+    meant.options[tracing::rule::instance] = given.instance;
     int removed = 0;
-    for (const auto& rule : tracing::rules())
-        if (rule.text == start || rule.text.starts_with(start + " if ")) {
-            tracing::remove_rule(rule.text);
-            removed++;
-        }
+    for (tracing::rule each : tracing::rules()) {
+        meant.filter = each.filter;
+        if (each != meant)
+            continue;
+        tracing::remove_rule(each.text());
+        removed++;
+    }
+    meant.filter.clear();
     if (removed == 0)
-        throw text::failure(fmt::format("there is no rule for {}", start),
+        throw text::failure(fmt::format("there is no rule for {}", meant.text()),
                             "`user-events rules list` lists the rules");
 }
 

@@ -118,9 +118,10 @@ tracing::temporary_rule make_rule(const tracing::scope& programs, const tracing:
                             tracing::remedy_without_rules() +
                                 "; --filter 'common_pid == N' counts the records of a thread");
     programs.require();
-    return tracing::temporary_rule(
-        tracing::rule_text(tracing::pattern_of(name), in.name(), programs.rule_options()) +
-        " trigger " + trigger);
+    tracing::rule rule{.pattern = tracing::pattern_of(name), .trigger = trigger};
+    rule.options[tracing::rule::instance] = in.name();
+    programs.limit(rule);
+    return tracing::temporary_rule(std::move(rule));
 }
 
 void count_in_kernel(const options& given, tracing::stop_signals& signals,

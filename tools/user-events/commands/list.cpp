@@ -33,7 +33,7 @@ struct row {
     std::vector<std::string> fields;
     std::vector<std::string> recorders;
     /// The rules that record it for some programs only.
-    std::vector<tracing::rule> for_programs;
+    std::vector<tracing::listed_rule> for_programs;
     std::uint64_t lost;
     /// Whether the tracepoint's name says more than its fields, as payloads describe themselves.
     bool is_described;
@@ -47,21 +47,24 @@ bool has_telling_name(const tep_event& format) {
 
 /// Those of the rules that record an event for some programs, in instances where it is enabled and
 /// no rule records it for all.
-std::vector<tracing::rule> rules_for_programs(const std::vector<tracing::rule>& rules,
-                                              const tracing::event_name& name,
-                                              const std::vector<std::string>& recorders) {
-    std::vector<tracing::rule> result;
+std::vector<tracing::listed_rule> rules_for_programs(const std::vector<tracing::listed_rule>& rules,
+                                                     const tracing::event_name& name,
+                                                     const std::vector<std::string>& recorders) {
+    std::vector<tracing::listed_rule> result;
     std::set<std::string> for_all;
     for (const auto& rule : rules) {
-        if (rule.is_trigger || rule.applied() == 0 || !rule.is_for(name) ||
-            std::find(recorders.begin(), recorders.end(), rule.instance) == recorders.end())
+        if (!rule.trigger.empty() || rule.applied() == 0 || !rule.is_for(name) ||
+            std::find(recorders.begin(), recorders.end(), rule.options[tracing::rule::instance]) ==
+                recorders.end())
             continue;
-        if (rule.programs.empty())
-            for_all.insert(rule.instance);
+        if (rule.programs().empty())
+            for_all.insert(rule.options[tracing::rule::instance]);
         else
             result.push_back(rule);
     }
-    std::erase_if(result, [&](const auto& rule) { return for_all.count(rule.instance) != 0; });
+    std::erase_if(result, [&](const auto& rule) {
+        return for_all.count(rule.options[tracing::rule::instance]) != 0;
+    });
     return result;
 }
 
@@ -100,8 +103,8 @@ std::string recorders_of(const row& event) {
     for (const auto& recorder : event.recorders) {
         std::vector<std::string> programs;
         for (const auto& rule : event.for_programs)
-            if (rule.instance == recorder)
-                programs.push_back(fmt::format("{}: {} program{}", rule.programs, rule.matching(),
+            if (rule.options[tracing::rule::instance] == recorder)
+                programs.push_back(fmt::format("{}: {} program{}", rule.programs(), rule.matching(),
                                                rule.matching() == 1 ? "" : "s"));
         result.push_back(programs.empty()
                              ? recorder
@@ -181,9 +184,10 @@ void print_json(const std::vector<row>& events, const std::vector<tracing::progr
                                     {"recorders", event.recorders},
                                     {"lost", event.lost}});
         for (const auto& rule : event.for_programs)
-            result["events"].back()["programs"].push_back({{"recorder", rule.instance},
-                                                           {"options", rule.programs},
-                                                           {"matching", rule.matching()}});
+            result["events"].back()["programs"].push_back(
+                {{"recorder", rule.options[tracing::rule::instance]},
+                 {"options", rule.programs()},
+                 {"matching", rule.matching()}});
         if (event.is_described)
             result["events"].back().update({{"provider", name_of(event).provider},
                                             {"group", eventheader::group_of(name_of(event))},

@@ -334,6 +334,7 @@ void recover(const options& given) {
         tracing::cpu_files files(in, given.output, true);
         call_or_leave(given.output, in, nullptr, [&] { finish(file, in, files, note); });
     }
+    tracing::remove_rules_of(name);
     tracing::instance::remove_left(name);
 }
 

@@ -25,13 +25,13 @@ action list_rules(arguments& with) {
         if (*json) {
             auto result = nlohmann::ordered_json::array();
             for (const auto& rule : rules)
-                result.push_back({{"rule", rule.text}, {"state", rule.comment}});
+                result.push_back({{"rule", rule.text()}, {"state", rule.comment}});
             text::print_json(result);
             return;
         }
         text::table table({"RULE", "STATE"});
         for (const auto& rule : rules)
-            table.add({{rule.text, text::style::bold}, {rule.comment}});
+            table.add({{rule.text(), text::style::bold}, {rule.comment}});
         table.print();
     };
 }
@@ -45,7 +45,8 @@ action add_rule(arguments& with) {
     with.positional("RULE", *text, help);
     return [text] {
         tracing::add_rule(*text);
-        if (const auto reason = tracing::failure_of_rule(*text); !reason.empty())
+        if (const auto reason = tracing::failure_of_rule(tracing::to_rule(*text).first);
+            !reason.empty())
             text::warn(fmt::format("the rule was added, but {}", reason));
     };
 }
@@ -66,7 +67,7 @@ std::vector<std::string> files_of(const char* extension) {
 /// Loads a rule. Warns if it fails for an event; `at` is where the rule is from.
 void load_rule(const std::string& rule, const std::string& at) {
     tracing::load_rule(rule);
-    if (const auto reason = tracing::failure_of_rule(rule); !reason.empty())
+    if (const auto reason = tracing::failure_of_rule(tracing::to_rule(rule).first); !reason.empty())
         text::warn(fmt::format("{}: the rule was added, but {}", at, reason));
 }
 

@@ -110,6 +110,7 @@ following::following(const instance& in, wanted_events wanted)
     : in_(in), wanted_(std::move(wanted)), has_rules_(has_rules()) {
     if (wanted_.patterns.empty())
         wanted_.patterns.emplace_back("*");
+    rule_.options[rule::instance] = in_.name();
     choose_programs();
     for (const auto& each : wanted_.patterns)
         follow(each);
@@ -122,11 +123,11 @@ void following::choose_programs() {
     const scope& programs = wanted_.programs;
     programs.require();
     if (has_rules_ && !programs.has_children)
-        programs_ = programs.rule_options();
+        programs.limit(rule_);
     else if (programs.is_for_rules_only())
         throw text::failure("--comm, --exe, --cgroup and --uid need rules",
                             remedy_without_rules() + "; --pid does without");
-    record_only(in_, programs_.empty() ? programs.pids : std::vector<std::string>());
+    record_only(in_, rule_.programs().empty() ? programs.pids : std::vector<std::string>());
 }
 
 void following::follow(const pattern& wanted) {
@@ -153,12 +154,14 @@ void following::follow(const pattern& wanted) {
 void following::add(const std::string& glob, const std::string& filter) {
     if (!has_rules_)
         return;
-    const auto rule = rule_text(glob, in_.name(), programs_, filter);
-    if (has_own(rule))
+    rule added = rule_;
+    added.pattern = glob;
+    added.filter = filter;
+    if (has_own(added))
         return;
     // One that exists is of a killed process, whose instance this one has adopted.
-    rules_.emplace_back(rule);
-    const auto reason = failure_of_rule(rule);
+    rules_.emplace_back(added);
+    const auto reason = failure_of_rule(added);
     if (!reason.empty() && !is_earlier_rule(reason))
         text::warn(fmt::format("the filter \"{}\" does not fit: {}", filter, reason));
 }
@@ -181,7 +184,7 @@ void following::enable_existing(const pattern& wanted, bool is_for_providers) {
 /// Whether only records of the programs that are wanted would be made of an event, which has no
 /// rule. Throws text::usage_error if the pattern means this event.
 bool following::can_choose_programs(const pattern& wanted, const event_name& name) {
-    if (programs_.empty())
+    if (rule_.programs().empty())
         return true;
     if (!wanted_.programs.is_for_rules_only()) {
         // All that the programs do is in their records of the kernel's events.
@@ -203,9 +206,9 @@ void following::release() noexcept {
         rule.release();
 }
 
-bool following::has_own(const std::string& rule) const {
+bool following::has_own(const rule& other) const {
     return std::any_of(rules_.begin(), rules_.end(),
-                       [&](const temporary_rule& own) { return own.text() == rule; });
+                       [&](const temporary_rule& own) { return own.is(other); });
 }
 
 /// An instance that was adopted may have rules for other events.
@@ -213,8 +216,8 @@ void following::remove_other_rules() {
     if (!has_rules_)
         return;
     for (const rule& each : rules())
-        if (each.instance == in_.name() && !has_own(each.text))
-            remove_rule(each.text);
+        if (each.options[rule::instance] == in_.name() && !has_own(each))
+            remove_rule(each.text());
 }
 
 void following::enable(const event_name& name) {

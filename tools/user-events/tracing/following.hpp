@@ -37,8 +37,8 @@ struct wanted_events {
     bool is_filtered_by_caller(std::string_view registered_name) const;
 };
 
-/// Tells when the directories of user events have to be listed again. tracefs reports no changes, but
-/// user_events_status has a line for each event.
+/// Tells when the directories of user events have to be listed again. tracefs reports no changes,
+/// but user_events_status has a line for each event.
 class event_changes {
 public:
     event_changes();
@@ -82,7 +82,7 @@ public:
 private:
     void choose_programs();
     bool can_choose_programs(const pattern& wanted, const event_name& name);
-    bool has_own(const std::string& rule) const;
+    bool has_own(const rule& other) const;
     void follow(const pattern& wanted);
     void enable_existing(const pattern& wanted, bool is_for_providers);
     void add(const std::string& glob, const std::string& filter);
@@ -92,8 +92,8 @@ private:
 
     const instance& in_;
     wanted_events wanted_;
-    /// For the rules: the options for the programs that are wanted.
-    std::string programs_;
+    /// What the rules have in common.
+    rule rule_;
     std::vector<temporary_rule> rules_;
     std::set<event_name> enabled_;
     /// Those that rules may have enabled, but that are not wanted.

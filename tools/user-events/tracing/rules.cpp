@@ -59,31 +59,6 @@ void change(const std::string& change, std::string_view doing, int accepted = 0)
                         remedy_for(error, removes));
 }
 
-/// Finds the parts of the text, which the kernel has accepted.
-void parse(rule& parsed) {
-    static constexpr std::string_view of_programs[] = {"pid=", "uid=", "comm=", "exe=", "cgroup="};
-    static constexpr std::string_view of_instance = "instance=", of_group = "group=";
-    std::istringstream words(parsed.text);
-    words >> parsed.pattern;
-    for (std::string word; words >> word && word != "if";) {
-        if (word == "trigger") {
-            parsed.is_trigger = true;
-            return;
-        }
-        if (word.starts_with(of_instance))
-            parsed.instance = word.substr(of_instance.size());
-        if (word.starts_with(of_group))
-            parsed.group = word.substr(of_group.size());
-        if (std::any_of(std::begin(of_programs), std::end(of_programs),
-                        [&](std::string_view option) { return word.starts_with(option); }))
-            parsed.programs += (parsed.programs.empty() ? "" : " ") + word;
-    }
-}
-
-bool glob(const std::string& wanted, std::string_view name) {
-    return fnmatch(wanted.c_str(), std::string(name).c_str(), 0) == 0;
-}
-
 } // namespace
 
 bool has_rules() {
@@ -95,32 +70,11 @@ std::string remedy_without_rules() {
                              : remedy_without_user_events();
 }
 
-bool rule::is_for(const event_name& name) const {
-    const auto colon = pattern.find(':');
-    const bool has_system = colon != pattern.npos;
-    return recording::is_registered_system(name.system) && (group.empty() || group == "default") &&
-           (!has_system || glob(pattern.substr(0, colon), name.system)) &&
-           glob(pattern.substr(has_system ? colon + 1 : 0),
-                recording::registered_name(name.system, name.event));
-}
-
-unsigned rule::number_behind(std::string_view label) const {
+unsigned listed_rule::number_behind(std::string_view label) const {
     const auto at = comment.find(label);
     if (at == comment.npos)
         return 0;
     return static_cast<unsigned>(std::strtoul(comment.c_str() + at + label.size(), nullptr, 10));
-}
-
-std::string rule_text(std::string_view pattern, std::string_view instance,
-                      std::string_view programs, std::string_view filter) {
-    std::string text(pattern);
-    if (!instance.empty())
-        text += fmt::format(" instance={}", instance);
-    if (!programs.empty())
-        text += fmt::format(" {}", programs);
-    if (!filter.empty())
-        text += fmt::format(" if {}", filter);
-    return text;
 }
 
 std::string pattern_of(const event_name& name) {
@@ -133,30 +87,22 @@ std::string pattern_of(const event_name& name) {
     return result;
 }
 
-std::vector<rule> rules() {
+std::vector<listed_rule> rules() {
     std::istringstream lines(instance::top().read(file));
-    std::vector<rule> result;
+    std::vector<listed_rule> result;
     for (std::string line; std::getline(lines, line);) {
-        // The file's own comment is the last one.
-        const auto mark = line.rfind(" # applied to ");
-        rule found{line.substr(0, mark), mark == line.npos ? "" : line.substr(mark + 3)};
-        parse(found);
-        result.push_back(std::move(found));
+        auto [rule, comment] = to_rule(line);
+        result.push_back({std::move(rule), std::move(comment)});
     }
     return result;
 }
 
-std::vector<rule> rules_if_readable() {
+std::vector<listed_rule> rules_if_readable() {
     try {
-        return has_rules() ? rules() : std::vector<rule>();
+        return has_rules() ? rules() : std::vector<listed_rule>();
     } catch (const text::failure&) {
         return {};
     }
-}
-
-bool has_rule(const std::string& text) {
-    const auto all = rules();
-    return std::any_of(all.begin(), all.end(), [&](const rule& each) { return each.text == text; });
 }
 
 void add_rule(const std::string& text) {
@@ -171,6 +117,12 @@ void remove_rule(const std::string& text) {
     change("!" + text, "remove");
 }
 
+void remove_rules_of(const std::string& instance) {
+    for (const rule& each : rules_if_readable())
+        if (each.options[rule::instance] == instance)
+            (void)tracing::instance::top().try_append(file, "!" + each.text() + "\n");
+}
+
 void load_group(const std::string& text) {
     static constexpr char groups[] = "user_events_groups";
     const int error = instance::top().try_append(groups, text + "\n");
@@ -182,24 +134,25 @@ void load_group(const std::string& text) {
                             : text::remedy_for(error, instance::top().path(groups)));
 }
 
-std::string failure_of_rule(const std::string& text) {
-    for (const rule& rule : rules())
-        if (rule.text == text)
-            if (const auto at = rule.comment.find("failed for "); at != rule.comment.npos)
-                return rule.comment.substr(at);
+std::string failure_of_rule(const rule& of) {
+    for (const listed_rule& each : rules())
+        if (each == of)
+            if (const auto at = each.comment.find("failed for "); at != each.comment.npos)
+                return each.comment.substr(at);
     return {};
 }
 
-temporary_rule::temporary_rule(std::string text) : text_(std::move(text)) {
-    if (!has_rule(text_))
-        add_rule(text_);
+temporary_rule::temporary_rule(rule added) : rule_(std::move(added)) {
+    const auto all = rules();
+    if (std::none_of(all.begin(), all.end(), [&](const rule& each) { return is(each); }))
+        add_rule(rule_->text());
 }
 
 temporary_rule::~temporary_rule() {
-    if (text_.empty())
+    if (!rule_)
         return;
     try {
-        remove_rule(text_);
+        remove_rule(rule_->text());
     } catch (const text::failure& error) {
         text::warn(error.what(), error.remedy());
     }

@@ -40,18 +40,12 @@ const std::string& cgroup_mount_point() {
     return result;
 }
 
-std::string scope::rule_options() const {
-    std::string result;
-    const auto add = [&](const char* name, const std::string& value) {
-        if (!value.empty())
-            result += fmt::format("{}{}={}", result.empty() ? "" : " ", name, value);
-    };
-    add("pid", text::joined(pids, ","));
-    add("uid", text::joined(uids, ","));
-    add("comm", comm);
-    add("exe", exe);
-    add("cgroup", cgroup);
-    return result;
+void scope::limit(rule& to) const {
+    to.options[rule::pid] = text::joined(pids, ",");
+    to.options[rule::uid] = text::joined(uids, ",");
+    to.options[rule::comm] = comm;
+    to.options[rule::exe] = exe;
+    to.options[rule::cgroup] = cgroup;
 }
 
 void scope::require() const {

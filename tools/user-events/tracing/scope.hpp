@@ -2,6 +2,8 @@
 // Which programs are recorded.
 #pragma once
 
+#include "tracing/rule.hpp"
+
 #include <string>
 #include <vector>
 
@@ -27,8 +29,8 @@ struct scope {
     bool is_for_rules_only() const noexcept {
         return !uids.empty() || !comm.empty() || !exe.empty() || !cgroup.empty();
     }
-    /// "pid=7,8 comm=orders": the options of a rule, in the order in which the kernel shows them.
-    std::string rule_options() const;
+    /// Has the rule be for these programs.
+    void limit(rule& to) const;
     /// Throws text::failure if one of the processes does not exist. Warns if there is no such
     /// control group so far, because a path that is mistyped would be waited for in silence.
     void require() const;

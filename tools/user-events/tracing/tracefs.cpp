@@ -178,11 +178,6 @@ std::string first_line(const std::string& path) {
 }
 
 void instance::remove_left(const std::string& name) {
-    const instance top = instance::top();
-    std::istringstream lines(top.try_read("user_events_rules").value_or(""));
-    for (std::string line; std::getline(lines, line);)
-        if (line.find(" instance=" + name + " ") != line.npos)
-            top.try_append("user_events_rules", "!" + line + "\n");
     const instance left(tracefs_instance_alloc(nullptr, name.c_str()), name, true);
 }
 

@@ -33,7 +33,7 @@ public:
     /// temporary() of this one. Nothing if it does not exist.
     static std::optional<instance> adopted(const std::string& name);
 
-    /// Removes an instance that a killed process has left, and its rules.
+    /// Removes an instance that a killed process has left, which no rule may be for any more.
     static void remove_left(const std::string& name);
 
     instance(instance&&) noexcept = default;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracing/rule.hpp"
+
+#include "recording/event_type.hpp"
+#include "tracing/events.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <fnmatch.h>
+#include <iterator>
+
+namespace tool::tracing {
+
+namespace {
+
+constexpr std::string_view spaces = " \t\n\v\f\r";
+
+/// By their numbers.
+constexpr std::string_view option_names[] = {
+    "group=", "instance=", "max=", "limit=", "sample=", "pid=", "uid=", "comm=", "exe=", "cgroup="};
+static_assert(std::size(option_names) == rule::option_count);
+
+std::string_view trimmed(std::string_view text) {
+    const auto first = text.find_first_not_of(spaces);
+    if (first == text.npos)
+        return {};
+    return text.substr(first, text.find_last_not_of(spaces) + 1 - first);
+}
+
+std::string_view take_word(std::string_view& from) {
+    from = trimmed(from);
+    const std::string_view word = from.substr(0, from.find_first_of(spaces));
+    from.remove_prefix(word.size());
+    return word;
+}
+
+/// Where a comment begins: at a # behind a space, but not in quotes.
+std::size_t comment_in(std::string_view line) {
+    char quote = 0;
+    for (std::size_t i = 0; i < line.size(); i++) {
+        if (quote)
+            quote = line[i] == quote ? 0 : quote;
+        else if (line[i] == '"' || line[i] == '\'')
+            quote = line[i];
+        else if (line[i] == '#' && (i == 0 || spaces.find(line[i - 1]) != spaces.npos))
+            return i;
+    }
+    return line.size();
+}
+
+bool glob(std::string_view wanted, std::string_view name) {
+    return fnmatch(std::string(wanted).c_str(), std::string(name).c_str(), 0) == 0;
+}
+
+} // namespace
+
+std::string rule::text_of_options(std::size_t first) const {
+    std::string result;
+    for (std::size_t i = first; i < option_count; i++)
+        if (!options[i].empty())
+            ((result += result.empty() ? "" : " ") += option_names[i]) += options[i];
+    return result;
+}
+
+std::string rule::text() const {
+    std::string result = pattern;
+    const auto add = [&](std::string_view before, const std::string& part) {
+        if (!part.empty())
+            (result += before) += part;
+    };
+    add(" ", text_of_options(0));
+    add(" if ", filter);
+    add(" trigger ", trigger);
+    return result;
+}
+
+bool rule::is_for(const event_name& name) const {
+    const std::string_view all = pattern;
+    const auto colon = all.find(':');
+    const bool has_system = colon != all.npos;
+    return recording::is_registered_system(name.system) &&
+           (options[group].empty() || options[group] == "default") &&
+           (!has_system || glob(all.substr(0, colon), name.system)) &&
+           glob(all.substr(has_system ? colon + 1 : 0),
+                recording::registered_name(name.system, name.event));
+}
+
+std::pair<rule, std::string> to_rule(std::string_view line) {
+    rule result;
+    std::string_view rest = line;
+    result.pattern = take_word(rest);
+    for (auto word = take_word(rest); !word.empty(); word = take_word(rest)) {
+        if (word.starts_with('#')) {
+            const auto comment = static_cast<std::size_t>(word.data() + 1 - line.data());
+            return {std::move(result), std::string(trimmed(line.substr(comment)))};
+        }
+        if (word == "if" || word == "trigger") {
+            const auto comment = comment_in(rest);
+            (word == "if" ? result.filter : result.trigger) = trimmed(rest.substr(0, comment));
+            return {std::move(result),
+                    std::string(trimmed(rest.substr(std::min(comment + 1, rest.size()))))};
+        }
+        const auto* const name =
+            std::find_if(std::begin(option_names), std::end(option_names),
+                         [&](std::string_view each) { return word.starts_with(each); });
+        if (name != std::end(option_names))
+            result.options[static_cast<std::size_t>(name - option_names)] =
+                word.substr(name->size());
+    }
+    return {std::move(result), {}};
+}
+
+} // namespace tool::tracing
