@@ -93,19 +93,10 @@ private:
     tracing::worker worker_;
 };
 
-otlp::encoding to_encoding(const std::string& name) {
-    if (name != "protobuf" && name != "json")
-        throw text::usage_error(fmt::format("there is no encoding {}", name),
-                                "the encodings are protobuf, json");
-    return name == "json" ? otlp::encoding::json : otlp::encoding::protobuf;
-}
-
 void complete(options& given) {
-    if (given.compression != "gzip" && given.compression != "none")
-        throw text::usage_error(fmt::format("there is no compression {}", given.compression),
-                                "the compressions are gzip, none");
     given.delivery.compress = given.compression == "gzip";
-    given.delivery.encoding = to_encoding(given.encoding);
+    given.delivery.encoding =
+        given.encoding == "json" ? otlp::encoding::json : otlp::encoding::protobuf;
     if (given.timed && given.from.empty())
         throw text::usage_error("--timed is for a recording", "use it with --from FILE");
     if (!given.from.empty() && !given.programs.read().is_all())
@@ -443,8 +434,8 @@ action ship(arguments& with) {
                 "two events that begin and end a span, and the field that says which");
     with.option("--service", "PROGRAM=SERVICE", given->services,
                 "the service's name for records of this program; can be repeated");
-    with.option("--encoding", "FORMAT", given->encoding, "protobuf, json");
-    with.option("--compression", "FORMAT", given->compression, "gzip, none");
+    with.choice("--encoding", "FORMAT", given->encoding, {"protobuf", "json"});
+    with.choice("--compression", "FORMAT", given->compression, {"gzip", "none"});
     with.option("--header", "NAME: VALUE", given->delivery.headers,
                 "a header of all requests; can be repeated");
     with.option("--headers-file", "FILE", given->headers_file, "headers, one a line");

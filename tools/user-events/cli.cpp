@@ -7,6 +7,7 @@
 #include "text/nearest.hpp"
 #include "text/output.hpp"
 #include "text/quantity.hpp"
+#include "text/table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,6 +31,12 @@ std::map<std::string, words*>& programs() {
 /// The commands that have --config, and what reads its file.
 std::map<std::string, config_reader>& configs() {
     static std::map<std::string, config_reader> result;
+    return result;
+}
+
+/// What a shell may offer for the value of an option.
+std::map<const CLI::Option*, words>& choices() {
+    static std::map<const CLI::Option*, words> result;
     return result;
 }
 
@@ -167,18 +174,22 @@ const CLI::Option* positional_of(const CLI::App& command, std::size_t number) {
     return all.empty() || all.back()->get_items_expected_max() < 2 ? nullptr : all.back();
 }
 
+words candidates_for(const CLI::Option& option, const progress& at, const std::string& word) {
+    const auto found = choices().find(&option);
+    return found == choices().end() ? candidates({option.get_type_name(), at.before}, word)
+                                    : fitting(found->second, word);
+}
+
 words candidates_at(const progress& at, const std::string& word) {
     if (at.in_program)
-        return candidates({"PROGRAM", "", {}}, word);
+        return candidates({"PROGRAM", {}}, word);
     if (at.option)
-        return candidates({at.option->get_type_name(), at.option->get_description(), at.before},
-                          word);
+        return candidates_for(*at.option, at, word);
     if (const auto equals = word.find('='); word.starts_with("--") && equals != word.npos) {
         const auto* const option = at.command->get_option_no_throw(word.substr(0, equals));
         if (!option)
             return {};
-        words values = candidates({option->get_type_name(), option->get_description(), at.before},
-                                  word.substr(equals + 1));
+        words values = candidates_for(*option, at, word.substr(equals + 1));
         for (auto& value : values)
             if (!value.starts_with(':'))
                 value.insert(0, word, 0, equals + 1);
@@ -189,8 +200,7 @@ words candidates_at(const progress& at, const std::string& word) {
     if (words names = names_of_subcommands(*at.command); !names.empty())
         return fitting(std::move(names), word);
     const auto* const next = positional_of(*at.command, at.before.size());
-    return next ? candidates({next->get_name(), next->get_description(), at.before}, word)
-                : words{};
+    return next ? candidates({next->get_name(), at.before}, word) : words{};
 }
 
 /// CLI11 would take the next word for the value of `--filter=`, in which a variable was empty.
@@ -241,6 +251,29 @@ void arguments::flag(const char* names, bool& value, const char* help) {
 
 void arguments::option(const char* names, const char* type, std::string& value, const char* help) {
     app_.add_option(names, value, help)->type_name(type);
+}
+
+void arguments::open_choice(const char* name, const char* type, std::string& value,
+                            const std::vector<std::string>& words, const std::string& help) {
+    const std::string offered = text::joined(words);
+    auto* const made =
+        app_.add_option(name, value, help.empty() ? offered : fmt::format("{}: {}", help, offered));
+    choices()[made->type_name(type)] = words;
+}
+
+void arguments::choice(const char* name, const char* type, std::string& value,
+                       const std::vector<std::string>& words, const std::string& help) {
+    const bool is_required = value.empty();
+    open_choice(name, type, value, words, help);
+    app_.get_option(name)->required(is_required)->check([=](const std::string& given) {
+        const std::string what = std::string(name).substr(2);
+        if (std::find(words.begin(), words.end(), given) == words.end())
+            throw text::usage_error(
+                fmt::format("there is no {} {}", what, given),
+                text::did_you_mean(given, words,
+                                   fmt::format("the {}s are {}", what, text::joined(words))));
+        return std::string();
+    });
 }
 
 void arguments::required_option(const char* names, const char* type, std::string& value,

@@ -55,6 +55,13 @@ public:
     /// Options. The names are as in "-o,--output".
     void flag(const char* names, bool& value, const char* help);
     void option(const char* names, const char* type, std::string& value, const char* help);
+    /// One of the words, which the help lists; others are a usage error. Has to be given if the
+    /// value is empty. `names` is one name: "--format".
+    void choice(const char* name, const char* type, std::string& value,
+                const std::vector<std::string>& words, const std::string& help = {});
+    /// The same, but the action has to accept or refuse what is given.
+    void open_choice(const char* name, const char* type, std::string& value,
+                     const std::vector<std::string>& words, const std::string& help);
     void required_option(const char* names, const char* type, std::string& value, const char* help);
     void option(const char* names, const char* type, std::uint64_t& value, const char* help);
     /// May be given several times.

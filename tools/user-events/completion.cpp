@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 #include <sys/stat.h>
 #include <system_error>
 
@@ -67,13 +66,13 @@ words fields(const place& at, const std::string& /*word*/) {
 
 words fields_or_process(const place& at, const std::string& word) {
     // The first word is the event.
-    words result = fields({at.kind, at.help, {at.before.front()}}, word);
+    words result = fields({at.kind, {at.before.front()}}, word);
     result.emplace_back("process");
     return result;
 }
 
 words fields_with_values(const place& at, const std::string& word) {
-    words result = fields({at.kind, at.help, {at.before.front()}}, word);
+    words result = fields({at.kind, {at.before.front()}}, word);
     for (auto& name : result)
         name += '=';
     return result;
@@ -91,7 +90,7 @@ words list_of_fields(const place& at, const std::string& word) {
 words events_with_fields(const place& at, const std::string& word) {
     const std::string event = word.substr(0, word.rfind(':'));
     const bool is_complete = event.size() < word.size();
-    words result = is_complete ? fields({at.kind, at.help, {event}}, word) : events(at, "");
+    words result = is_complete ? fields({at.kind, {event}}, word) : events(at, "");
     for (auto& name : result)
         is_complete ? name.insert(0, event + ":") : name += ':';
     return result;
@@ -136,22 +135,6 @@ words control_groups(const place&, const std::string& /*word*/) {
     return result;
 }
 
-/// "json, csv, html"
-words words_of_help(const place& at, const std::string& /*word*/) {
-    words result;
-    std::istringstream help(at.help);
-    for (std::string word; help >> word;) {
-        std::erase(word, ',');
-        result.push_back(word);
-    }
-    return result;
-}
-
-/// Of "...: critical, error".
-words words_behind_colon(const place& at, const std::string& word) {
-    return words_of_help({at.kind, at.help.substr(at.help.find(':') + 1), {}}, word);
-}
-
 words files(const place&, const std::string& /*word*/) {
     return {":files"};
 }
@@ -176,8 +159,6 @@ constexpr struct {
     {"GLOB", names_of_programs},
     {"UID", users_of_programs},
     {"GROUP", control_groups},
-    {"FORMAT", words_of_help},
-    {"LEVEL", words_behind_colon},
     {"FILE", files},
     {"PATH", files},
     {"PROGRAM", commands},

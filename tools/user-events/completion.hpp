@@ -12,8 +12,6 @@ namespace tool {
 struct place {
     /// What --help calls it: PATTERN, FILE ...
     std::string kind;
-    /// What --help says about it.
-    std::string help;
     /// The words before it that are neither commands nor options.
     std::vector<std::string> before;
 };

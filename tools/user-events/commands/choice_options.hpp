@@ -14,9 +14,8 @@ struct choice_options {
     std::string keyword;
 
     void declare(arguments& with) {
-        with.option("--level", "LEVEL", level,
-                    "only events of this level and more severe ones: critical, error, warning, "
-                    "information, verbose");
+        with.open_choice("--level", "LEVEL", level, eventheader::level_names(),
+                         "only events of this level and more severe ones");
         with.option("--keyword", "BITS", keyword, "only events with one of these bits: 0x4");
     }
 

@@ -9,7 +9,8 @@
 #include "text/new_file.hpp"
 #include "tracing/signals.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,20 +46,17 @@ struct options {
     bool is_strict = false;
 };
 
-/// "json, csv, ...": also what completion offers.
-std::string format_names() {
-    std::string names;
+std::vector<std::string> format_names() {
+    std::vector<std::string> names;
     for (const auto& format : formats)
-        names += (names.empty() ? "" : ", ") + std::string(format.name);
+        names.emplace_back(format.name);
     return names;
 }
 
+/// Of one of these names.
 const format& format_of(const std::string& name) {
-    for (const auto& format : formats)
-        if (name == format.name)
-            return format;
-    throw text::usage_error(fmt::format("there is no format {}", name),
-                            fmt::format("the formats are {}", format_names()));
+    return *std::find_if(std::begin(formats), std::end(formats),
+                         [&](const format& each) { return each.name == name; });
 }
 
 /// What is written to; standard output if there is neither.
@@ -134,7 +132,7 @@ action export_records(arguments& with) {
     with.optional_positional(
         "PATTERN", given->selection.pattern,
         "only these events, such as 'order_*', 'sched:*' or 'MyProvider:Request*'");
-    with.required_option("--format", "FORMAT", given->format, format_names().c_str());
+    with.choice("--format", "FORMAT", given->format, format_names());
     with.option("-o,--output", "PATH", given->output,
                 "a file, or for csv and ctf a directory; otherwise standard output");
     with.option("-f,--filter", "FILTER", given->selection.filter,

@@ -6,6 +6,7 @@
 #include "text/errors.hpp"
 #include "text/nearest.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -75,16 +76,23 @@ bool choice::includes(std::string_view tracepoint) const noexcept {
            (keyword == 0 || name.keyword == 0 || (name.keyword & keyword) != 0);
 }
 
+std::vector<std::string> level_names() {
+    std::vector<std::string> names;
+    for (std::uint8_t level = most_severe; level <= least_severe; level++)
+        names.emplace_back(level_name(level));
+    return names;
+}
+
 std::uint8_t to_level(std::string_view text) {
     std::uint8_t number = 0;
     if (is_number(text, 10, number))
         return number;
-    std::vector<std::string> names;
-    for (std::uint8_t level = most_severe; level <= least_severe; level++) {
-        names.emplace_back(level_name(level));
-        if (!text.empty() && names.back().starts_with(text))
-            return level;
-    }
+    const auto names = level_names();
+    const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+        return !text.empty() && name.starts_with(text);
+    });
+    if (found != names.end())
+        return static_cast<std::uint8_t>(most_severe + (found - names.begin()));
     throw text::usage_error(
         fmt::format("there is no level {}", text),
         text::did_you_mean(

@@ -23,6 +23,8 @@ struct choice {
     bool includes(std::string_view tracepoint) const noexcept;
 };
 
+/// The names of levels, the most severe one first.
+std::vector<std::string> level_names();
 /// `warning`, `warn` or `3`. Throws text::usage_error for anything else.
 std::uint8_t to_level(std::string_view text);
 /// `0x1f` or `31`, not 0. Throws text::usage_error for anything else.
