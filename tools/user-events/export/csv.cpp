@@ -98,8 +98,12 @@ void append_value(std::string& to, const recording::field& field, const recordin
         append_quoted(to, text);
         break;
     }
-    default:
+    case recording::kind::integer:
+    case recording::kind::natural:
+    case recording::kind::real:
+    case recording::kind::bytes:
         append_text(to, field, value);
+        break;
     }
 }
 

@@ -50,9 +50,11 @@ field_class class_of(bt_trace_class* trace, const recording::field& field) {
         return field_class(
             made(bt_field_class_array_dynamic_create(trace, element.get(), nullptr)));
     }
-    default:
-        return string_class(trace);
+    case kind::text:
+    case kind::absent:
+        break;
     }
+    return string_class(trace);
 }
 
 void set_array(bt_field* to, const recording::field& field, const recording::value& value) {
@@ -91,8 +93,10 @@ void set_field(bt_field* to, const recording::field& field, const recording::val
     case kind::bytes:
         set_array(to, field, value);
         break;
-    default:
+    case kind::text:
+    case kind::absent:
         set_text(to, value.text());
+        break;
     }
 }
 

@@ -260,11 +260,13 @@ private:
             return std::bit_cast<std::uint64_t>(value.real);
         case kind::text:
             return intern(value.text());
-        default:
-            text_.clear();
-            append_text(text_, field, value);
-            return intern(text_);
+        case kind::bytes:
+        case kind::integers:
+            break;
         }
+        text_.clear();
+        append_text(text_, field, value);
+        return intern(text_);
     }
 
     std::uint64_t number_of(field_column& column, const eventheader::cell& cell) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <new>
+#include <span>
 #include <zlib.h>
 
 namespace tool::exporting {
@@ -43,36 +44,39 @@ void align(std::string& data) {
 
 } // namespace
 
-template <typename Element>
-void packed_block::add_as(const char* type, const std::vector<std::uint64_t>& values) {
+void packed_block::add_as(const char* type, std::size_t size,
+                          const std::vector<std::uint64_t>& values) {
     align(columns_);
     fmt::format_to(std::back_inserter(head), R"({{"type":"{}","offset":{},"length":{}}})", type,
                    columns_.size(), values.size());
+    std::size_t at = columns_.size();
+    columns_.resize(at + size * values.size());
+    const auto bytes = std::as_writable_bytes(std::span(columns_));
     for (const std::uint64_t value : values) {
-        const auto element = static_cast<Element>(value);
-        columns_.append(reinterpret_cast<const char*>(&element), sizeof(element));
+        recording::write_number(bytes.subspan(at, size), value, false);
+        at += size;
     }
 }
 
 void packed_block::add(const std::vector<std::uint64_t>& values, recording::kind kind) {
     const auto most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
     if (kind == recording::kind::real)
-        add_as<std::uint64_t>("f64", values);
+        add_as("f64", 8, values);
     else if (kind == recording::kind::integer && most > std::numeric_limits<std::int64_t>::max())
-        add_as<std::uint64_t>("s64", values);
+        add_as("s64", 8, values);
     else if (most <= 0xff)
-        add_as<std::uint8_t>("u8", values);
+        add_as("u8", 1, values);
     else if (most <= 0xffff)
-        add_as<std::uint16_t>("u16", values);
+        add_as("u16", 2, values);
     else if (most <= 0xffffffff)
-        add_as<std::uint32_t>("u32", values);
+        add_as("u32", 4, values);
     else
-        add_as<std::uint64_t>("u64", values);
+        add_as("u64", 8, values);
 }
 
 void packed_block::append_to(std::string& to) const {
-    const auto size = static_cast<std::uint32_t>(head.size());
-    std::string data(reinterpret_cast<const char*>(&size), sizeof(size));
+    std::string data(sizeof(std::uint32_t), '\0');
+    recording::write_number(std::as_writable_bytes(std::span(data)), head.size(), false);
     data += head;
     align(data);
     data += columns_;

@@ -17,7 +17,7 @@ public:
     std::string head;
 
     /// Adds numbers in the smallest type that holds them all. Those of kind::real are the bits of a
-    /// double.
+    /// double. All numbers in a block are little-endian.
     void add(const std::vector<std::uint64_t>& values,
              recording::kind kind = recording::kind::natural);
 
@@ -25,8 +25,7 @@ public:
     void append_to(std::string& to) const;
 
 private:
-    template <typename Element>
-    void add_as(const char* type, const std::vector<std::uint64_t>& values);
+    void add_as(const char* type, std::size_t size, const std::vector<std::uint64_t>& values);
 
     std::string columns_;
 };

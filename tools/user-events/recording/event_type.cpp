@@ -15,6 +15,17 @@ namespace tool::recording {
 
 namespace {
 
+constexpr number_type number_types[] = {
+    {"s64", kind::integer, 8},     {"u64", kind::natural, 8},
+    {"s32", kind::integer, 4},     {"int", kind::integer, 4},
+    {"u32", kind::natural, 4},     {"unsigned int", kind::natural, 4},
+    {"s16", kind::integer, 2},     {"short", kind::integer, 2},
+    {"u16", kind::natural, 2},     {"unsigned short", kind::natural, 2},
+    {"s8", kind::integer, 1},      {"char", kind::integer, 1},
+    {"u8", kind::natural, 1},      {"unsigned char", kind::natural, 1},
+    {"struct f64", kind::real, 8}, {"struct f32", kind::real, 4},
+};
+
 bool is_number_size(std::uint32_t size) {
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
@@ -42,7 +53,8 @@ kind kind_of(const tep_format_field& from, std::string_view type, std::uint32_t 
         return type.starts_with("struct ") || element_size == 1 || !is_number_size(element_size)
                    ? kind::bytes
                    : kind::integers;
-    if (!is_pointer && ((type == "struct f64" && size == 8) || (type == "struct f32" && size == 4)))
+    const number_type* const known = is_pointer ? nullptr : find_number_type(type);
+    if (known && known->kind == kind::real && known->size == size)
         return kind::real;
     if ((type.starts_with("struct ") && !is_pointer) || !is_number_size(size))
         return kind::bytes;
@@ -73,7 +85,9 @@ field field_of(const tep_format_field& from, bool is_big_endian) {
 /// The part of the record, or nothing if it is not all there.
 bytes part(bytes record, std::uint64_t offset, std::uint64_t size, bool& is_there) {
     is_there = offset <= record.size() && size <= record.size() - offset;
-    return is_there ? record.subspan(offset, size) : bytes();
+    return is_there
+               ? record.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size))
+               : bytes();
 }
 
 double real(std::uint64_t bits, std::uint32_t size) {
@@ -125,6 +139,13 @@ event_type::event_type(const tep_event& event)
     is_described = is_eventpipe || (!fields.empty() && fields.front().name == "eventheader_flags");
 }
 
+const number_type* find_number_type(std::string_view name) noexcept {
+    const auto* const found =
+        std::find_if(std::begin(number_types), std::end(number_types),
+                     [name](const number_type& type) { return type.name == name; });
+    return found == std::end(number_types) ? nullptr : found;
+}
+
 bool is_user_system(std::string_view system) noexcept {
     return std::find(std::begin(user_systems), std::end(user_systems), system) !=
            std::end(user_systems);
@@ -153,24 +174,13 @@ double value::number() const noexcept {
         return static_cast<double>(natural);
     case kind::real:
         return real;
-    default:
-        return 0;
+    case kind::absent:
+    case kind::text:
+    case kind::bytes:
+    case kind::integers:
+        break;
     }
-}
-
-std::uint64_t read_number(const std::byte* from, std::uint32_t size, bool is_signed,
-                          bool is_big_endian) noexcept {
-    std::uint64_t bits = 0;
-    if (!is_big_endian && std::endian::native == std::endian::little)
-        std::memcpy(&bits, from, size);
-    else
-        for (std::uint32_t i = 0; i < size; i++)
-            bits |= std::to_integer<std::uint64_t>(from[i])
-                    << 8 * (is_big_endian ? size - 1 - i : i);
-    const unsigned unused = 64 - 8 * size;
-    return is_signed && size > 0
-               ? static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << unused) >> unused)
-               : bits;
+    return 0;
 }
 
 value read(const field& field, bytes record) noexcept {
@@ -204,8 +214,12 @@ value read(const field& field, bytes record) noexcept {
         result.data = data.first(strnlen(text, data.size()));
         break;
     }
-    default:
+    case kind::bytes:
+    case kind::integers:
         result.data = data;
+        break;
+    case kind::absent:
+        break;
     }
     return result;
 }
@@ -227,8 +241,10 @@ void append_text(std::string& to, const field& field, const value& value) {
     case kind::real:
         fmt::format_to(std::back_inserter(to), "{}", value.real);
         break;
-    default:
+    case kind::integer:
+    case kind::natural:
         append_json(to, field, value);
+        break;
     }
 }
 

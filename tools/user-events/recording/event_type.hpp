@@ -3,10 +3,10 @@
 #pragma once
 
 #include "eventheader/tracepoint_name.hpp"
+#include "recording/number.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,12 +16,20 @@ struct tep_event;
 
 namespace tool::recording {
 
-using bytes = std::span<const std::byte>;
-
 /// What a value is. Text is up to its first NUL. `structure` and arrays of bytes are bytes.
 /// `absent` is a value that lies outside of its record, which happens in damaged files and for
 /// records that are older than their event.
 enum class kind : std::uint8_t { absent, integer, natural, real, text, bytes, integers };
+
+/// A type of the fields that programs register whose value is one number.
+struct number_type {
+    std::string_view name;
+    recording::kind kind;
+    std::uint32_t size;
+};
+
+/// Returns nullptr for another type, such as an array.
+const number_type* find_number_type(std::string_view name) noexcept;
 
 /// Where the bytes of a field are: in the field, or where its location points, counted from the
 /// record's beginning (`__data_loc`) or from the end of the field (`__rel_loc`).
@@ -120,10 +128,6 @@ void append_json(std::string& to, const field& field, const value& value);
 /// Calls the function for each of the integers in the value.
 template <typename Function>
 void for_each_integer(const field& field, const value& value, Function function);
-
-/// One of the integers, or the number in a field of this size.
-std::uint64_t read_number(const std::byte* from, std::uint32_t size, bool is_signed,
-                          bool is_big_endian) noexcept;
 
 template <typename Function>
 void for_each_integer(const field& field, const value& value, Function function) {

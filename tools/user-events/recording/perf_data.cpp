@@ -167,8 +167,8 @@ void perf_data::finish_record() {
     if (!record_.event->is_described) {
         // As the kernel has a dynamic text: its length and its offset.
         text_.resize(std::min(text_.size(), longest_text));
-        const auto location = static_cast<std::uint32_t>((text_.size() + 1) << 16 | 4);
-        data_.assign(reinterpret_cast<const char*>(&location), sizeof(location));
+        data_.assign(sizeof(std::uint32_t), '\0');
+        write_number(std::as_writable_bytes(std::span(data_)), (text_.size() + 1) << 16 | 4, false);
         data_ += text_ + '\0';
     }
     record_.data = std::as_bytes(std::span(data_));

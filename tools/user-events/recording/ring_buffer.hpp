@@ -3,7 +3,7 @@
 // of time. Live records and those of files are read by this.
 #pragma once
 
-#include "recording/event_type.hpp"
+#include "recording/number.hpp"
 
 #include <bit>
 #include <cstddef>

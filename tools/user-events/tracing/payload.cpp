@@ -5,16 +5,19 @@
 #include "tracing/events.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <event-parse.h>
 #include <fmt/format.h>
 #include <map>
-#include <optional>
 
 namespace tool::tracing {
+
+using recording::field;
+using recording::kind;
+using recording::place;
 
 namespace {
 
@@ -29,34 +32,14 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
 }
 
-struct number_type {
-    std::size_t size;
-    bool is_signed;
-};
-
-std::optional<number_type> to_number_type(std::string_view name) {
-    static const std::map<std::string_view, number_type> types = {
-        {"s64", {8, true}},  {"u64", {8, false}},
-        {"s32", {4, true}},  {"int", {4, true}},
-        {"u32", {4, false}}, {"unsigned int", {4, false}},
-        {"s16", {2, true}},  {"short", {2, true}},
-        {"u16", {2, false}}, {"unsigned short", {2, false}},
-        {"s8", {1, true}},   {"char", {1, true}},
-        {"u8", {1, false}},  {"unsigned char", {1, false}}};
-    const auto found = types.find(name);
-    if (found == types.end())
-        return {};
-    return found->second;
-}
-
 /// `type name`, or `struct TAG name SIZE`.
-command_field to_field(std::string_view text) {
+field to_field(std::string_view text) {
     const auto fail = [&] {
         throw text::usage_error(fmt::format("\"{}\" is no field", text),
                                 "write TYPE NAME, such as 'u32 number' or '__rel_loc char[] item'");
     };
     std::string_view rest = text;
-    std::size_t size = 0;
+    std::uint32_t size = 0;
     if (rest.starts_with("struct ")) {
         const auto space = rest.find_last_of(" \t");
         const std::string_view digits = rest.substr(space + 1);
@@ -68,32 +51,35 @@ command_field to_field(std::string_view text) {
     const auto space = rest.find_last_of(" \t");
     if (space == rest.npos)
         fail();
-    command_field field{std::string(trimmed(rest.substr(0, space))),
-                        std::string(rest.substr(space + 1)),
-                        size,
-                        command_field::bytes,
-                        command_field::inside,
-                        false};
-    const std::string& type = field.type;
+    field made{.name = std::string(rest.substr(space + 1)),
+               .type = std::string(trimmed(rest.substr(0, space))),
+               .kind = kind::bytes,
+               .place = place::field,
+               .is_signed = false,
+               .is_big_endian = std::endian::native == std::endian::big,
+               .offset = 0,
+               .size = size,
+               .element_size = 1};
+    const std::string& type = made.type;
+    const auto* const number = recording::find_number_type(type);
     if (type.starts_with("__rel_loc ") || type.starts_with("__data_loc ")) {
-        field.place =
-            type.starts_with("__rel") ? command_field::after_field : command_field::after_start;
-        field.kind = type.find("char") != type.npos ? command_field::text : command_field::bytes;
-        field.size = 4;
-    } else if (const auto number = to_number_type(type)) {
-        field.kind = command_field::number;
-        field.size = number->size;
-        field.is_signed = number->is_signed;
-    } else if (size) {
-        if ((type == "struct f64" && size == 8) || (type == "struct f32" && size == 4))
-            field.kind = command_field::real;
-    } else if (const auto bracket = type.find('['); bracket != type.npos) {
-        field.size = std::strtoull(type.c_str() + bracket + 1, nullptr, 0);
-        field.kind = type.starts_with("unsigned") ? command_field::bytes : command_field::text;
-    } else {
+        made.place = type.starts_with("__rel") ? place::from_field : place::from_record;
+        made.kind = type.find("char") != type.npos ? kind::text : kind::bytes;
+        made.size = 4;
+    } else if (number && (!size || size == number->size)) {
+        made.kind = number->kind;
+        made.size = number->size;
+        made.is_signed = number->kind == kind::integer;
+    } else if (const auto bracket = type.find('['); !size && bracket != type.npos) {
+        made.size = static_cast<std::uint32_t>(std::min<std::size_t>(
+            std::strtoul(type.c_str() + bracket + 1, nullptr, 0), most_located + 1));
+        made.kind = type.starts_with("unsigned") ? kind::bytes : kind::text;
+    } else if (!size) {
         fail();
     }
-    return field;
+    if (made.size > most_located)
+        fail();
+    return made;
 }
 
 std::vector<std::byte> bytes_of(std::string_view text) {
@@ -101,8 +87,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
     return {from, from + text.size()};
 }
 
-[[noreturn]] void bad_value(const command_field& field, std::string_view value,
-                            std::string_view wanted) {
+[[noreturn]] void bad_value(const field& field, std::string_view value, std::string_view wanted) {
     throw text::usage_error(fmt::format("{}={}: the field is {}", field.name, value, field.type),
                             fmt::format("give it {}", wanted));
 }
@@ -122,7 +107,7 @@ bool to_number(std::string_view text, Number& number) {
     return error == std::errc() && end == digits.data() + digits.size();
 }
 
-std::vector<std::byte> number_bytes(const command_field& field, std::string_view value) {
+std::vector<std::byte> number_bytes(const field& field, std::string_view value) {
     const unsigned bits = static_cast<unsigned>(field.size * 8);
     std::uint64_t result = 0;
     if (field.is_signed) {
@@ -136,26 +121,27 @@ std::vector<std::byte> number_bytes(const command_field& field, std::string_view
         if (!to_number(value, result) || result > most)
             bad_value(field, value, fmt::format("a number from 0 to {}", most));
     }
-    std::vector<std::byte> bytes(8);
-    std::memcpy(bytes.data(), &result, 8);
-    bytes.resize(field.size); // little-endian
+    std::vector<std::byte> bytes(field.size);
+    recording::write_number(bytes, result, field.is_big_endian);
     return bytes;
 }
 
-std::vector<std::byte> real_bytes(const command_field& field, std::string_view value) {
+std::vector<std::byte> real_bytes(const field& field, std::string_view value) {
     double number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc() || end != value.data() + value.size())
         bad_value(field, value, "a number");
     std::vector<std::byte> bytes(field.size);
-    const auto single = static_cast<float>(number);
-    std::memcpy(bytes.data(), field.size == 4 ? static_cast<const void*>(&single) : &number,
-                field.size);
+    recording::write_number(bytes,
+                            field.size == 4
+                                ? std::bit_cast<std::uint32_t>(static_cast<float>(number))
+                                : std::bit_cast<std::uint64_t>(number),
+                            field.is_big_endian);
     return bytes;
 }
 
 /// Pairs of hexadecimal digits.
-std::vector<std::byte> raw_bytes(const command_field& field, std::string_view value) {
+std::vector<std::byte> raw_bytes(const field& field, std::string_view value) {
     std::vector<std::byte> bytes;
     for (std::size_t i = 0; i < value.size(); i += 2) {
         unsigned byte = 0;
@@ -168,26 +154,30 @@ std::vector<std::byte> raw_bytes(const command_field& field, std::string_view va
 }
 
 /// The bytes of a field, or those that its location points to.
-std::vector<std::byte> value_bytes(const command_field& field, std::string_view value) {
+std::vector<std::byte> value_bytes(const field& field, std::string_view value) {
     std::vector<std::byte> bytes;
     switch (field.kind) {
-    case command_field::number:
+    case kind::integer:
+    case kind::natural:
         return number_bytes(field, value);
-    case command_field::real:
+    case kind::real:
         return real_bytes(field, value);
-    case command_field::text:
+    case kind::text:
         bytes = bytes_of(value);
-        if (field.place != command_field::inside)
+        if (field.place != place::field)
             bytes.push_back(std::byte(0));
         break;
-    case command_field::bytes:
+    case kind::bytes:
         bytes = raw_bytes(field, value);
         break;
+    case kind::integers: // no type of a command
+    case kind::absent:
+        break;
     }
-    const std::size_t most = field.place == command_field::inside ? field.size : most_located;
+    const std::size_t most = field.place == place::field ? field.size : most_located;
     if (bytes.size() > most)
         bad_value(field, value, fmt::format("no more than {} bytes", most));
-    if (field.place == command_field::inside)
+    if (field.place == place::field)
         bytes.resize(field.size);
     return bytes;
 }
@@ -224,7 +214,7 @@ std::vector<std::byte> event_command::payload(const std::vector<std::string>& va
             throw text::usage_error(fmt::format("\"{}\" is no value", value), "write FIELD=VALUE");
         const auto name = value.substr(0, equals);
         if (std::none_of(fields_.begin(), fields_.end(),
-                         [&](const command_field& field) { return field.name == name; }))
+                         [&](const field& field) { return field.name == name; }))
             throw text::usage_error(fmt::format("the event has no field {}", name),
                                     fmt::format("it is \"{}\"", text_));
         if (!given.emplace(name, value.substr(equals + 1)).second)
@@ -240,17 +230,17 @@ std::vector<std::byte> event_command::payload(const std::vector<std::string>& va
             throw text::usage_error(fmt::format("{}=VALUE is missing", field.name),
                                     fmt::format("the event is \"{}\"", text_));
         std::vector<std::byte> bytes = value_bytes(field, found->second);
-        if (field.place != command_field::inside) {
+        if (field.place != place::field) {
             const std::size_t at = size + located.size();
-            const std::size_t offset = field.place == command_field::after_start
+            const std::size_t offset = field.place == place::from_record
                                            ? at + record_header
                                            : at - (result.size() + field.size);
             if (offset > most_located)
                 bad_value(field, found->second, "less text: the record is too long");
-            const auto location = static_cast<std::uint32_t>(bytes.size() << 16 | offset);
+            const std::uint64_t location = bytes.size() << 16 | offset;
             located.insert(located.end(), bytes.begin(), bytes.end());
-            bytes.resize(sizeof(location));
-            std::memcpy(bytes.data(), &location, sizeof(location));
+            bytes.resize(field.size);
+            recording::write_number(bytes, location, field.is_big_endian);
         }
         result.insert(result.end(), bytes.begin(), bytes.end());
     }

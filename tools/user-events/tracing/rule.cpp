@@ -5,7 +5,6 @@
 #include "tracing/events.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <fnmatch.h>
 #include <iterator>
 

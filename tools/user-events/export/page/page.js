@@ -9,6 +9,17 @@ const head = JSON.parse($("head").textContent);
 const arrays = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array,
 	s64: BigInt64Array, u64: BigUint64Array};
 const widths = Object.keys(arrays);
+const readers = {u8: "getUint8", u16: "getUint16", u32: "getUint32", f64: "getFloat64",
+	s64: "getBigInt64", u64: "getBigUint64"};
+
+// Numbers in a block are little-endian, whatever the machine.
+function numbers(data, offset, c) {
+	const result = new arrays[c.type](c.length);
+	const view = new DataView(data, offset), read = view[readers[c.type]];
+	for (let i = 0; i < c.length; i++)
+		result[i] = read.call(view, i * result.BYTES_PER_ELEMENT, true);
+	return result;
+}
 
 // A block begins with the length of the JSON that describes it.
 async function unpack(element) {
@@ -19,7 +30,7 @@ async function unpack(element) {
 	const size = new DataView(data).getUint32(0, true);
 	const block = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size)));
 	const start = Math.ceil((4 + size) / 8) * 8;
-	block.column = c => new arrays[c.type](data, start + c.offset, c.length);
+	block.column = c => numbers(data, start + c.offset, c);
 	return block;
 }
 const blocks = [];
