@@ -21,7 +21,7 @@ folder := $(BUILD)/$(program).o
 library := $(BUILD)/lib$(program).a
 common := -std=c++20 $(shell pkg-config --cflags $(libraries))
 # What protoc makes has warnings.
-flags := $(common) -DVERSION='"$(version)"' -Wall -Wextra -Wpedantic -Wconversion -Werror -MMD -MP -pthread \
+flags := $(common) -D_FILE_OFFSET_BITS=64 -DVERSION='"$(version)"' -Wall -Wextra -Wpedantic -Wconversion -Werror -MMD -MP -pthread \
 	-I. -I$(tool) -I$(tool)../../include -isystem $(folder)
 objects := $(patsubst %.cpp,$(folder)/%.o,$(filter-out main.cpp,$(wildcard *.cpp */*.cpp)))
 # Of the libraries, most commands need few.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The records in pages of ring buffers, which may have any bytes.
 #include "catch.hpp"
-#include "recording/file_head.hpp"
 #include "recording/ring_buffer.hpp"
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <zlib.h>
 
 using namespace tool::recording;
 
@@ -178,29 +176,4 @@ TEST_CASE("records of several buffers are in the order of time, and then of the 
                        {8, 3}, {7, 5}, {9, 5}, {8, 7}, {7, 9}, {9, 9}});
     buffers.refill();
     CHECK_FALSE(buffers.first());
-}
-
-TEST_CASE("what was compressed with zlib is decompressed, and nothing else is taken for it") {
-    const std::string text(10'000, 'x');
-    std::string packed(1000, '\0');
-    uLongf size = packed.size();
-    REQUIRE(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
-                     reinterpret_cast<const Bytef*>(text.data()), text.size()) == Z_OK);
-    packed.resize(size);
-    constexpr std::uint64_t most = 1 << 20;
-    CHECK(decompressed(compression::zlib, packed, text.size(), most) == text);
-    CHECK_THROWS_AS(decompressed(compression::zlib, packed, text.size() + 1, most), bad_file);
-    CHECK_THROWS_AS(decompressed(compression::zlib, packed, text.size() - 1, most), bad_file);
-    CHECK_THROWS_AS(decompressed(compression::zlib, "no", 100, most), bad_file);
-    CHECK_THROWS_AS(decompressed(compression::zstd, packed, text.size(), most), bad_file);
-    CHECK_NOTHROW(decompressed(compression::zlib, packed, text.size(), text.size()));
-    CHECK_THROWS_AS(decompressed(compression::zlib, packed, text.size(), text.size() - 1),
-                    bad_file);
-}
-
-TEST_CASE("ticks of a processor become nanoseconds, with all digits") {
-    const clock_conversion none;
-    CHECK(none(~std::uint64_t{0}) == ~std::uint64_t{0});
-    const clock_conversion ticks{.multiplier = 0x40000000, .shift = 31, .offset = 1000};
-    CHECK(ticks(1ULL << 62) == (1ULL << 61) + 1000);
 }

@@ -43,7 +43,9 @@ bool is_complete(const tep_event& event) {
 /// The bytes of a file, while the object exists.
 class mapping {
 public:
-    explicit mapping(const input& from) : size_(from.size()) {
+    explicit mapping(const input& from) : size_(static_cast<std::size_t>(from.size())) {
+        if (!std::in_range<std::size_t>(from.size()))
+            throw text::file_failure(EFBIG, "read", from.path());
         if (size_)
             at_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, from.descriptor(), 0);
         if (at_ == MAP_FAILED)
@@ -137,7 +139,7 @@ private:
         const auto size = number(), whole = number();
         if (at_ > end_ || size > end_ - at_ || whole % page_size != 0)
             throw bad_file("is damaged");
-        std::vector<std::byte> packed(size);
+        std::vector<std::byte> packed(static_cast<std::size_t>(size));
         if (!take(packed) || whole == 0)
             throw bad_file("is cut off");
         chunk_ = decompressed(compression_,

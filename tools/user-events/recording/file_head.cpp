@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
-#include <zlib.h>
-#include <zstd.h>
 
 namespace tool::recording {
 
@@ -77,7 +75,7 @@ private:
     byte_reader at(std::uint64_t offset) const {
         if (offset > file_.size())
             damaged();
-        return {file_.substr(offset), head_.pages.is_big_endian};
+        return {file_.substr(static_cast<std::size_t>(offset)), head_.pages.is_big_endian};
     }
     byte_reader reader(std::string_view data) const { return {data, head_.pages.is_big_endian}; }
 
@@ -265,8 +263,8 @@ private:
 std::string_view byte_reader::take(std::uint64_t size) {
     if (size > rest_.size())
         damaged();
-    const std::string_view result = rest_.substr(0, size);
-    rest_.remove_prefix(size);
+    const std::string_view result = rest_.substr(0, static_cast<std::size_t>(size));
+    rest_.remove_prefix(result.size());
     return result;
 }
 
@@ -290,30 +288,15 @@ bool byte_reader::has(std::string_view text) {
     return result;
 }
 
-std::string decompressed(compression how, std::string_view data, std::uint64_t size,
-                         std::uint64_t most) {
-    if (size > most)
-        throw bad_file("is damaged: a compressed part is too large");
-    std::string result(size, '\0');
-    bool is_good = false;
-    if (how == compression::zstd) {
-        is_good = ZSTD_decompress(result.data(), result.size(), data.data(), data.size()) == size;
-    } else if (how == compression::zlib) {
-        uLongf made = size;
-        is_good = uncompress(reinterpret_cast<Bytef*>(result.data()), &made,
-                             reinterpret_cast<const Bytef*>(data.data()), data.size()) == Z_OK &&
-                  made == size;
-    }
-    if (!is_good)
-        throw bad_file("is damaged: its compressed parts cannot be read");
-    return result;
-}
-
 std::uint64_t clock_conversion::operator()(std::uint64_t time) const noexcept {
-    // The product has more than 64 bits.
-    __extension__ using wide = unsigned __int128;
+    // The product has more than 64 bits: `high` counts 2^32.
+    constexpr unsigned half = 32;
+    const std::uint64_t high = (time >> half) * multiplier;
+    const std::uint64_t low = (time & UINT32_MAX) * multiplier;
+    const unsigned by = shift & 63;
     if (multiplier)
-        time = static_cast<std::uint64_t>(wide{time} * multiplier >> (shift & 63));
+        time = by <= half ? (high << (half - by)) + (low >> by)
+                          : (high + (low >> half)) >> (by - half);
     return time + offset;
 }
 

@@ -228,12 +228,12 @@ public:
         text_.append("flyrecord\0", 10);
         const std::uint64_t table = files.size() * 2 * sizeof(std::uint64_t);
         std::uint64_t offset = text_.size() + table + sizeof(std::uint64_t) + clocks_.size();
-        std::vector<std::uint64_t> gaps;
+        std::vector<std::size_t> gaps;
         for (const int file : files) {
             struct stat found {};
             if (fstat(file, &found) != 0)
                 cannot_write(to.path());
-            gaps.push_back((page_size - offset % page_size) % page_size);
+            gaps.push_back(static_cast<std::size_t>((page_size - offset % page_size) % page_size));
             offset += gaps.back();
             add(offset);
             add(static_cast<std::uint64_t>(found.st_size));
