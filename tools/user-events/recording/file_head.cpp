@@ -220,11 +220,16 @@ private:
                 return reader(data).number(8);
             if (id == opt_buffer)
                 buffers.emplace_back(data);
-            else if (id >= opt_header && id <= opt_tasks)
+            else if (has_section(id))
                 read_section(id, reader(data).number(8));
             else
                 read_option(id, data);
         }
+    }
+    /// Other options have sections, too, which are not needed: names of the kernel's functions are
+    /// many megabytes.
+    static bool has_section(std::uint64_t id) {
+        return id == opt_header || id == opt_ftrace_formats || id == opt_formats || id == opt_tasks;
     }
     void read_section(std::uint64_t id, std::uint64_t offset) {
         const std::string all = section(offset);
@@ -235,7 +240,7 @@ private:
             read_formats(from, "ftrace");
         else if (id == opt_formats)
             read_systems(from);
-        else if (id == opt_tasks)
+        else
             head_.tasks = from.sized(8);
     }
     void read_buffer(const std::string& data) {
