@@ -28,6 +28,8 @@ int complain(status result, std::string_view message, std::string_view remedy = 
 int run_program(std::span<const command> commands, int argc, char** argv) {
     // Writing to a pipe without a reader fails instead.
     std::signal(SIGPIPE, SIG_IGN);
+    // The caller may have ignored it: the kernel would then not tell how a child has ended.
+    std::signal(SIGCHLD, SIG_DFL);
     try {
         const int result = run_command_line(commands, argc, argv);
         text::flush();

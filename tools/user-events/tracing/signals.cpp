@@ -38,9 +38,8 @@ bool is_stop_signal(int number) noexcept {
 }
 
 held_signals::held_signals() : set_(stopping()) {
-    // With it, continue_in_child() finds the end of the child. An ignored signal would not wait.
+    // With it, continue_in_child() finds the end of the child.
     sigaddset(&set_, SIGCHLD);
-    std::signal(SIGCHLD, SIG_DFL);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
 }
 
