@@ -32,6 +32,7 @@ constexpr format formats[] = {
     {"json", exporting::make_json},
     {"csv", exporting::make_csv, "CSV needs a directory, with a file for each event"},
     {"perfetto", exporting::make_perfetto},
+    {"perfetto-json", exporting::make_perfetto_json},
     {"ctf", exporting::make_ctf, "the Common Trace Format needs a directory"},
     {"html", exporting::make_html},
 };

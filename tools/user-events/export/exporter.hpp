@@ -45,6 +45,7 @@ public:
 std::unique_ptr<exporter> make_json(const options& options);
 std::unique_ptr<exporter> make_csv(const options& options);
 std::unique_ptr<exporter> make_perfetto(const options& options);
+std::unique_ptr<exporter> make_perfetto_json(const options& options);
 std::unique_ptr<exporter> make_ctf(const options& options);
 std::unique_ptr<exporter> make_html(const options& options);
 

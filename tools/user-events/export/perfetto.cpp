@@ -1,49 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The JSON trace format, which ui.perfetto.dev, chrome://tracing and speedscope read.
+// The format of Perfetto, which ui.perfetto.dev and its trace_processor read.
 #include "export/exporter.hpp"
-#include "export/output_file.hpp"
+#include "export/protobuf_trace.hpp"
 #include "export/tracks.hpp"
-#include "text/json.hpp"
 
 #include <fmt/format.h>
-#include <iterator>
-#include <set>
-#include <unordered_set>
+#include <map>
 #include <utility>
 
 namespace tool::exporting {
 
 namespace {
 
-/// The format has no tracks but threads. Those that are none have numbers that no thread has.
-constexpr std::int64_t first_track = 1'000'000'000;
-
-std::int64_t thread_of(std::size_t track) {
-    return first_track + static_cast<std::int64_t>(track);
-}
-
-struct open_pair {
-    std::uint64_t time;
+/// A row of its own for what overlaps: pairs of events, and activities.
+struct open_row {
     int process;
     std::size_t lane;
-    std::string arguments;
+    std::uint64_t track;
 };
 
 class perfetto_exporter final : public exporter {
 public:
     explicit perfetto_exporter(const options& options)
-        : file_(options.file), pairs_(options.pairs), matcher_(options.pairs),
-          lanes_(options.pairs.size()) {
-        file_.text() = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
-    }
+        : trace_(options.file), pairs_(options.pairs), matcher_(options.pairs) {}
 
     void add(const recording::record& record) override {
-        advance_to(record.time);
-        name_thread(record);
+        begin_at(record.time);
         const convention& fields = tracks_.convention_of(*record.event);
         const auto match = matcher_.find(record);
-        if (match.role != matcher::role::none)
-            add_pair(record, match);
+        if (match.role == matcher::role::begin)
+            begin_pair(record, match);
+        else if (match.role == matcher::role::end)
+            end_pair(record, match);
         else if (fields.is_counter())
             add_counter(record, fields);
         else if (fields.is_slice())
@@ -51,246 +39,184 @@ public:
         else if (const auto mark = span_mark_of(record); mark.role != span_mark::role::none)
             add_span(record, mark);
         else
-            add_instant(record, shown_name(record), record.pid, record.process(), nullptr);
-        file_.advance();
+            add_instant(record);
     }
 
-    /// A line across all tracks.
     void add_gap(const recording::gap& gap) override {
-        advance_to(gap.time);
-        gaps_++;
-        lost_ += gap.lost;
-        const std::string name =
-            gap.lost ? fmt::format("{} records lost", gap.lost) : "records lost";
-        std::string& to = begin_event('i', name, 0, gap.cpu);
-        to += ",\"s\":\"g\"";
-        add_time(to, gap.time);
-        to += ",\"args\":";
-        append_json_line(to, gap);
-        to.back() = '}'; // instead of the end of the line
-        file_.advance();
+        begin_at(gap.time);
+        trace_.add_gap(gap);
     }
 
-    void finish() override {
-        matcher_.rest([this](std::size_t pair, const open_pair& begin) {
-            add_pair_slice(pair, begin, last_, ",\"unfinished\":true");
-        });
-        for (const auto& [process, name] : processes_)
-            add_name("process_name", process, process, name);
-        // The time of the first record, from which wall-clock times are counted: the format's
-        // numbers have too few digits for them.
-        file_.text() += "\n],\"otherData\":{\"start\":\"";
-        recording::append_seconds(file_.text(), start_);
-        fmt::format_to(std::back_inserter(file_.text()), "\",\"lost_records\":{},\"gaps\":{}}}}}\n",
-                       lost_, gaps_);
-        file_.finish();
-    }
+    void finish() override { trace_.finish(); }
 
 private:
-    using matcher = pair_matcher<open_pair>;
+    using matcher = pair_matcher<open_row>;
 
-    void advance_to(std::uint64_t time) {
-        if (is_first_)
-            start_ = recording::is_wall_clock(time) ? time : 0;
-        last_ = time;
+    void begin_at(std::uint64_t time) {
+        if (std::exchange(is_first_, false))
+            trace_.begin(time);
     }
 
-    std::string& begin_event(char phase, std::string_view name, int process, std::int64_t thread) {
-        std::string& to = file_.text();
-        to += is_first_ ? "\n{\"ph\":\"" : ",\n{\"ph\":\"";
-        is_first_ = false;
-        to += phase;
-        to += "\",\"name\":";
-        text::append_json(to, name);
-        to += ",\"pid\":";
-        text::append_json(to, static_cast<std::int64_t>(process));
-        to += ",\"tid\":";
-        text::append_json(to, thread);
-        return to;
+    std::uint64_t process_of(int process, std::string_view name) {
+        const auto [at, is_new] = processes_.try_emplace(process, 0);
+        if (is_new)
+            at->second = trace_.add_process(process, name);
+        return at->second;
+    }
+    std::uint64_t process_of(const recording::record& record) {
+        return process_of(record.process(), record.process_name);
     }
 
-    /// Microseconds, with nanoseconds behind the point.
-    static void append_microseconds(std::string& to, std::uint64_t time) {
-        text::append_json(to, time / 1000);
-        const std::uint64_t rest = time % 1000;
-        to += '.';
-        to += static_cast<char>('0' + rest / 100);
-        to += static_cast<char>('0' + rest / 10 % 10);
-        to += static_cast<char>('0' + rest % 10);
+    std::uint64_t thread_of(const recording::record& record) {
+        process_of(record);
+        const auto [at, is_new] = threads_.try_emplace({record.process(), record.pid}, 0);
+        if (is_new)
+            at->second = trace_.add_thread(record.process(), record.pid, record.task);
+        return at->second;
     }
 
-    void add_time(std::string& to, std::uint64_t time) const {
-        to += ",\"ts\":";
-        append_microseconds(to, time < start_ ? 0 : time - start_);
-    }
-
-    void add_name(const char* what, int process, std::int64_t thread, std::string_view name) {
-        std::string& to = begin_event('M', what, process, thread);
-        to += ",\"args\":{\"name\":";
-        text::append_json(to, name);
-        to += "}}";
-    }
-
-    void name_thread(const recording::record& record) {
-        if (threads_.insert({record.process(), record.pid}).second)
-            add_name("thread_name", record.process(), record.pid, record.task);
-        processes_.try_emplace(record.process(), record.process_name);
-    }
-
-    static std::string shown_name(const recording::record& record) {
-        std::string result;
-        append_name(result, record);
-        return result;
-    }
-
-    /// Appends the fields that the picture does not show, and the end of the event.
-    static void add_arguments(std::string& to, const recording::record& record,
-                              const convention* fields) {
-        to += ",\"args\":";
-        if (!fields) {
-            append_json_fields(to, record);
-            to += '}';
+    /// Without the fields that the picture shows.
+    void annotate(protobuf_event& event, const recording::record& record,
+                  const convention* shown = nullptr) {
+        if (record.event->is_described) {
+            for (const eventheader::cell& cell : cells_.fill(to_shown_event(record)))
+                event.annotate(cell);
             return;
         }
-        char separator = '{';
-        for (const recording::field& field : record.event->fields) {
-            if (fields->has(field))
-                continue;
-            to += separator;
-            separator = ',';
-            text::append_json(to, field.name);
-            to += ':';
-            append_json(to, field, read(field, record.data));
-        }
-        to += separator == '{' ? "{}}" : "}}";
+        for (const recording::field& field : record.event->fields)
+            if (!shown || !shown->has(field))
+                event.annotate(field, read(field, record.data));
     }
 
-    void add_instant(const recording::record& record, std::string_view name, std::int64_t thread,
-                     int process, const convention* fields) {
-        std::string& to = begin_event('i', name, process, thread);
-        to += ",\"s\":\"t\"";
-        add_time(to, record.time);
-        add_arguments(to, record, fields);
+    void add_named(event_kind kind, std::uint64_t track, const recording::record& record,
+                   std::string_view name, const convention* shown = nullptr) {
+        protobuf_event& event = trace_.event(kind, track);
+        event.name(name);
+        annotate(event, record, shown);
+        trace_.add(record.time);
+    }
+
+    void add_end(std::uint64_t track, const recording::record& record,
+                 const convention* shown = nullptr) {
+        annotate(trace_.event(event_kind::slice_end, track), record, shown);
+        trace_.add(record.time);
+    }
+
+    void add_instant(const recording::record& record) {
+        name_.clear();
+        append_name(name_, record);
+        add_named(event_kind::instant, thread_of(record), record, name_);
+    }
+
+    std::uint64_t parent_of(const track& track, const recording::record& record) {
+        if (track.thread)
+            return thread_of(record);
+        return track.process == record.process() ? process_of(record)
+                                                 : process_of(track.process, "");
+    }
+
+    /// The track of a slice or counter of the convention.
+    std::uint64_t track_of(const recording::record& record, const convention& fields) {
+        const track track = tracks_.of(record, fields);
+        if (track.is_own)
+            return thread_of(record);
+        const auto [at, is_new] = own_tracks_.try_emplace(track.number, 0);
+        if (is_new)
+            at->second =
+                trace_.add_track(parent_of(track, record), track.name, fields.is_counter());
+        return at->second;
+    }
+
+    void add_counter(const recording::record& record, const convention& fields) {
+        protobuf_event& event = trace_.event(event_kind::counter, track_of(record, fields));
+        event.counter(read(*fields.counter_value, record.data));
+        trace_.add(record.time);
     }
 
     void add_slice(const recording::record& record, const convention& fields) {
         const slice_mark mark = slice_mark_of(record, fields);
-        const track track = tracks_.of(record, fields);
-        const std::int64_t thread = track.is_own ? track.thread : thread_of(track.number);
-        if (track.is_new && !track.is_own)
-            add_name("thread_name", track.process, thread,
-                     track.thread ? fmt::format("{} ({})", track.name, record.task) : track.name);
-        if (mark.role == slice_mark::role::moment) {
-            add_instant(record, mark.name, thread, track.process, &fields);
+        const std::uint64_t track = track_of(record, fields);
+        if (mark.role == slice_mark::role::end) {
+            add_end(track, record, &fields);
             return;
         }
         const bool begins = mark.role == slice_mark::role::begin;
-        // An end has the name of its beginning.
-        std::string& to = begins ? begin_event('B', mark.name, track.process, thread)
-                                 : begin_event('E', read(*fields.slice_name, record.data).text(),
-                                               track.process, thread);
-        add_time(to, record.time);
+        protobuf_event& event =
+            trace_.event(begins ? event_kind::slice_begin : event_kind::instant, track);
+        event.name(mark.name);
         if (fields.flow && begins)
-            add_flow(to, read(*fields.flow, record.data).natural);
-        add_arguments(to, record, &fields);
+            if (const std::uint64_t flow = read(*fields.flow, record.data).natural)
+                event.flow(flow);
+        annotate(event, record, &fields);
+        trace_.add(record.time);
     }
 
-    /// Readers draw an arrow to the slice from the last one of the same flow. A slice that ends a
-    /// flow is one that continues it, because the exporter does not know what comes later.
-    void add_flow(std::string& to, std::uint64_t id) {
-        if (id == 0)
+    /// The first row of this name in the process that is free.
+    open_row take_row(const recording::record& record, const std::string& name) {
+        const int process = record.process();
+        const std::size_t lane = lanes_[{process, name}].take();
+        const auto [at, is_new] = row_tracks_.try_emplace({process, name, lane}, 0);
+        if (is_new)
+            at->second = trace_.add_track(process_of(record),
+                                          lane ? fmt::format("{} {}", name, lane + 1) : name);
+        return {process, lane, at->second};
+    }
+    void free_row(const open_row& row, const std::string& name) {
+        lanes_[{row.process, name}].free(row.lane);
+    }
+
+    void begin_pair(const recording::record& record, const matcher::match& match) {
+        const std::string name = name_of(pairs_[match.pair]);
+        const open_row row = take_row(record, name);
+        if (const auto replaced = matcher_.open(match, row)) {
+            trace_.event(event_kind::slice_end, replaced->track).annotate("unfinished", 1);
+            trace_.add(record.time);
+            free_row(*replaced, name);
+        }
+        add_named(event_kind::slice_begin, row.track, record, name);
+    }
+
+    void end_pair(const recording::record& record, const matcher::match& match) {
+        const auto row = matcher_.close(match);
+        if (!row) {
+            add_instant(record);
             return;
-        fmt::format_to(std::back_inserter(to), ",\"bind_id\":\"{:#x}\"{},\"flow_out\":true", id,
-                       flows_.insert(id).second ? "" : ",\"flow_in\":true");
+        }
+        free_row(*row, name_of(pairs_[match.pair]));
+        add_end(row->track, record);
     }
 
-    void add_counter(const recording::record& record, const convention& fields) {
-        const track track = tracks_.of(record, fields);
-        std::string& to = begin_event('C', track.name, track.process, record.pid);
-        // Readers tell counters of one name apart by this.
-        to += ",\"id\":";
-        text::append_json(to, static_cast<std::uint64_t>(track.number));
-        add_time(to, record.time);
-        to += ",\"args\":{\"value\":";
-        append_json(to, *fields.counter_value, read(*fields.counter_value, record.data));
-        to += "}}";
-    }
-
-    /// Slices of an activity may end in another thread. Readers nest those of one category and id,
-    /// and find the beginning by its name.
+    /// The records of one activity are in one row, which others take when the activity has ended.
     void add_span(const recording::record& record, const span_mark& mark) {
-        std::string name = mark.name;
         if (mark.role == span_mark::role::begin) {
-            spans_.open(mark, {});
-        } else if (const auto begin = spans_.close(mark)) {
-            name = begin->first;
-        } else {
-            add_instant(record, name, record.pid, record.process(), nullptr);
+            const open_row* const same = spans_.last(mark);
+            const open_row row = same ? *same : take_row(record, mark.provider);
+            spans_.open(mark, row);
+            add_named(event_kind::slice_begin, row.track, record, mark.name);
             return;
         }
-        const char phase = mark.role == span_mark::role::begin ? 'b' : 'e';
-        std::string& to = begin_event(phase, name, record.process(), record.pid);
-        to += ",\"cat\":";
-        text::append_json(to, mark.provider);
-        to += ",\"id\":";
-        text::append_json(to, mark.id);
-        add_time(to, record.time);
-        add_arguments(to, record, nullptr);
-    }
-
-    void add_pair(const recording::record& record, const matcher::match& match) {
-        if (match.role == matcher::role::end) {
-            if (const auto begin = matcher_.close(match)) {
-                std::string arguments = ",\"end\":";
-                append_json_fields(arguments, record);
-                add_pair_slice(match.pair, *begin, record.time, arguments);
-            } else {
-                add_instant(record, record.event->name, record.pid, record.process(), nullptr);
-            }
+        const auto begin = spans_.close(mark);
+        if (!begin) {
+            add_instant(record);
             return;
         }
-        open_pair begin{record.time, record.process(), lanes_[match.pair][record.process()].take(),
-                        "{\"begin\":"};
-        append_json_fields(begin.arguments, record);
-        if (const auto replaced = matcher_.open(match, std::move(begin)))
-            add_pair_slice(match.pair, *replaced, record.time, ",\"unfinished\":true");
+        if (!spans_.last(mark))
+            free_row(begin->second, mark.provider);
+        add_end(begin->second.track, record);
     }
 
-    void add_pair_slice(std::size_t pair, const open_pair& begin, std::uint64_t end,
-                        std::string_view more) {
-        const std::string name = name_of(pairs_[pair]);
-        lanes_[pair][begin.process].free(begin.lane);
-        const auto [at, is_new] = lane_tracks_.try_emplace({pair, begin.process, begin.lane}, 0);
-        if (is_new) {
-            at->second = thread_of(tracks_.next());
-            add_name("thread_name", begin.process, at->second,
-                     begin.lane ? fmt::format("{} {}", name, begin.lane + 1) : name);
-        }
-        std::string& to = begin_event('X', name, begin.process, at->second);
-        add_time(to, begin.time);
-        to += ",\"dur\":";
-        append_microseconds(to, end - begin.time);
-        to += ",\"args\":";
-        to += begin.arguments;
-        to += more;
-        to += "}}";
-    }
-
-    output_file file_;
+    protobuf_trace trace_;
     std::vector<pair> pairs_;
     matcher matcher_;
     track_table tracks_;
-    struct nothing {};
-    open_spans<nothing> spans_;
-    std::vector<std::map<int, lanes>> lanes_; // for each pair, by process
-    std::map<std::tuple<std::size_t, int, std::size_t>, std::int64_t> lane_tracks_;
-    std::unordered_set<std::uint64_t> flows_;
-    std::set<std::pair<int, int>> threads_;
-    std::map<int, std::string> processes_;
-    std::uint64_t start_ = 0;
-    std::uint64_t last_ = 0;
-    std::uint64_t gaps_ = 0;
-    std::uint64_t lost_ = 0;
+    open_spans<open_row> spans_;
+    eventheader::cell_row cells_;
+    std::string name_;
+    std::map<int, std::uint64_t> processes_;
+    std::map<std::pair<int, int>, std::uint64_t> threads_;
+    std::map<std::size_t, std::uint64_t> own_tracks_; // by the number of the track table
+    std::map<std::pair<int, std::string>, lanes> lanes_;
+    std::map<std::tuple<int, std::string, std::size_t>, std::uint64_t> row_tracks_;
     bool is_first_ = true;
 };
 
