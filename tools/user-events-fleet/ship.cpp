@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands.hpp"
 #include "commands/choice_options.hpp"
+#include "commands/cut_options.hpp"
 #include "commands/scope_options.hpp"
 #include "config.hpp"
 #include "otlp/collector.hpp"
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -40,6 +42,7 @@ struct options {
     std::string filter;
     choice_options choice;
     scope_options programs;
+    cut_options cut;
     std::vector<std::string> pairs;
     std::vector<std::string> services;
     std::string encoding = "protobuf";
@@ -93,15 +96,31 @@ private:
     tracing::worker worker_;
 };
 
+/// Of a recording, --pid and --comm choose records.
+recording::cut to_cut(const options& given) {
+    const tracing::scope programs = given.programs.read();
+    if (!programs.uids.empty() || !programs.exe.empty() || !programs.cgroup.empty() ||
+        programs.has_children)
+        throw text::usage_error("--from excludes --exe, --cgroup, --uid and --children",
+                                "a recording does not tell; --pid and --comm choose its records");
+    recording::cut cut = given.cut.read();
+    for (const auto& process : programs.pids)
+        cut.processes.push_back(std::atoi(process.c_str()));
+    cut.comm = programs.comm;
+    return cut;
+}
+
 void complete(options& given) {
     given.delivery.compress = given.compression == "gzip";
     given.delivery.encoding =
         given.encoding == "json" ? otlp::encoding::json : otlp::encoding::protobuf;
     if (given.timed && given.from.empty())
         throw text::usage_error("--timed is for a recording", "use it with --from FILE");
-    if (!given.from.empty() && !given.programs.read().is_all())
-        throw text::usage_error("--from excludes --pid, --comm, --exe, --cgroup and --uid",
-                                "--filter 'COMM == shop' chooses records of a recording");
+    if (given.cut.is_given() && given.from.empty())
+        throw text::usage_error("--from-time, --to-time and --cpu are for a recording",
+                                "use them with --from FILE");
+    if (!given.from.empty())
+        to_cut(given);
     if (!given.from.empty() && !given.spool.empty())
         throw text::usage_error("--from and --spool exclude each other",
                                 "the recording is kept, so no spool is needed");
@@ -371,7 +390,8 @@ void ship_records(const options& given, const recording::input& from) {
     tracing::stop_signals signals;
     recording::file file(from, {.pattern = given.patterns.empty() ? "" : given.patterns.front(),
                                 .filter = given.filter,
-                                .choice = given.choice.read()});
+                                .choice = given.choice.read(),
+                                .cut = to_cut(given)});
     otlp::queue queue("", std::min(given.spool_size, most_of_recording),
                       otlp::report_maker(given.delivery.encoding));
     sender sender(queue, given.delivery);
@@ -430,6 +450,7 @@ action ship(arguments& with) {
                 "only records for which this is true, such as 'cents > 300'");
     given->choice.declare(with);
     given->programs.declare(with);
+    given->cut.declare(with);
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end a span, and the field that says which");
     with.option("--service", "PROGRAM=SERVICE", given->services,

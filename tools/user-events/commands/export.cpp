@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/cut_options.hpp"
 #include "export/exporter.hpp"
 #include "export/output_directory.hpp"
 #include "export/tracks.hpp"
@@ -43,6 +44,7 @@ struct options {
     std::vector<std::string> pairs;
     recording::selection selection;
     choice_options choice;
+    cut_options cut;
     std::string output;
     bool is_strict = false;
 };
@@ -141,10 +143,13 @@ action export_records(arguments& with) {
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end something, and the field that says what");
     given->choice.declare(with);
+    given->cut.declare(with);
+    given->cut.declare_programs(with);
     with.flag("--raw", given->selection.is_raw, "do not decode payloads that describe themselves");
     with.flag("--strict", given->is_strict, "fail if records are missing");
     return [given] {
         given->selection.choice = given->choice.read();
+        given->selection.cut = given->cut.read();
         export_file(*given);
     };
 }

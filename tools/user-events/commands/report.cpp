@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/cut_options.hpp"
 
 #include "recording/perf_data.hpp"
 #include "recording/statistics.hpp"
@@ -20,6 +21,7 @@ struct options {
     std::string path;
     recording::selection selection;
     choice_options choice;
+    cut_options cut;
     bool with_statistics = false;
     bool as_json = false;
     bool is_strict = false;
@@ -93,10 +95,13 @@ action report(arguments& with) {
     with.flag("--stats", given->with_statistics, "counts, rates and distributions instead");
     with.flag("--json", given->as_json, "a line of JSON for each record");
     given->choice.declare(with);
+    given->cut.declare(with);
+    given->cut.declare_programs(with);
     with.flag("--raw", given->selection.is_raw, "do not decode payloads that describe themselves");
     with.flag("--strict", given->is_strict, "fail if records are missing");
     return [given] {
         given->selection.choice = given->choice.read();
+        given->selection.cut = given->cut.read();
         print_report(*given);
     };
 }

@@ -188,7 +188,7 @@ input::~input() {
 
 file::file(const input& from, const selection& selection)
     : from_(from), selection_(selection), head_(head_of(from)), tep_(tep_alloc()),
-      described_(selection.pattern) {
+      cutter_(selection.cut), described_(selection.pattern) {
     if (!tep_)
         throw std::bad_alloc();
     // The library's own messages would not be escaped.
@@ -297,11 +297,16 @@ void file::read(const std::function<void(const record&)>& take_record,
     std::vector<const std::string*> instances;
     open_buffers(buffers, instances);
     buffers.refill();
+    if (const auto first = buffers.first())
+        set_times(head_.clock(buffers[*first].time()));
     std::vector<std::uint64_t> last(instances.size());
     while (const auto first = buffers.first()) {
         const ring_buffer& buffer = buffers[*first];
-        const std::uint64_t since = std::exchange(last[*first], head_.clock(buffer.time()));
-        if (const auto lost = buffer.missing()) {
+        const std::uint64_t time = head_.clock(buffer.time());
+        if (!cutter_.is_before_end(time))
+            return;
+        const std::uint64_t since = std::exchange(last[*first], time);
+        if (const auto lost = buffer.missing(); lost && cutter_.includes(time, buffer.cpu())) {
             missing_.times++;
             missing_.lost += *lost;
             if (miss)
@@ -316,13 +321,43 @@ void file::read(const std::function<void(const record&)>& take_record,
             fmt::format("{} is damaged: not all records can be read", from_.path()));
 }
 
+/// Times that count from the first record or from a mark become absolute.
+void file::set_times(std::uint64_t start) {
+    cutter_ = cutter(selection_.cut);
+    while (const std::string* const mark = cutter_.unknown_mark())
+        cutter_.set_mark(time_of_mark(*mark));
+    cutter_.set_start(start);
+}
+
+/// Reads the file up to the mark.
+std::uint64_t file::time_of_mark(const std::string& text) const {
+    struct found {
+        std::uint64_t time;
+    };
+    selection only_marks;
+    only_marks.pattern = fmt::format("{}:text", mark_system);
+    file marks(from_, only_marks);
+    try {
+        marks.read([&](const record& record) {
+            const field* const field = record.event->find("text");
+            if (field && recording::read(*field, record.data).text() == text)
+                throw found{record.time};
+        });
+    } catch (const found& mark) {
+        return mark.time;
+    }
+    throw text::usage_error(
+        fmt::format("{} has no mark {}", from_.path(), text),
+        fmt::format("`user-events report {} user_mark:text` shows all marks", from_.path()));
+}
+
 void file::take(const ring_buffer& from, std::string_view instance,
                 const std::function<void(const record&)>& function) {
     const bytes data = from.data();
     const auto head = to_head(data, head_.pages.is_big_endian);
     known_event& event = event_of(head.event);
     if (!event.type) {
-        missing_.unknown++;
+        missing_.unknown += cutter_.includes(head_.clock(from.time()), from.cpu());
         return;
     }
     if (event.type->name == "task_newtask")
@@ -349,7 +384,8 @@ void file::take(const ring_buffer& from, std::string_view instance,
 
 /// What only the record itself can tell.
 bool file::selects(const known_event& event, const record& record) {
-    return (!event.is_by_name || recording::matches(described_, record)) &&
+    return cutter_.includes(record) &&
+           (!event.is_by_name || recording::matches(described_, record)) &&
            (!filter_ || passes(*filter_, record));
 }
 

@@ -4,6 +4,7 @@
 
 #include "eventheader/choice.hpp"
 #include "eventheader/payload_filter.hpp"
+#include "recording/cut.hpp"
 #include "recording/file_head.hpp"
 #include "recording/record.hpp"
 #include "recording/sandbox.hpp"
@@ -30,6 +31,7 @@ struct selection {
     std::string filter;  // as in the kernel; empty for none
     bool is_raw = false; // show only what the formats describe, not what payloads describe
     eventheader::choice choice = {};
+    recording::cut cut = {};
 };
 
 /// Whether a pattern of the shell (`order_*`, `sched:*`) is that of this event. A pattern without a
@@ -123,6 +125,8 @@ private:
     bool may_select(const event_type& type) const;
     bool may_pass(const event_type& type) const;
     bool selects(const known_event& event, const record& record);
+    void set_times(std::uint64_t start);
+    std::uint64_t time_of_mark(const std::string& text) const;
     void learn_thread(const event_type& type, bytes data, int parent);
 
     struct closer {
@@ -133,6 +137,7 @@ private:
     selection selection_;
     file_head head_;
     std::unique_ptr<tep_handle, closer> tep_;
+    cutter cutter_;
     std::optional<eventheader::filter> filter_;
     eventheader::event_pattern described_;
     bool has_described_ = false;

@@ -116,7 +116,11 @@ void perf_script::finish() {
 }
 
 perf_data::perf_data(const perf_script& script, const selection& selection)
-    : script_(script), selection_(selection), described_(selection.pattern) {
+    : script_(script), selection_(selection), cutter_(selection.cut),
+      described_(selection.pattern) {
+    if (selection.cut.has_mark())
+        throw text::usage_error("times of a recording of perf do not count from a mark",
+                                "they can count from its first record: +2.5");
     if (!selection.filter.empty())
         filter_ = to_filter(selection.filter);
 }
@@ -173,6 +177,8 @@ void perf_data::finish_record() {
     }
     record_.data = std::as_bytes(std::span(data_));
     record_.task = record_.process_name = task_;
+    if (!std::exchange(has_begun_, true))
+        cutter_.set_start(record_.time);
     if (selects(record_))
         function_(record_);
 }
@@ -201,7 +207,7 @@ const event_type& perf_data::type_of(const std::string& name, bool is_described)
 
 bool perf_data::selects(const record& record) {
     const event_type& type = *record.event;
-    if (!selection_.choice.includes(type.registered_name()))
+    if (!cutter_.includes(record) || !selection_.choice.includes(type.registered_name()))
         return false;
     if (!matches(selection_.pattern, type) &&
         !(type.is_described && described_.matches(type.registered_name(), described_name(record))))

@@ -60,6 +60,8 @@ private:
 
     const perf_script& script_;
     selection selection_;
+    cutter cutter_;
+    bool has_begun_ = false;
     eventheader::event_pattern described_;
     std::optional<eventheader::filter> filter_;
     std::function<void(const record&)> function_;
