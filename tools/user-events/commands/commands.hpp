@@ -7,6 +7,7 @@
 
 namespace tool {
 
+action compare(arguments& with);
 action delete_events(arguments& with);
 action disable(arguments& with);
 action doctor(arguments& with);
@@ -33,6 +34,7 @@ inline constexpr command commands[] = {
     {"record", "record into a file that trace-cmd and KernelShark read, too", record},
     {"snapshot", "write what an instance holds into a file", snapshot},
     {"report", "print a recording", report},
+    {"compare", "find out what differs between two recordings", compare},
     {"top", "show which events and programs make most records", top},
     {"hist", "count records by the values of fields, in the kernel", hist},
     {"export", "convert a recording", export_records},

@@ -36,19 +36,6 @@ constexpr struct {
     double part;
 } quantiles[] = {{"p50", .5}, {"p90", .9}, {"p99", .99}};
 
-std::string plain(double number) {
-    return std::fabs(number) < 1e15 && number == std::trunc(number) ? fmt::format("{:.0f}", number)
-                                                                    : fmt::format("{:.6g}", number);
-}
-
-std::string as_time(double seconds) {
-    const double size = std::fabs(seconds);
-    return size >= 1      ? fmt::format("{:.4g} s", seconds)
-           : size >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3)
-           : size >= 1e-6 ? fmt::format("{:.4g} µs", seconds * 1e6)
-                          : fmt::format("{:.4g} ns", seconds * 1e9);
-}
-
 void add_row(text::table& table, const std::string& event, const std::string& what,
              const distribution& numbers, std::string (*show)(double)) {
     if (numbers.count() == 0)
@@ -78,6 +65,19 @@ nlohmann::ordered_json to_json(const distribution& numbers) {
 
 } // namespace
 
+std::string plain_number(double number) {
+    return std::fabs(number) < 1e15 && number == std::trunc(number) ? fmt::format("{:.0f}", number)
+                                                                    : fmt::format("{:.6g}", number);
+}
+
+std::string as_time(double seconds) {
+    const double size = std::fabs(seconds);
+    return size >= 1      ? fmt::format("{:.4g} s", seconds)
+           : size >= 1e-3 ? fmt::format("{:.4g} ms", seconds * 1e3)
+           : size >= 1e-6 ? fmt::format("{:.4g} µs", seconds * 1e6)
+                          : fmt::format("{:.4g} ns", seconds * 1e9);
+}
+
 void distribution::add(double number) {
     if (!std::isfinite(number))
         return;
@@ -102,6 +102,18 @@ double distribution::quantile(double part) const {
         }
     }
     return most_;
+}
+
+double distribution::distance(const distribution& other) const {
+    std::map<std::int32_t, double> steps;
+    for (const auto& [bucket, count] : buckets_)
+        steps[bucket] += static_cast<double>(count) / static_cast<double>(count_);
+    for (const auto& [bucket, count] : other.buckets_)
+        steps[bucket] -= static_cast<double>(count) / static_cast<double>(other.count_);
+    double difference = 0, most = 0;
+    for (const auto& [bucket, step] : steps)
+        most = std::max(most, std::fabs(difference += step));
+    return most;
 }
 
 /// Programs choose the names of events and fields in payloads. Further events are counted as the
@@ -167,7 +179,6 @@ void statistics::add(const record& record) {
         process.name = record.process_name;
 }
 
-/// A described event has its provider in its name.
 std::string shown_name(const statistics::event& event) {
     return event.is_described ? event.name : event.system + ":" + event.name;
 }
@@ -199,7 +210,7 @@ void print(const statistics& statistics) {
         const std::string name = shown_name(event);
         add_row(distributions, name, "(time between)", event.gaps, as_time);
         for (const auto& field : event.fields)
-            add_row(distributions, name, field.name, field.numbers, plain);
+            add_row(distributions, name, field.name, field.numbers, plain_number);
     }
     distributions.print();
 }

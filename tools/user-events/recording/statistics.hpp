@@ -25,6 +25,9 @@ public:
     double mean() const noexcept { return sum_ / static_cast<double>(count_); }
     /// The number that this part of the numbers, 0 to 1, does not exceed.
     double quantile(double part) const;
+    /// The distance of Kolmogorov and Smirnov: by how much the parts of both that are below a
+    /// number differ at most, 0 to 1.
+    double distance(const distribution& other) const;
 
 private:
     std::uint64_t count_ = 0;
@@ -81,6 +84,12 @@ private:
     std::uint64_t first_ = 0;
     std::uint64_t last_ = 0;
 };
+
+/// The name with the system. A described event has its provider in its name.
+std::string shown_name(const statistics::event& event);
+/// A number, and seconds in a unit that fits.
+std::string plain_number(double number);
+std::string as_time(double seconds);
 
 /// Prints them as tables or as a JSON document.
 void print(const statistics& statistics);

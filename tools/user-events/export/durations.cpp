@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "export/durations.hpp"
+
+#include <fmt/format.h>
+#include <utility>
+
+namespace tool::exporting {
+
+namespace {
+
+/// A program may make a new name with each slice, and may never end one.
+constexpr std::size_t most_names = 10'000, most_depth = 1'000;
+
+} // namespace
+
+void durations::add(const std::string& name, std::uint64_t begin, std::uint64_t end) {
+    // Times go back in a damaged file.
+    if (end < begin || (found_.size() >= most_names && !found_.contains(name)))
+        return;
+    found_[name].add(static_cast<double>(end - begin) / 1e9);
+}
+
+void durations::add(const recording::record& record) {
+    const convention& fields = tracks_.convention_of(*record.event);
+    const auto match = matcher_.find(record);
+    if (match.role == decltype(matcher_)::role::begin)
+        matcher_.open(match, record.time);
+    else if (match.role == decltype(matcher_)::role::end) {
+        if (const auto begin = matcher_.close(match))
+            add(name_of(pairs_[match.pair]), *begin, record.time);
+    } else if (fields.is_slice())
+        add_slice(record, fields);
+    else if (const auto mark = span_mark_of(record); mark.role != span_mark::role::none)
+        add_span(record, mark);
+}
+
+void durations::add_slice(const recording::record& record, const convention& fields) {
+    const slice_mark mark = slice_mark_of(record, fields);
+    const track track = tracks_.of(record, fields);
+    auto& open = open_[track.is_own ? std::pair(track.thread, std::size_t{0})
+                                    : std::pair(0, track.number + 1)];
+    if (mark.role == slice_mark::role::begin && open.size() < most_depth) {
+        open.push_back({record.time, fmt::format("{} {}", record.event->name, mark.name)});
+    } else if (mark.role == slice_mark::role::end && !open.empty()) {
+        add(open.back().name, open.back().time, record.time);
+        open.pop_back();
+    }
+}
+
+void durations::add_span(const recording::record& record, const span_mark& mark) {
+    if (mark.role == span_mark::role::begin)
+        spans_.open(mark, record.time);
+    else if (const auto begin = spans_.close(mark))
+        add(begin->first, begin->second, record.time);
+}
+
+} // namespace tool::exporting
