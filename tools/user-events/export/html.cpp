@@ -515,7 +515,7 @@ void html_exporter::finish() {
                        const open_pair& begin) { close_span(provider, name, begin, none); });
     write_block();
     write_head();
-    file_.text() += "<script>\n";
+    file_.text() += "<script type=\"module\">\n";
     file_.text().append(page_js, page_js_end);
     file_.text() += "</script>\n</body>\n</html>\n";
     file_.finish();

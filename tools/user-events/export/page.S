@@ -11,6 +11,14 @@ page_\name\()_end:
 	.section .rodata
 	embed html, "export/page/page.html"
 	embed css, "export/page/page.css"
-	embed js, "export/page/page.js"
+
+	/* One program: names of a file are used in others, and the files run in this order. */
+	.global page_js, page_js_end
+page_js:
+	.irp file, data, palette, filter, rows, times, draw, view, record, statistics, start
+	.incbin "export/page/\file\().js"
+	.endr
+page_js_end:
+
 	embed d3, D3
 	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,94 @@
+// Hovering and clicking.
+
+function find(px, py) {
+	const y = py + $("scroll").scrollTop;
+	const row = rows.find(row => !row.isProcess && y >= row.y && y < row.y + row.height);
+	if (!row || px < margin)
+		return null;
+	const at = x.invert(px);
+	if (row.values) {
+		const i = d3.bisectRight(row.times, at) - 1;
+		return i < 0 ? null : {record: row.points[i], others: 0};
+	}
+	if (y < row.y + row.instantHeight) {
+		const from = d3.bisectLeft(row.times, x.invert(px - 4)), to = d3.bisectRight(row.times, x.invert(px + 4));
+		if (from >= to)
+			return null;
+		let best = from;
+		for (let i = from; i < to && i < from + 10000; i++)
+			if (Math.abs(row.times[i] - at) < Math.abs(row.times[best] - at))
+				best = i;
+		return {record: row.instants[best], others: to - from - 1};
+	}
+	const lane = row.lanes[Math.floor((y - row.y - row.instantHeight) / laneHeight)];
+	if (!lane)
+		return null;
+	const i = d3.bisectLeft(lane.to, x.invert(px - 2));
+	return i < lane.length && slices.from[lane[i]] <= x.invert(px + 2) ? {slice: lane[i], others: 0} : null;
+}
+
+// The fields that a slice or a curve shows anyway.
+const drawn = new Set(["track_event_type", "slice_name", "track_name"]);
+
+function fieldLines(row, prefix = "", without = new Set()) {
+	const event = head.events[eventOf[row]];
+	// An event that describes its fields need not have each of them.
+	const isShown = field => !without.has(field.name) && !(event.described && value(row, field) === null);
+	return event.fields.filter(isShown).map(field => {
+		const found = value(row, field);
+		return [prefix + field.name, found === null ? "(cut off)" : String(found)];
+	});
+}
+
+function headLines(row) {
+	const event = head.events[eventOf[row]], task = head.tasks[taskOf[row]];
+	return [["event", event.system + ":" + event.name], ["time", clock(time[row])],
+		["thread", `${task.name} ${task.pid}`], ["process", String(task.process)], ["CPU", String(cpuOf[row])]];
+}
+
+function sliceLines(slice) {
+	const begin = slices.begin[slice], end = slices.end[slice], hasEnd = end !== none;
+	const lines = [["slice", head.strings[slices.name[slice]] || ""],
+		["duration", span(slices.to[slice] - slices.from[slice], 6) + (hasEnd ? "" : " (no end)")],
+		...headLines(begin), ...fieldLines(begin, "", drawn)];
+	if (hasEnd && eventOf[end] !== eventOf[begin])
+		lines.push(["end: event", head.events[eventOf[end]].system + ":" + head.events[eventOf[end]].name]);
+	if (hasEnd && taskOf[end] !== taskOf[begin])
+		lines.push(...headLines(end).slice(2, 4).map(([name, text]) => ["end: " + name, text]));
+	return hasEnd ? [...lines, ...fieldLines(end, "end: ", drawn)] : lines;
+}
+
+function describe(item) {
+	const lines = item.slice === undefined ? [...headLines(item.record), ...fieldLines(item.record)]
+		: sliceLines(item.slice);
+	if (item.others)
+		lines.push(["here", `${item.others} more`]);
+	const table = document.createElement("table");
+	for (const line of lines) {
+		const tr = table.insertRow();
+		for (const text of line)
+			tr.insertCell().textContent = text;
+	}
+	return table;
+}
+
+canvas.addEventListener("mousemove", event => {
+	const item = event.buttons ? null : find(event.offsetX, event.offsetY);
+	const tooltip = $("tooltip");
+	tooltip.hidden = !item;
+	if (!item)
+		return;
+	tooltip.replaceChildren(describe(item));
+	const box = tooltip.getBoundingClientRect();
+	tooltip.style.left = Math.max(0, Math.min(event.clientX + 14, innerWidth - box.width - 4)) + "px";
+	tooltip.style.top = Math.max(0, Math.min(event.clientY + 14, innerHeight - box.height - 4)) + "px";
+});
+canvas.addEventListener("mouseleave", () => { $("tooltip").hidden = true; });
+canvas.addEventListener("click", event => {
+	const item = find(event.offsetX, event.offsetY);
+	if (!item)
+		return;
+	$("record").replaceChildren(describe(item));
+	$("what").value = item.slice === undefined ? "e" + eventOf[item.record] : "s" + slices.name[item.slice];
+	drawHistograms();
+});

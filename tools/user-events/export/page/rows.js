@@ -1,0 +1,71 @@
+// Rows: for each process its threads, with the slices of their own, and its other tracks.
+
+const processHeight = 24, rowHeight = 20, laneHeight = 18, curveHeight = 44;
+const rowGap = 6;
+const counterField = row => head.events[eventOf[row]].fields.find(field => field.name === "counter_value");
+let rows = [];
+
+function makeRows() {
+	const processes = new Map();
+	const rowOf = (process, key, label, order) => {
+		if (!processes.has(process))
+			processes.set(process, new Map());
+		const own = processes.get(process);
+		if (!own.has(key))
+			own.set(key, {label, order, instants: [], lanes: [], points: []});
+		return own.get(key);
+	};
+	const threadRow = task => rowOf(task.process, "t" + task.pid, `${task.name} ${task.pid}`, task.pid);
+	const threads = head.tasks.map(threadRow);
+	for (let row = 0; row < total; row++)
+		if (passes[row] && !inTrack[row])
+			threads[taskOf[row]].instants.push(row);
+	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threads[i]]));
+	const trackRows = head.tracks.map((track, i) => track.own && threadOf.get(track.thread) ||
+		rowOf(track.process, "k" + i, track.name, 1e10 + i));
+	for (let i = 0; i < slices.begin.length; i++) {
+		const end = slices.end[i];
+		if (!passes[slices.begin[i]] && (end === none || !passes[end]))
+			continue;
+		const lanes = trackRows[slices.track[i]].lanes;
+		(lanes[slices.depth[i]] = lanes[slices.depth[i]] || []).push(i);
+	}
+	for (let i = 0; i < counters.row.length; i++)
+		if (passes[counters.row[i]])
+			trackRows[counters.track[i]].points.push(counters.row[i]);
+	rows = [];
+	let y = 0;
+	for (const [process, own] of [...processes].sort((a, b) => a[0] - b[0])) {
+		rows.push({y, height: processHeight, label: head.processes[process] + " " + process, isProcess: true});
+		y += processHeight;
+		for (const row of [...own.values()].sort((a, b) => a.order - b.order)) {
+			row.lanes = Array.from(row.lanes, lane => lane || []);
+			if (!row.instants.length && !row.lanes.length && !row.points.length)
+				continue;
+			row.y = y;
+			row.instantHeight = row.instants.length ? rowHeight : 0;
+			row.height = row.instantHeight + row.lanes.length * laneHeight;
+			if (row.points.length)
+				makeCurve(row);
+			else
+				row.times = Float64Array.from(row.instants, i => time[i]);
+			for (const lane of row.lanes) {
+				// In the order of their beginnings; they were added at their ends.
+				lane.sort((a, b) => slices.from[a] - slices.from[b]);
+				lane.to = Float64Array.from(lane, i => slices.to[i]);
+			}
+			rows.push(row);
+			y += row.height + rowGap;
+		}
+	}
+	$("space").style.height = Math.max(y, $("scroll").clientHeight) + "px";
+}
+
+// A counter keeps a value until its next record.
+function makeCurve(row) {
+	row.height = curveHeight;
+	row.times = Float64Array.from(row.points, i => time[i]);
+	row.values = Float64Array.from(row.points, i => Number(value(i, counterField(i)) || 0));
+	row.scale = d3.scaleLinear().domain([Math.min(0, d3.min(row.values)), Math.max(0, d3.max(row.values)) || 1])
+		.range([curveHeight - 2, 4]);
+}

@@ -1,0 +1,37 @@
+// Zooming and panning. The wheel zooms; dragging moves in both directions.
+
+const zoom = d3.zoom().on("zoom", () => {
+	const {transform, sourceEvent} = d3.event;
+	x = transform.rescaleX(whole);
+	if (sourceEvent && sourceEvent.type === "mousemove")
+		$("scroll").scrollTop -= sourceEvent.movementY;
+	requestDraw();
+}).on("end", () => requestHistograms());
+
+let drawing = false, waiting = 0;
+function requestDraw() {
+	if (drawing)
+		return;
+	drawing = true;
+	requestAnimationFrame(() => { drawing = false; draw(); });
+}
+function requestHistograms() {
+	clearTimeout(waiting);
+	waiting = setTimeout(drawHistograms, 150);
+}
+
+function resize() {
+	const ratio = window.devicePixelRatio || 1;
+	width = $("scroll").clientWidth;
+	height = $("scroll").clientHeight;
+	canvas.width = width * ratio;
+	canvas.height = height * ratio;
+	canvas.style.width = width + "px";
+	canvas.style.height = height + "px";
+	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	whole.range([margin, width - 10]);
+	zoom.extent([[margin, 0], [width - 10, height]]).translateExtent([[margin, 0], [width - 10, height]])
+		.scaleExtent([1, Math.max(1, lastTime / 100)]);
+	x = d3.zoomTransform(canvas).rescaleX(whole);
+	draw();
+}
