@@ -39,8 +39,29 @@ constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 /// Sets of fields of payloads that describe themselves, each of which is an event of the page.
 constexpr std::size_t most_tables = 1000;
 
-/// Of which the page shows where they are; it counts all.
+/// Places with lost records. If there are more, neighbours become one.
 constexpr std::size_t most_gaps = 10'000;
+
+/// Where records are missing. Of some of the places, their number may not be known.
+struct page_gap {
+    std::uint64_t since;
+    std::uint64_t time;
+    std::uint64_t lost;
+    std::uint64_t places;
+    std::uint64_t unknown;
+};
+
+page_gap joined(const page_gap& a, const page_gap& b) {
+    return {std::min(a.since, b.since), std::max(a.time, b.time), a.lost + b.lost,
+            a.places + b.places, a.unknown + b.unknown};
+}
+
+/// Halves the number of gaps.
+void join_neighbours(std::vector<page_gap>& gaps) {
+    for (std::size_t i = 0; i < gaps.size() / 2; i++)
+        gaps[i] = joined(gaps[2 * i], gaps[2 * i + 1]);
+    gaps.resize(gaps.size() / 2);
+}
 
 bool is_number(kind kind) {
     return kind == kind::integer || kind == kind::natural || kind == kind::real;
@@ -132,8 +153,9 @@ public:
     void add_gap(const recording::gap& gap) override {
         gap_count_++;
         lost_ += gap.lost;
-        if (gaps_.size() < most_gaps)
-            gaps_.emplace_back(gap.since, gap.time);
+        if (gaps_.size() == most_gaps)
+            join_neighbours(gaps_);
+        gaps_.push_back({gap.since, gap.time, gap.lost, 1, gap.lost == 0});
     }
 
     void add(const recording::record& record) override {
@@ -388,7 +410,7 @@ private:
     std::size_t count_ = 0;
     std::uint64_t gap_count_ = 0;
     std::uint64_t lost_ = 0;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps_;
+    std::vector<page_gap> gaps_;
     std::uint64_t start_ = 0;
     std::uint64_t last_ = 0;
     std::vector<event_columns> events_;
@@ -483,9 +505,10 @@ void html_exporter::write_head() {
                    gap_count_);
     // One can be before the first record.
     const auto in_page = [this](std::uint64_t time) { return time - std::min(start_, time); };
-    for (const auto& [since, time] : gaps_)
-        fmt::format_to(std::back_inserter(head), "{}[{},{}]", head.back() == '[' ? "" : ",",
-                       in_page(since), in_page(time));
+    for (const page_gap& gap : gaps_)
+        fmt::format_to(std::back_inserter(head), "{}[{},{},{},{},{}]",
+                       head.back() == '[' ? "" : ",", in_page(gap.since), in_page(gap.time),
+                       gap.lost, gap.places, gap.unknown);
     fmt::format_to(std::back_inserter(head), "],\"tracks\":[{}],\"events\":[", tracks_json_);
     for (const event_columns& event : events_) {
         head += &event == events_.data() ? "{\"system\":" : ",{\"system\":";

@@ -15,7 +15,7 @@ page_\name\()_end:
 	/* One program: names of a file are used in others, and the files run in this order. */
 	.global page_js, page_js_end
 page_js:
-	.irp file, data, palette, filter, rows, times, draw, view, record, statistics, start
+	.irp file, data, severity, filter, canvas, palette, rows, times, density, gaps, draw, view, record, statistics, start
 	.incbin "export/page/\file\().js"
 	.endr
 page_js_end:

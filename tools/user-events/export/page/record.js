@@ -10,7 +10,7 @@ function find(px, py) {
 		const i = d3.bisectRight(row.times, at) - 1;
 		return i < 0 ? null : {record: row.points[i], others: 0};
 	}
-	if (y < row.y + row.instantHeight) {
+	if (y < row.y + row.lanesTop) {
 		const from = d3.bisectLeft(row.times, x.invert(px - 4)), to = d3.bisectRight(row.times, x.invert(px + 4));
 		if (from >= to)
 			return null;
@@ -18,13 +18,28 @@ function find(px, py) {
 		for (let i = from; i < to && i < from + 10000; i++)
 			if (Math.abs(row.times[i] - at) < Math.abs(row.times[best] - at))
 				best = i;
-		return {record: row.instants[best], others: to - from - 1};
+		return {record: row.instants[best], others: to - from - 1, pixel: pixelText(row, px)};
 	}
-	const lane = row.lanes[Math.floor((y - row.y - row.instantHeight) / laneHeight)];
-	if (!lane)
+	const lane = row.lanes[Math.floor((y - row.y - row.lanesTop) / laneHeight)];
+	return lane ? findSlice(lane, px) : null;
+}
+
+// The slice below the mouse, or one that is at most 2 pixels away.
+function findSlice(lane, px) {
+	const from = x.invert(px - 2), to = x.invert(px + 2);
+	let i = d3.bisectLeft(lane.reach, from);
+	while (i < lane.slices.length && lane.to[i] < from)
+		i++;
+	if (i === lane.slices.length || lane.from[i] > to)
 		return null;
-	const i = d3.bisectLeft(lane.to, x.invert(px - 2));
-	return i < lane.length && slices.from[lane[i]] <= x.invert(px + 2) ? {slice: lane[i], others: 0} : null;
+	return {slice: lane.slices[i], others: d3.bisectRight(lane.from, to) - i - 1};
+}
+
+// What is in a pixel, if this is more than one record: "order 12, work 3".
+function pixelText(row, px) {
+	const pixel = Math.floor(px), {counts, sums} = densityOf(row, pixel, pixel + 1);
+	return sums[0] > 1 ? row.events.map(({event}, i) => [head.events[event].name, counts[i][0]])
+		.filter(([, count]) => count).map(([name, count]) => `${name} ${count.toLocaleString("en")}`).join(", ") : "";
 }
 
 // The fields that a slice or a curve shows anyway.
@@ -63,6 +78,8 @@ function describe(item) {
 		: sliceLines(item.slice);
 	if (item.others)
 		lines.push(["here", `${item.others} more`]);
+	if (item.pixel)
+		lines.push(["this pixel", item.pixel]);
 	const table = document.createElement("table");
 	for (const line of lines) {
 		const tr = table.insertRow();

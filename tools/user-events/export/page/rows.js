@@ -12,14 +12,18 @@ function makeRows() {
 			processes.set(process, new Map());
 		const own = processes.get(process);
 		if (!own.has(key))
-			own.set(key, {label, order, instants: [], lanes: [], points: []});
+			own.set(key, {label, order, instants: [], lanes: [], points: [], severe: []});
 		return own.get(key);
 	};
 	const threadRow = task => rowOf(task.process, "t" + task.pid, `${task.name} ${task.pid}`, task.pid);
 	const threads = head.tasks.map(threadRow);
-	for (let row = 0; row < total; row++)
-		if (passes[row] && !inTrack[row])
-			threads[taskOf[row]].instants.push(row);
+	for (let row = 0; row < total; row++) {
+		if (!passes[row] || inTrack[row])
+			continue;
+		threads[taskOf[row]].instants.push(row);
+		if (severe[row])
+			threads[taskOf[row]].severe.push(time[row]);
+	}
 	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threads[i]]));
 	const trackRows = head.tracks.map((track, i) => track.own && threadOf.get(track.thread) ||
 		rowOf(track.process, "k" + i, track.name, 1e10 + i));
@@ -27,14 +31,17 @@ function makeRows() {
 		const end = slices.end[i];
 		if (!passes[slices.begin[i]] && (end === none || !passes[end]))
 			continue;
-		const lanes = trackRows[slices.track[i]].lanes;
+		const {lanes, severe: marks} = trackRows[slices.track[i]];
 		(lanes[slices.depth[i]] = lanes[slices.depth[i]] || []).push(i);
+		for (const row of [slices.begin[i], end])
+			if (row !== none && severe[row])
+				marks.push(time[row]);
 	}
 	for (let i = 0; i < counters.row.length; i++)
 		if (passes[counters.row[i]])
 			trackRows[counters.track[i]].points.push(counters.row[i]);
 	rows = [];
-	let y = 0;
+	let y = stripHeight;
 	for (const [process, own] of [...processes].sort((a, b) => a[0] - b[0])) {
 		rows.push({y, height: processHeight, label: head.processes[process] + " " + process, isProcess: true});
 		y += processHeight;
@@ -43,17 +50,17 @@ function makeRows() {
 			if (!row.instants.length && !row.lanes.length && !row.points.length)
 				continue;
 			row.y = y;
-			row.instantHeight = row.instants.length ? rowHeight : 0;
-			row.height = row.instantHeight + row.lanes.length * laneHeight;
+			row.severe = Float64Array.from(row.severe).sort();
+			row.markHeight = row.severe.length ? markHeight + 1 : 0;
 			if (row.points.length)
 				makeCurve(row);
 			else
 				row.times = Float64Array.from(row.instants, i => time[i]);
-			for (const lane of row.lanes) {
-				// In the order of their beginnings; they were added at their ends.
-				lane.sort((a, b) => slices.from[a] - slices.from[b]);
-				lane.to = Float64Array.from(lane, i => slices.to[i]);
-			}
+			row.events = eventsOf(row.instants);
+			row.lanesTop = row.markHeight + (row.instants.length ? barHeight + 2 : 0);
+			row.height = row.points.length ? curveHeight
+				: Math.max(row.lanesTop + row.lanes.length * laneHeight, rowHeight);
+			row.lanes = row.lanes.map(makeLane);
 			rows.push(row);
 			y += row.height + rowGap;
 		}
@@ -61,9 +68,32 @@ function makeRows() {
 	$("space").style.height = Math.max(y, $("scroll").clientHeight) + "px";
 }
 
+// The times of each event, the most frequent one first.
+function eventsOf(instants) {
+	const times = new Map();
+	for (const row of instants) {
+		if (!times.has(eventOf[row]))
+			times.set(eventOf[row], []);
+		times.get(eventOf[row]).push(time[row]);
+	}
+	return [...times].sort((a, b) => b[1].length - a[1].length)
+		.map(([event, list]) => ({event, times: Float64Array.from(list)}));
+}
+
+// Slices in the order of their beginnings; they were added at their ends. `reach` is the last end so
+// far: in the last lane, slices can lie on each other.
+function makeLane(list) {
+	list.sort((a, b) => slices.from[a] - slices.from[b]);
+	const lane = {slices: Uint32Array.from(list), from: Float64Array.from(list, i => slices.from[i]),
+		to: Float64Array.from(list, i => slices.to[i]), name: Uint32Array.from(list, i => slices.name[i])};
+	lane.reach = lane.to.slice();
+	for (let i = 1; i < list.length; i++)
+		lane.reach[i] = Math.max(lane.reach[i], lane.reach[i - 1]);
+	return lane;
+}
+
 // A counter keeps a value until its next record.
 function makeCurve(row) {
-	row.height = curveHeight;
 	row.times = Float64Array.from(row.points, i => time[i]);
 	row.values = Float64Array.from(row.points, i => Number(value(i, counterField(i)) || 0));
 	row.scale = d3.scaleLinear().domain([Math.min(0, d3.min(row.values)), Math.max(0, d3.max(row.values)) || 1])

@@ -44,7 +44,7 @@ function drawHistograms() {
 			if (slices.name[i] === number && slices.end[i] !== none && slices.from[i] <= to &&
 				slices.to[i] >= from && (passes[slices.begin[i]] || passes[slices.end[i]]))
 				found.push(slices.to[i] - slices.from[i]);
-		figures.push(histogram("duration", found, span, nameColour(head.strings[number] || "")));
+		figures.push(histogram("duration", found, span, nameColour(number)));
 	}
 	$("histograms").replaceChildren(...figures);
 }

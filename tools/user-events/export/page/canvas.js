@@ -1,0 +1,9 @@
+
+// The canvas, and what of time and rows is in view.
+
+const canvas = $("canvas"), context = canvas.getContext("2d");
+const font = "12px system-ui, sans-serif";
+// Of the labels of rows.
+const margin = 190;
+const whole = d3.scaleLinear().domain([0, lastTime || 1]);
+let x = whole.copy(), width = 0, height = 0;

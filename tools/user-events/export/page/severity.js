@@ -1,0 +1,32 @@
+
+// Records that tell of an error. The picture marks them at every zoom. What a payload says of its
+// level counts; the name of the event counts only if its payload says nothing.
+
+const severeLevels = new Set(["critical", "error", "fatal", "alert", "emergency"]);
+const severeWords = new Set(["error", "errors", "fail", "failed", "failure", "fatal", "panic", "crash", "crashed"]);
+// The levels of syslog(), which the events of the library's log<> have.
+const syslogError = 3;
+
+function wordsOf(name) {
+	return name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().split(/[^a-z]+/);
+}
+
+// Returns a function of a row, or null if no record of the event is severe.
+function severeTest(event) {
+	const field = name => event.fields.find(field => field.name === name);
+	const level = field("level") || field("severity");
+	if (level && !level.isNumber)
+		return row => severeLevels.has(String(value(row, level)).toLowerCase());
+	if (level && ["text", "line", "function", "file"].every(field))
+		return row => Number(value(row, level) ?? Infinity) <= syslogError;
+	return wordsOf(event.name).some(word => severeWords.has(word)) ? () => true : null;
+}
+
+const severe = new Uint8Array(total);
+let severeCount = 0;
+for (const event of head.events) {
+	const test = severeTest(event);
+	if (test)
+		for (const row of event.rows)
+			severeCount += severe[row] = test(row) ? 1 : 0;
+}
