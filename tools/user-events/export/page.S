@@ -15,7 +15,8 @@ page_\name\()_end:
 	/* One program: names of a file are used in others, and the files run in this order. */
 	.global page_js, page_js_end
 page_js:
-	.irp file, data, severity, filter, canvas, palette, rows, times, density, gaps, draw, view, record, statistics, start
+	.irp file, data, severity, filter, canvas, palette, rows, times, density, gaps, draw, view, \
+		record, selection, statistics, legend, keys, start
 	.incbin "export/page/\file\().js"
 	.endr
 page_js_end:

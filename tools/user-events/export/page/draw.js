@@ -53,13 +53,15 @@ function drawLabel(row, y) {
 	context.font = row.isProcess ? "600 " + font : font;
 	context.fillStyle = palette.text;
 	const middle = y + (row.isProcess ? processHeight : rowHeight) / 2;
-	context.fillText(row.label, row.isProcess ? 12 : 24, middle);
+	const indent = (row.isProcess ? 12 : 24) / (margin === wideMargin ? 1 : 2);
+	context.fillText(row.label, indent, middle);
 	context.fillStyle = palette.quiet;
 	if (row.values) {
 		const [least, greatest] = row.scale.domain();
-		context.fillText(`${plain(least)} to ${plain(greatest)}`, 24, middle + 15);
+		context.fillText(`${plain(least)} to ${plain(greatest)}`, indent, middle + 15);
 	} else if (row.most > 1 && row.height >= 2 * rowHeight - 8) {
-		context.fillText(`up to ${row.most.toLocaleString("en")} a pixel`, 24, middle + 14);
+		const most = row.most.toLocaleString("en");
+		context.fillText(margin === wideMargin ? `up to ${most} a pixel` : `≤ ${most}/px`, indent, middle + 14);
 	}
 	context.restore();
 }
@@ -71,7 +73,8 @@ function draw() {
 	context.fillStyle = palette.side;
 	context.fillRect(0, 0, margin, height);
 	context.fillStyle = palette.line;
-	for (const tick of x.ticks(tickCount()))
+	const axis = ticksInView();
+	for (const tick of axis.ticks)
 		context.fillRect(Math.round(x(tick)), 0, 1, height);
 	drawGaps();
 	for (const row of rows) {
@@ -86,7 +89,8 @@ function draw() {
 		}
 		drawLabel(row, y);
 	}
+	drawSelected(top);
 	drawGapLabels();
-	drawAxis();
+	drawAxis(axis);
 	[canvas.dataset.from, canvas.dataset.to] = [from, to];
 }

@@ -54,7 +54,7 @@ function hatch(kind, stroke = palette.severe) {
 }
 
 // Fills a part of a slice with the colour and the pattern of its name.
-function fillName(name, left, top, wide, tall) {
+function fillName(name, left, top, wide, tall, context = picture) {
 	context.fillStyle = nameColour(name);
 	context.fillRect(left, top, wide, tall);
 	const kind = Math.floor((rankOfName.get(name) || 0) / 8) % 4;
@@ -67,7 +67,7 @@ function fillName(name, left, top, wide, tall) {
 const shapes = d3.symbols.map(type => new Path2D(d3.symbol().type(type).size(44)()));
 const shapeOf = event => event % shapes.length;
 
-function drawShape(event, centre, middle) {
+function drawShape(event, centre, middle, context = picture) {
 	context.save();
 	context.translate(centre, middle);
 	context.fillStyle = colour(event);

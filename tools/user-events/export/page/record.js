@@ -73,9 +73,12 @@ function sliceLines(slice) {
 	return hasEnd ? [...lines, ...fieldLines(end, "end: ", drawn)] : lines;
 }
 
+function linesOf(item) {
+	return item.slice === undefined ? [...headLines(item.record), ...fieldLines(item.record)] : sliceLines(item.slice);
+}
+
 function describe(item) {
-	const lines = item.slice === undefined ? [...headLines(item.record), ...fieldLines(item.record)]
-		: sliceLines(item.slice);
+	const lines = linesOf(item);
 	if (item.others)
 		lines.push(["here", `${item.others} more`]);
 	if (item.pixel)
@@ -103,9 +106,6 @@ canvas.addEventListener("mousemove", event => {
 canvas.addEventListener("mouseleave", () => { $("tooltip").hidden = true; });
 canvas.addEventListener("click", event => {
 	const item = find(event.offsetX, event.offsetY);
-	if (!item)
-		return;
-	$("record").replaceChildren(describe(item));
-	$("what").value = item.slice === undefined ? "e" + eventOf[item.record] : "s" + slices.name[item.slice];
-	drawHistograms();
+	if (item)
+		select(item);
 });

@@ -3,7 +3,8 @@
 const processHeight = 24, rowHeight = 20, laneHeight = 18, curveHeight = 44;
 const rowGap = 6;
 const counterField = row => head.events[eventOf[row]].fields.find(field => field.name === "counter_value");
-let rows = [];
+// All rows, and those of the numbers of tasks and tracks.
+let rows = [], threadRows = [], trackRows = [];
 
 function makeRows() {
 	const processes = new Map();
@@ -16,20 +17,20 @@ function makeRows() {
 		return own.get(key);
 	};
 	const threadRow = task => rowOf(task.process, "t" + task.pid, `${task.name} ${task.pid}`, task.pid);
-	const threads = head.tasks.map(threadRow);
+	threadRows = head.tasks.map(threadRow);
 	for (let row = 0; row < total; row++) {
 		if (!passes[row] || inTrack[row])
 			continue;
-		threads[taskOf[row]].instants.push(row);
+		threadRows[taskOf[row]].instants.push(row);
 		if (severe[row])
-			threads[taskOf[row]].severe.push(time[row]);
+			threadRows[taskOf[row]].severe.push(time[row]);
 	}
-	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threads[i]]));
-	const trackRows = head.tracks.map((track, i) => track.own && threadOf.get(track.thread) ||
+	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threadRows[i]]));
+	trackRows = head.tracks.map((track, i) => track.own && threadOf.get(track.thread) ||
 		rowOf(track.process, "k" + i, track.name, 1e10 + i));
 	for (let i = 0; i < slices.begin.length; i++) {
 		const end = slices.end[i];
-		if (!passes[slices.begin[i]] && (end === none || !passes[end]))
+		if ((!passes[slices.begin[i]] && (end === none || !passes[end])) || hiddenNames.has(slices.name[i]))
 			continue;
 		const {lanes, severe: marks} = trackRows[slices.track[i]];
 		(lanes[slices.depth[i]] = lanes[slices.depth[i]] || []).push(i);
@@ -59,7 +60,7 @@ function makeRows() {
 			row.events = eventsOf(row.instants);
 			row.lanesTop = row.markHeight + (row.instants.length ? barHeight + 2 : 0);
 			row.height = row.points.length ? curveHeight
-				: Math.max(row.lanesTop + row.lanes.length * laneHeight, rowHeight);
+				: Math.max(row.lanesTop + row.lanes.length * laneHeight, row.instants.length ? 32 : rowHeight);
 			row.lanes = row.lanes.map(makeLane);
 			rows.push(row);
 			y += row.height + rowGap;

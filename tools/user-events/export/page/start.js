@@ -1,23 +1,3 @@
-// The legend hides and shows events.
-
-function makeLegend() {
-	head.events.forEach((event, i) => {
-		const button = document.createElement("button"), box = document.createElement("i");
-		button.type = "button";
-		box.style.background = colour(i);
-		button.append(box, `${event.name} ${event.count.toLocaleString("en")}`);
-		button.addEventListener("click", () => {
-			event.shown = !event.shown;
-			button.classList.toggle("off", !event.shown);
-			applyFilter();
-		});
-		$("legend").append(button);
-		$("what").append(new Option(event.name, "e" + i));
-	});
-	for (const name of new Set(slices.name))
-		$("what").append(new Option(`duration of ${head.strings[name] || "slices"}`, "s" + name));
-}
-
 // Begin with an event that has numbers.
 const first = head.events.findIndex(event => event.fields.some(field => field.isNumber));
 document.title = $("title").textContent = head.source;
@@ -26,11 +6,24 @@ if (head.gapCount) {
 		` are missing, in ${head.gapCount} ${head.gapCount === 1 ? "place" : "places"}`;
 	$("lost").hidden = false;
 }
+if (severeCount) {
+	$("errors").textContent = `${severeCount.toLocaleString("en")} ${severeCount === 1 ? "error" : "errors"}`;
+	$("errors").hidden = false;
+	$("errors").addEventListener("click", () => step(1, row => severe[row]));
+}
 makeLegend();
+makeChoices();
+makeHelp();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+	readPalette();
+	makeLegend();
+	draw();
+	drawHistograms();
+});
 if (first > 0)
 	$("what").value = "e" + first;
 d3.select(canvas).call(zoom);
-$("all").addEventListener("click", () => d3.select(canvas).call(zoom.transform, d3.zoomIdentity));
+$("all").addEventListener("click", showAll);
 $("scroll").addEventListener("scroll", requestDraw);
 $("what").addEventListener("change", drawHistograms);
 let typing = 0;

@@ -24,6 +24,8 @@ function resize() {
 	const ratio = window.devicePixelRatio || 1;
 	width = $("scroll").clientWidth;
 	height = $("scroll").clientHeight;
+	margin = width < narrowWindow ? narrowMargin : wideMargin;
+	canvas.dataset.margin = margin;
 	canvas.width = width * ratio;
 	canvas.height = height * ratio;
 	canvas.style.width = width + "px";
@@ -32,6 +34,21 @@ function resize() {
 	whole.range([margin, width - 10]);
 	zoom.extent([[margin, 0], [width - 10, height]]).translateExtent([[margin, 0], [width - 10, height]])
 		.scaleExtent([1, Math.max(1, lastTime / 100)]);
+	// What was in view stays in view.
+	const [from, to] = x.domain();
 	x = d3.zoomTransform(canvas).rescaleX(whole);
+	showTimes(from, to);
 	draw();
+}
+
+function showTimes(from, to) {
+	const k = Math.min(Math.max((lastTime || 1) / (to - from), 1), zoom.scaleExtent()[1]), middle = (from + to) / 2;
+	const left = middle - (lastTime || 1) / k / 2;
+	d3.select(canvas).call(zoom.transform, d3.zoomIdentity.translate(margin - k * whole(left), 0).scale(k));
+	// Within the limits.
+	d3.select(canvas).call(zoom.translateBy, 0, 0);
+}
+
+function showAll() {
+	d3.select(canvas).call(zoom.transform, d3.zoomIdentity);
 }
