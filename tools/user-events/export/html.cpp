@@ -29,7 +29,7 @@ namespace {
 using recording::kind;
 
 /// Browsers show this many. More need several gigabytes of memory.
-constexpr std::size_t most_records = 5'000'000;
+constexpr std::size_t most_records = 10'000'000;
 /// Records in a block.
 constexpr std::size_t block_size = 65536;
 /// Slices that are nested deeper are shown in the last lane.

@@ -25,7 +25,9 @@ function numbers(data, offset, c) {
 
 // A block begins with the length of the JSON that describes it.
 async function unpack(element) {
-	const packed = Uint8Array.from(atob(element.textContent), c => c.charCodeAt(0));
+	const binary = atob(element.textContent), packed = new Uint8Array(binary.length);
+	for (let i = 0; i < packed.length; i++)
+		packed[i] = binary.charCodeAt(i);
 	element.remove();
 	const data = await new Response(new Blob([packed]).stream()
 		.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
@@ -78,7 +80,14 @@ function joinStrings(columnOf) {
 }
 
 // The time since the record before, a BigInt if one is longer than 4 s.
-const time = Float64Array.from(join(block => block.time), Number);
+// Loops: from() with a function takes ten times as long.
+function mapped(Type, list, of) {
+	const result = new Type(list.length);
+	for (let i = 0; i < result.length; i++)
+		result[i] = of(list[i]);
+	return result;
+}
+const time = mapped(Float64Array, join(block => block.time), Number);
 for (let row = 1; row < time.length; row++)
 	time[row] += time[row - 1];
 const eventOf = join(block => block.event), taskOf = join(block => block.task);
@@ -88,8 +97,8 @@ const lastTime = total ? time[total - 1] : 0;
 const slices = {begin: join(block => block.slices.begin), end: join(block => block.slices.end),
 	track: join(block => block.slices.track), depth: join(block => block.slices.depth),
 	name: joinStrings(block => block.slices.name)};
-slices.from = Float64Array.from(slices.begin, row => time[row]);
-slices.to = Float64Array.from(slices.end, row => row === none ? lastTime : time[row]);
+slices.from = mapped(Float64Array, slices.begin, row => time[row]);
+slices.to = mapped(Float64Array, slices.end, row => row === none ? lastTime : time[row]);
 const counters = {row: join(block => block.counters.row), track: join(block => block.counters.track)};
 
 // Records that are drawn as a slice or as the value of a counter.

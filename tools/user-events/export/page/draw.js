@@ -91,6 +91,9 @@ function draw() {
 	}
 	drawSelected(top);
 	drawGapLabels();
+	drawMarks();
 	drawAxis(axis);
+	drawList();
+	writeAddress();
 	[canvas.dataset.from, canvas.dataset.to] = [from, to];
 }

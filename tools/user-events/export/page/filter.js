@@ -63,7 +63,9 @@ function applyFilter() {
 		passes[row] = head.events[eventOf[row]].shown && tests.every(test => test(row)) ? 1 : 0;
 		passing += passes[row];
 	}
+	findPassed();
 	makeRows();
+	showMeasure();
 	draw();
 	drawHistograms();
 	showCount();

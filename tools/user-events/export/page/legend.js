@@ -43,10 +43,3 @@ function makeLegend() {
 			{textContent: `and ${namesByTime.length - mostNames} more names of slices`}));
 	$("names").hidden = namesByTime.length === 0;
 }
-
-// What has distributions.
-function makeChoices() {
-	head.events.forEach((event, i) => $("what").append(new Option(event.name, "e" + i)));
-	for (const name of namesByTime.slice(0, 1000))
-		$("what").append(new Option(`duration of ${head.strings[name] || "slices"}`, "s" + name));
-}

@@ -3,6 +3,7 @@
 const processHeight = 24, rowHeight = 20, laneHeight = 18, curveHeight = 44;
 const rowGap = 6;
 const counterField = row => head.events[eventOf[row]].fields.find(field => field.name === "counter_value");
+const noRows = new Uint32Array(0);
 // All rows, and those of the numbers of tasks and tracks.
 let rows = [], threadRows = [], trackRows = [];
 
@@ -13,18 +14,12 @@ function makeRows() {
 			processes.set(process, new Map());
 		const own = processes.get(process);
 		if (!own.has(key))
-			own.set(key, {label, order, instants: [], lanes: [], points: [], severe: []});
+			own.set(key, {label, order, instants: noRows, lanes: [], points: [], severe: []});
 		return own.get(key);
 	};
 	const threadRow = task => rowOf(task.process, "t" + task.pid, `${task.name} ${task.pid}`, task.pid);
 	threadRows = head.tasks.map(threadRow);
-	for (let row = 0; row < total; row++) {
-		if (!passes[row] || inTrack[row])
-			continue;
-		threadRows[taskOf[row]].instants.push(row);
-		if (severe[row])
-			threadRows[taskOf[row]].severe.push(time[row]);
-	}
+	fillInstants();
 	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threadRows[i]]));
 	trackRows = head.tracks.map((track, i) => track.own && threadOf.get(track.thread) ||
 		rowOf(track.process, "k" + i, track.name, 1e10 + i));
@@ -56,7 +51,7 @@ function makeRows() {
 			if (row.points.length)
 				makeCurve(row);
 			else
-				row.times = Float64Array.from(row.instants, i => time[i]);
+				row.times = mapped(Float64Array, row.instants, i => time[i]);
 			row.events = eventsOf(row.instants);
 			row.lanesTop = row.markHeight + (row.instants.length ? barHeight + 2 : 0);
 			row.height = row.points.length ? curveHeight
@@ -66,27 +61,47 @@ function makeRows() {
 			y += row.height + rowGap;
 		}
 	}
-	$("space").style.height = Math.max(y, $("scroll").clientHeight) + "px";
+	$("space").style.height = y + "px";
+}
+
+// The records of each thread that are neither slices nor counters. Arrays of a known size need a
+// fraction of the memory and the time of arrays that grow.
+function fillInstants() {
+	const counts = new Uint32Array(threadRows.length);
+	for (let row = 0; row < total; row++)
+		if (passes[row] && !inTrack[row])
+			counts[taskOf[row]]++;
+	// A thread whose process changes has two numbers, with a row for each.
+	threadRows.forEach((row, task) => { row.instants = new Uint32Array(counts[task]); });
+	counts.fill(0);
+	for (let row = 0; row < total; row++) {
+		if (!passes[row] || inTrack[row])
+			continue;
+		const task = taskOf[row], own = threadRows[task];
+		own.instants[counts[task]++] = row;
+		if (severe[row])
+			own.severe.push(time[row]);
+	}
 }
 
 // The times of each event, the most frequent one first.
 function eventsOf(instants) {
-	const times = new Map();
-	for (const row of instants) {
-		if (!times.has(eventOf[row]))
-			times.set(eventOf[row], []);
-		times.get(eventOf[row]).push(time[row]);
-	}
-	return [...times].sort((a, b) => b[1].length - a[1].length)
-		.map(([event, list]) => ({event, times: Float64Array.from(list)}));
+	const counts = new Uint32Array(head.events.length), times = new Map();
+	for (const row of instants)
+		counts[eventOf[row]]++;
+	counts.forEach((count, event) => { if (count) times.set(event, new Float64Array(count)); });
+	counts.fill(0);
+	for (const row of instants)
+		times.get(eventOf[row])[counts[eventOf[row]]++] = time[row];
+	return [...times].map(([event, times]) => ({event, times})).sort((a, b) => b.times.length - a.times.length);
 }
 
 // Slices in the order of their beginnings; they were added at their ends. `reach` is the last end so
 // far: in the last lane, slices can lie on each other.
 function makeLane(list) {
 	list.sort((a, b) => slices.from[a] - slices.from[b]);
-	const lane = {slices: Uint32Array.from(list), from: Float64Array.from(list, i => slices.from[i]),
-		to: Float64Array.from(list, i => slices.to[i]), name: Uint32Array.from(list, i => slices.name[i])};
+	const lane = {slices: Uint32Array.from(list), from: mapped(Float64Array, list, i => slices.from[i]),
+		to: mapped(Float64Array, list, i => slices.to[i]), name: mapped(Uint32Array, list, i => slices.name[i])};
 	lane.reach = lane.to.slice();
 	for (let i = 1; i < list.length; i++)
 		lane.reach[i] = Math.max(lane.reach[i], lane.reach[i - 1]);

@@ -36,8 +36,15 @@ function select(item) {
 	if (item.slice === undefined || [...$("what").options].some(option => option.value === what))
 		$("what").value = what;
 	$("say").textContent = linesOf(item).map(line => line.join(" ")).join(", ");
+	showLine(rowNumber(item));
 	requestDraw();
 	requestHistograms();
+}
+
+function unselect() {
+	selected = null;
+	$("record").textContent = "Click a record or a slice to keep it here.";
+	requestDraw();
 }
 
 // Selects it, and moves the picture if it is not in view.

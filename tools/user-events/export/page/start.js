@@ -1,5 +1,6 @@
-// Begin with an event that has numbers.
-const first = head.events.findIndex(event => event.fields.some(field => field.isNumber));
+
+// Begins, when all of the program is defined.
+
 document.title = $("title").textContent = head.source;
 if (head.gapCount) {
 	$("lost").textContent = (head.lost ? `${head.lost} records` : "Records") +
@@ -11,7 +12,6 @@ if (severeCount) {
 	$("errors").hidden = false;
 	$("errors").addEventListener("click", () => step(1, row => severe[row]));
 }
-makeLegend();
 makeChoices();
 makeHelp();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -20,8 +20,6 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 	draw();
 	drawHistograms();
 });
-if (first > 0)
-	$("what").value = "e" + first;
 d3.select(canvas).call(zoom);
 $("all").addEventListener("click", showAll);
 $("scroll").addEventListener("scroll", requestDraw);
@@ -32,8 +30,8 @@ $("filter").addEventListener("input", () => {
 	typing = setTimeout(applyFilter, 200);
 });
 new ResizeObserver(resize).observe($("chart"));
+findPassed();
 makeRows();
 resize();
-drawHistograms();
-showCount();
+readAddress();
 document.documentElement.dataset.ready = "1";

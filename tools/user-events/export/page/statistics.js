@@ -1,50 +1,111 @@
-// Distributions of what is shown and passes the filter.
+// Distributions of what is shown and passes the filter. What people look for comes first: how long
+// something took. Numbers that only name something come last.
 
-function histogram(title, values, format, fill) {
-	const figure = document.createElement("figure");
-	const sorted = Float64Array.from(values).filter(Number.isFinite).sort();
-	const caption = document.createElement("figcaption");
-	const text = number => format(number);
-	figure.dataset.count = sorted.length;
+const durationWords = /(^|_)(duration|latency|elapsed|took|wait|waited|waiting|delay|age|time|ns|us|ms|nsec|usec|msec|nanoseconds|seconds)$/i;
+const nameWords = /(^|_|\.)(id|ids|number|no|nr|pid|tid|tgid|seq|sequence|line|flow|cookie|address|addr|ptr|handle|fd|version|tag|key|hash|port)$/i;
+const importance = name => durationWords.test(name) ? 0 : nameWords.test(name) ? 3 : 1;
+
+function percentile(sorted, part) {
+	return sorted[Math.min(Math.ceil(sorted.length * part), sorted.length) - 1];
+}
+
+// `values` are sorted.
+function histogram(title, values, formatValue, fill) {
+	// Axes pass more arguments.
+	const format = value => formatValue(value);
+	const figure = document.createElement("figure"), caption = document.createElement("figcaption");
+	const name = document.createElement("b");
+	figure.dataset.count = values.length;
 	figure.dataset.name = title;
-	caption.textContent = sorted.length === 0 ? `${title}: none` : `${title}: ${sorted.length} values, ` +
-		`${text(sorted[0])} … ${text(d3.quantile(sorted, .5))} … ${text(sorted[sorted.length - 1])}`;
+	name.textContent = title;
+	caption.append(name, values.length === 0 ? ": none" : `: ${values.length} values, ` +
+		`${format(values[0])} … ${format(percentile(values, .5))} … ${format(values[values.length - 1])}`);
 	figure.append(caption);
-	if (sorted.length === 0)
+	if (values.length === 0)
 		return figure;
-	const w = 300, h = 90;
-	const across = d3.scaleLinear().domain(sorted[0] === sorted[sorted.length - 1]
-		? [sorted[0] - .5, sorted[0] + .5] : [sorted[0], sorted[sorted.length - 1]]).range([8, w - 8]);
-	const bins = d3.histogram().domain(across.domain()).thresholds(across.ticks(40))(sorted);
-	const up = d3.scaleLinear().domain([0, d3.max(bins, bin => bin.length)]).range([h - 20, 4]);
-	const svg = d3.select(figure).append("svg").attr("width", w).attr("height", h);
-	svg.selectAll("rect").data(bins).enter().append("rect").attr("fill", fill)
-		.attr("x", bin => across(bin.x0)).attr("width", bin => Math.max(1, across(bin.x1) - across(bin.x0) - 1))
-		.attr("y", bin => up(bin.length)).attr("height", bin => h - 20 - up(bin.length))
-		.append("title").text(bin => `${text(bin.x0)} to ${text(bin.x1)}: ${bin.length}`);
-	svg.append("g").attr("transform", `translate(0,${h - 20})`).call(d3.axisBottom(across).ticks(4).tickFormat(text));
+	const more = document.createElement("figcaption");
+	more.textContent = [50, 90, 95, 99].map(each => `p${each} ${format(percentile(values, each / 100))}`).join(", ");
+	figure.append(more, drawBins(values, format, fill));
 	return figure;
 }
 
-function drawHistograms() {
-	const chosen = $("what").value, number = Number(chosen.slice(1)), [from, to] = x.domain();
-	const figures = [];
-	if (chosen[0] === "e") {
-		const event = head.events[number];
-		const rows = event.rows.filter(row => passes[row] && time[row] >= from && time[row] <= to);
-		for (const field of event.fields)
-			if (field.isNumber)
-				figures.push(histogram(field.name, Array.from(rows, row => value(row, field))
-					.filter(found => found !== null).map(Number), plain, colour(number)));
-		figures.push(histogram("time between", Array.from(rows, (row, i) => i ? time[row] - time[rows[i - 1]] : NaN), span,
-			colour(number)));
-	} else if (chosen[0] === "s") {
-		const found = [];
-		for (let i = 0; i < slices.begin.length; i++)
-			if (slices.name[i] === number && slices.end[i] !== none && slices.from[i] <= to &&
-				slices.to[i] >= from && (passes[slices.begin[i]] || passes[slices.end[i]]))
-				found.push(slices.to[i] - slices.from[i]);
-		figures.push(histogram("duration", found, span, nameColour(number)));
+function drawBins(values, format, fill) {
+	const w = 300, h = 90, least = values[0], most = values[values.length - 1];
+	const across = d3.scaleLinear().domain(least === most ? [least - .5, least + .5] : [least, most]).range([8, w - 8]);
+	const edges = [across.domain()[0], ...across.ticks(40).filter(tick => tick > least && tick < most), across.domain()[1]];
+	const bins = d3.pairs(edges).map(([from, to], i) => ({from, to, count: (i === edges.length - 2 ? values.length
+		: d3.bisectLeft(values, to)) - d3.bisectLeft(values, from)}));
+	const up = d3.scaleLinear().domain([0, d3.max(bins, bin => bin.count)]).range([h - 20, 4]);
+	const svg = d3.create("svg").attr("width", w).attr("height", h).attr("role", "img")
+		.attr("aria-label", `${bins.length} bars`);
+	svg.selectAll("rect").data(bins).enter().append("rect").attr("fill", fill)
+		.attr("x", bin => across(bin.from)).attr("width", bin => Math.max(1, across(bin.to) - across(bin.from) - 1))
+		// What is there is seen.
+		.attr("y", bin => bin.count ? Math.min(up(bin.count), h - 22) : h - 20)
+		.attr("height", bin => bin.count ? h - 20 - Math.min(up(bin.count), h - 22) : 0)
+		.append("title").text(bin => `${format(bin.from)} to ${format(bin.to)}: ${bin.count}`);
+	svg.append("g").attr("transform", `translate(0,${h - 20})`)
+		.call(d3.axisBottom(across).ticks(4).tickFormat(format));
+	return svg.node();
+}
+
+// The values for rows, those that are numbers, sorted.
+function sortedValues(count, valueOf) {
+	const values = new Float64Array(count);
+	let used = 0;
+	for (let i = 0; i < count; i++) {
+		const found = valueOf(i);
+		if (Number.isFinite(found))
+			values[used++] = found;
 	}
-	$("histograms").replaceChildren(...figures);
+	return values.subarray(0, used).sort();
+}
+
+// Of the rows of an event, those that are shown.
+function rowsInView(event) {
+	const [from, to] = x.domain(), found = new Uint32Array(event.rows.length);
+	let used = 0;
+	for (const row of event.rows)
+		if (passes[row] && time[row] >= from && time[row] <= to)
+			found[used++] = row;
+	return found.subarray(0, used);
+}
+
+function eventFigures(number) {
+	const event = head.events[number], rows = rowsInView(event);
+	const ofField = field => ({rank: importance(field.name), make: () => histogram(field.name,
+		sortedValues(rows.length, i => {
+			const found = value(rows[i], field);
+			return found === null ? NaN : Number(found);
+		}), plain, colour(number))});
+	const between = {rank: 2, make: () => histogram("time between", sortedValues(rows.length,
+		i => i ? time[rows[i]] - time[rows[i - 1]] : NaN), span, colour(number))};
+	return [...event.fields.filter(field => field.isNumber).map(ofField), between]
+		.sort((a, b) => a.rank - b.rank).map(figure => figure.make());
+}
+
+function sliceFigures(name) {
+	const [from, to] = x.domain(), found = [];
+	for (let i = 0; i < slices.begin.length; i++)
+		if (slices.name[i] === name && slices.end[i] !== none && slices.from[i] <= to &&
+			slices.to[i] >= from && (passes[slices.begin[i]] || passes[slices.end[i]]))
+			found.push(slices.to[i] - slices.from[i]);
+	return [histogram("duration", sortedValues(found.length, i => found[i]), span, nameColour(name))];
+}
+
+function drawHistograms() {
+	const chosen = $("what").value, number = Number(chosen.slice(1));
+	$("histograms").replaceChildren(...!chosen ? [] : chosen[0] === "e" ? eventFigures(number) : sliceFigures(number));
+}
+
+// What has distributions: slices by the time that they take, then events. Begin with the slices, or
+// with an event that has a duration, or at least a number.
+function makeChoices() {
+	for (const name of namesByTime.slice(0, 1000))
+		$("what").append(new Option(`duration of ${head.strings[name] || "slices"}`, "s" + name));
+	head.events.forEach((event, i) => $("what").append(new Option(event.name, "e" + i)));
+	const best = event => d3.min(event.fields.filter(field => field.isNumber), field => importance(field.name)) ?? 4;
+	const event = d3.scan(head.events, (a, b) => best(a) - best(b));
+	if (event !== undefined && !slices.end.some(end => end !== none))
+		$("what").value = "e" + event;
 }

@@ -6,7 +6,9 @@ const zoom = d3.zoom().on("zoom", () => {
 	if (sourceEvent && sourceEvent.type === "mousemove")
 		$("scroll").scrollTop -= sourceEvent.movementY;
 	requestDraw();
-}).on("end", () => requestHistograms());
+}).on("end", () => requestHistograms())
+	// With Shift, a part of the time is dragged out.
+	.filter(() => !d3.event.ctrlKey && !d3.event.button && (d3.event.type === "wheel" || !d3.event.shiftKey));
 
 let drawing = false, waiting = 0;
 function requestDraw() {
@@ -22,6 +24,8 @@ function requestHistograms() {
 
 function resize() {
 	const ratio = window.devicePixelRatio || 1;
+	// A canvas that is too high would have a scroll bar measured.
+	canvas.style.height = 0;
 	width = $("scroll").clientWidth;
 	height = $("scroll").clientHeight;
 	margin = width < narrowWindow ? narrowMargin : wideMargin;
