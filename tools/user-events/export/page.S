@@ -16,7 +16,7 @@ page_\name\()_end:
 	.global page_js, page_js_end
 page_js:
 	.irp file, data, severity, filter, canvas, palette, rows, times, density, gaps, draw, view, \
-		record, selection, list, measure, statistics, legend, address, keys, start
+		record, selection, list, measure, panes, statistics, legend, tracks, address, keys, start
 	.incbin "export/page/\file\().js"
 	.endr
 page_js_end:

@@ -1,7 +1,8 @@
 
 // The part of the page's address behind "#" has what is in view, so that a view can be sent.
 
-let addressTimer = 0, isReading = false;
+const rowSets = [["pin", pinnedRows], ["hide", hiddenRows]];
+let addressTimer = 0;
 
 function addressNow() {
 	const [from, to] = x.domain(), state = new URLSearchParams();
@@ -14,6 +15,9 @@ function addressNow() {
 	const hidden = head.events.flatMap((event, i) => event.shown ? [] : [i]);
 	if (hidden.length)
 		state.set("hidden", hidden.join());
+	for (const [name, set] of rowSets)
+		if (set.size)
+			state.set(name, [...set].join());
 	for (const name of Object.keys(marks))
 		if (marks[name] !== null)
 			state.set(name, marks[name].toFixed(1));
@@ -35,6 +39,10 @@ function readAddress() {
 	const hidden = new Set((state.get("hidden") || "").split(",").map(number));
 	head.events.forEach((event, i) => { event.shown = !hidden.has(i); });
 	$("filter").value = state.get("filter") || "";
+	for (const [name, set] of rowSets) {
+		set.clear();
+		(state.get(name) || "").split(",").filter(Boolean).forEach(id => set.add(id));
+	}
 	makeLegend();
 	applyFilter();
 	const [from, to] = (state.get("time") || "").split(",").map(number);

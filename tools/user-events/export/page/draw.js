@@ -66,8 +66,21 @@ function drawLabel(row, y) {
 	context.restore();
 }
 
+function drawWhole(row, from, to) {
+	const y = topOf(row);
+	if (y + row.height < 0 || y > height)
+		return;
+	if (row.isProcess) {
+		context.fillStyle = palette.process;
+		context.fillRect(0, y, width, row.height - 2);
+	} else {
+		drawRow(row, y, from, to);
+	}
+	drawLabel(row, y);
+}
+
 function draw() {
-	const top = $("scroll").scrollTop, [from, to] = x.domain();
+	const [from, to] = x.domain();
 	context.clearRect(0, 0, width, height);
 	context.textBaseline = "middle";
 	context.fillStyle = palette.side;
@@ -77,19 +90,18 @@ function draw() {
 	for (const tick of axis.ticks)
 		context.fillRect(Math.round(x(tick)), 0, 1, height);
 	drawGaps();
-	for (const row of rows) {
-		const y = row.y - top;
-		if (y + row.height < 0 || y > height)
-			continue;
-		if (row.isProcess) {
-			context.fillStyle = palette.process;
-			context.fillRect(0, y, width, row.height - 2);
-		} else {
-			drawRow(row, y, from, to);
-		}
-		drawLabel(row, y);
+	for (const isPinned of [false, true]) {
+		context.save();
+		context.beginPath();
+		context.rect(0, isPinned ? 0 : pinnedBottom, width, height);
+		context.clip();
+		rows.filter(row => Boolean(row.isPinned) === isPinned).forEach(row => drawWhole(row, from, to));
+		context.restore();
 	}
-	drawSelected(top);
+	context.fillStyle = palette.quiet;
+	if (pinnedBottom > stripHeight)
+		context.fillRect(0, pinnedBottom - 3, width, 1);
+	drawSelected();
 	drawGapLabels();
 	drawMarks();
 	drawAxis(axis);

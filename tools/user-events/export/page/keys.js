@@ -14,6 +14,7 @@ const keys = [
 	["p", "p", "previous record that passes the filter", () => step(-1)],
 	["e", "e", "next error", () => step(1, row => severe[row])],
 	["E", "E", "previous error", () => step(-1, row => severe[row])],
+	["t", "t", "choose the rows that are shown and pinned", makeTracks],
 	["a", "a", "set mark A", () => setMark("A")],
 	["b", "b", "set mark B", () => setMark("B")],
 	["x", "x", "remove the marks", clearMarks],
@@ -47,7 +48,7 @@ function pressed(event) {
 		step(event.shiftKey ? -1 : 1);
 	} else if (inFilter && event.key === "Escape") {
 		canvas.focus();
-	} else if (isText || event.ctrlKey || event.metaKey || event.altKey || $("help").open) {
+	} else if (isText || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) {
 		return;
 	} else {
 		const key = keys.find(([name]) => name === event.key);

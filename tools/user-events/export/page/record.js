@@ -1,8 +1,9 @@
 // Hovering and clicking.
 
 function find(px, py) {
-	const y = py + $("scroll").scrollTop;
-	const row = rows.find(row => !row.isProcess && y >= row.y && y < row.y + row.height);
+	const isPinned = py < pinnedBottom, y = py + (isPinned ? 0 : $("scroll").scrollTop);
+	const row = rows.find(row => !row.isProcess && Boolean(row.isPinned) === isPinned &&
+		y >= row.y && y < row.y + row.height);
 	if (!row || px < margin)
 		return null;
 	const at = x.invert(px);

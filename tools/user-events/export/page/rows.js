@@ -5,7 +5,11 @@ const rowGap = 6;
 const counterField = row => head.events[eventOf[row]].fields.find(field => field.name === "counter_value");
 const noRows = new Uint32Array(0);
 // All rows, and those of the numbers of tasks and tracks.
-let rows = [], threadRows = [], trackRows = [];
+let rows = [], allRows = [], threadRows = [], trackRows = [];
+// By their ids, which the page's address has.
+const pinnedRows = new Set(), hiddenRows = new Set();
+// Where the pinned rows end and those begin that can be scrolled.
+let pinnedBottom = 0;
 
 function makeRows() {
 	const processes = new Map();
@@ -14,7 +18,7 @@ function makeRows() {
 			processes.set(process, new Map());
 		const own = processes.get(process);
 		if (!own.has(key))
-			own.set(key, {label, order, instants: noRows, lanes: [], points: [], severe: []});
+			own.set(key, {id: process + key, process, label, order, instants: noRows, lanes: [], points: [], severe: []});
 		return own.get(key);
 	};
 	const threadRow = task => rowOf(task.process, "t" + task.pid, `${task.name} ${task.pid}`, task.pid);
@@ -36,33 +40,51 @@ function makeRows() {
 	for (let i = 0; i < counters.row.length; i++)
 		if (passes[counters.row[i]])
 			trackRows[counters.track[i]].points.push(counters.row[i]);
-	rows = [];
+	allRows = [...processes].sort((a, b) => a[0] - b[0])
+		.flatMap(([, own]) => [...own.values()].sort((a, b) => a.order - b.order)).filter(fillRow);
+	placeRows(allRows.filter(row => !hiddenRows.has(row.id)));
+}
+
+// Prepares what is drawn of a row. Returns whether there is anything.
+function fillRow(row) {
+	row.lanes = Array.from(row.lanes, lane => makeLane(lane || []));
+	row.severe = Float64Array.from(row.severe).sort();
+	row.markHeight = row.severe.length ? markHeight + 1 : 0;
+	if (row.points.length)
+		makeCurve(row);
+	else
+		row.times = mapped(Float64Array, row.instants, i => time[i]);
+	row.events = eventsOf(row.instants);
+	row.lanesTop = row.markHeight + (row.instants.length ? barHeight + 2 : 0);
+	row.height = row.points.length ? curveHeight
+		: Math.max(row.lanesTop + row.lanes.length * laneHeight, row.instants.length ? 32 : rowHeight);
+	return row.instants.length || row.lanes.length || row.points.length;
+}
+
+// Pinned rows are at the top; the others are below the name of their process.
+function placeRows(shown) {
 	let y = stripHeight;
-	for (const [process, own] of [...processes].sort((a, b) => a[0] - b[0])) {
-		rows.push({y, height: processHeight, label: head.processes[process] + " " + process, isProcess: true});
-		y += processHeight;
-		for (const row of [...own.values()].sort((a, b) => a.order - b.order)) {
-			row.lanes = Array.from(row.lanes, lane => lane || []);
-			if (!row.instants.length && !row.lanes.length && !row.points.length)
-				continue;
-			row.y = y;
-			row.severe = Float64Array.from(row.severe).sort();
-			row.markHeight = row.severe.length ? markHeight + 1 : 0;
-			if (row.points.length)
-				makeCurve(row);
-			else
-				row.times = mapped(Float64Array, row.instants, i => time[i]);
-			row.events = eventsOf(row.instants);
-			row.lanesTop = row.markHeight + (row.instants.length ? barHeight + 2 : 0);
-			row.height = row.points.length ? curveHeight
-				: Math.max(row.lanesTop + row.lanes.length * laneHeight, row.instants.length ? 32 : rowHeight);
-			row.lanes = row.lanes.map(makeLane);
-			rows.push(row);
-			y += row.height + rowGap;
-		}
+	const place = row => {
+		row.y = y;
+		rows.push(row);
+		y += row.height + (row.isProcess ? 0 : rowGap);
+	};
+	rows = [];
+	for (const row of shown.filter(row => pinnedRows.has(row.id)))
+		place(Object.assign(row, {isPinned: true}));
+	pinnedBottom = y;
+	let process;
+	for (const row of shown.filter(row => !row.isPinned)) {
+		if (row.process !== process)
+			place({height: processHeight, label: head.processes[row.process] + " " + row.process, isProcess: true});
+		process = row.process;
+		place(row);
 	}
 	$("space").style.height = y + "px";
 }
+
+// Where the row is on the canvas.
+const topOf = row => row.y - (row.isPinned ? 0 : $("scroll").scrollTop);
 
 // The records of each thread that are neither slices nor counters. Arrays of a known size need a
 // fraction of the memory and the time of arrays that grow.

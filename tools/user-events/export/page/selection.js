@@ -53,7 +53,7 @@ function show(item) {
 	if (end < from || begin > to)
 		showTimes(begin - (to - from) / 2, begin + (to - from) / 2);
 	const {row, y} = placeOf(item), scroll = $("scroll");
-	if (row.y !== undefined && (y < scroll.scrollTop + stripHeight || y + laneHeight > scroll.scrollTop + height))
+	if (row.y !== undefined && !row.isPinned && (y < scroll.scrollTop + pinnedBottom || y + laneHeight > scroll.scrollTop + height))
 		scroll.scrollTop = Math.max(y - height / 2, 0);
 	select(item);
 }
@@ -71,10 +71,11 @@ function step(direction, test = isOwn) {
 	$("say").textContent = direction > 0 ? "There is no later one." : "There is no earlier one.";
 }
 
-function drawSelected(top) {
+function drawSelected() {
 	if (!selected)
 		return;
 	const {row, y} = placeOf(selected), [from, to] = timesOf(selected), left = x(from);
+	const top = topOf(row) + y - row.y;
 	if (row.y === undefined || to < timeAt(margin) || left > width)
 		return;
 	context.save();
@@ -84,9 +85,9 @@ function drawSelected(top) {
 	context.strokeStyle = palette.text;
 	context.lineWidth = 2;
 	if (selected.slice === undefined)
-		context.strokeRect(left - 4, y - top, 9, row.values ? curveHeight : row.markHeight + barHeight + 1);
+		context.strokeRect(left - 4, top, 9, row.values ? curveHeight : row.markHeight + barHeight + 1);
 	else
-		context.strokeRect(left, y - top, Math.max(x(to) - left, 3), sliceHeight);
+		context.strokeRect(left, top, Math.max(x(to) - left, 3), sliceHeight);
 	context.setLineDash([2, 3]);
 	context.lineWidth = 1;
 	context.strokeRect(Math.round(left) + .5, 0, 0, height);
