@@ -15,8 +15,8 @@ page_\name\()_end:
 	/* One program: names of a file are used in others, and the files run in this order. */
 	.global page_js, page_js_end
 page_js:
-	.irp file, data, severity, filter, canvas, palette, rows, times, density, gaps, draw, view, \
-		record, selection, list, measure, panes, statistics, legend, tracks, address, keys, start
+	.irp file, data, async, severity, filter, canvas, palette, rows, times, density, gaps, draw, view, \
+		record, selection, flows, list, measure, panes, statistics, legend, tracks, address, keys, start
 	.incbin "export/page/\file\().js"
 	.endr
 page_js_end:

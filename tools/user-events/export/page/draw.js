@@ -101,6 +101,7 @@ function draw() {
 	context.fillStyle = palette.quiet;
 	if (pinnedBottom > stripHeight)
 		context.fillRect(0, pinnedBottom - 3, width, 1);
+	drawFlows();
 	drawSelected();
 	drawGapLabels();
 	drawMarks();

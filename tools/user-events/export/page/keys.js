@@ -14,6 +14,8 @@ const keys = [
 	["p", "p", "previous record that passes the filter", () => step(-1)],
 	["e", "e", "next error", () => step(1, row => severe[row])],
 	["E", "E", "previous error", () => step(-1, row => severe[row])],
+	["f", "f", "next slice of the flow", () => stepFlow(1)],
+	["F", "F", "previous slice of the flow", () => stepFlow(-1)],
 	["t", "t", "choose the rows that are shown and pinned", makeTracks],
 	["a", "a", "set mark A", () => setMark("A")],
 	["b", "b", "set mark B", () => setMark("B")],

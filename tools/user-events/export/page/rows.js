@@ -26,7 +26,7 @@ function makeRows() {
 	fillInstants();
 	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threadRows[i]]));
 	trackRows = head.tracks.map((track, i) => track.own && threadOf.get(track.thread) ||
-		rowOf(track.process, "k" + i, track.name, 1e10 + i));
+		rowOf(track.process, "k" + (track.row ?? i), track.name, 1e10 + (track.row ?? i)));
 	for (let i = 0; i < slices.begin.length; i++) {
 		const end = slices.end[i];
 		if ((!passes[slices.begin[i]] && (end === none || !passes[end])) || hiddenNames.has(slices.name[i]))
