@@ -13,10 +13,10 @@ function swatch(draw) {
 	return box;
 }
 
-function legendButton(list, text, draw, set) {
+function legendButton(list, text, draw, isShown, set) {
 	const button = document.createElement("button"), item = document.createElement("li");
 	button.type = "button";
-	button.setAttribute("aria-pressed", "true");
+	button.setAttribute("aria-pressed", isShown);
 	button.append(swatch(draw), text);
 	button.addEventListener("click", () => {
 		const shown = button.getAttribute("aria-pressed") !== "true";
@@ -33,11 +33,11 @@ function makeLegend() {
 	$("names").replaceChildren();
 	head.events.forEach((event, i) => {
 		legendButton($("legend"), `${event.name} ${event.count.toLocaleString("en")}`, own => drawShape(i, 6, 6, own),
-			shown => { event.shown = shown; });
+			event.shown, shown => { event.shown = shown; });
 	});
 	for (const name of namesByTime.slice(0, mostNames))
 		legendButton($("names"), head.strings[name] || "(no name)", own => fillName(name, 0, 1, 12, 10, own),
-			shown => { hiddenNames[shown ? "delete" : "add"](name); });
+			!hiddenNames.has(name), shown => { hiddenNames[shown ? "delete" : "add"](name); });
 	if (namesByTime.length > mostNames)
 		$("names").append(Object.assign(document.createElement("li"),
 			{textContent: `and ${namesByTime.length - mostNames} more names of slices`}));
