@@ -262,7 +262,7 @@ static int ue_groups_open(struct inode *inode, struct file *file)
 {
 	if (!ue_module_is_ready())
 		return -ENODEV;
-	return ue_tracefs_open_lines(inode, file, &ue_groups_sequence,
+	return ue_tracefs_open_lines(inode, file, &ue_groups_sequence, 0,
 				     ue_groups_remove_all);
 }
 
@@ -278,7 +278,7 @@ static const struct file_operations ue_groups_operations = {
 	.read		= seq_read,
 	.write		= ue_groups_write,
 	.llseek		= seq_lseek,
-	.release	= seq_release,
+	.release	= seq_release_private,
 };
 
 int ue_groups_file_init(void)

@@ -12,6 +12,7 @@
 #include "interfaces/rules_file.h"
 #include "interfaces/tracefs_file.h"
 #include "port/module_state.h"
+#include "programs/scope.h"
 #include "registry/rule_action.h"
 #include "registry/rules.h"
 
@@ -33,6 +34,7 @@ static int ue_rules_open(struct inode *inode, struct file *file)
 		return -ENODEV;
 	return security_locked_down(LOCKDOWN_TRACEFS) ?:
 	       ue_tracefs_open_lines(inode, file, &ue_rules_sequence,
+				     sizeof(struct ue_scope_counts),
 				     ue_rules_remove_all);
 }
 
@@ -48,7 +50,7 @@ static const struct file_operations ue_rules_operations = {
 	.read		= seq_read,
 	.write		= ue_rules_write,
 	.llseek		= seq_lseek,
-	.release	= seq_release,
+	.release	= seq_release_private,
 };
 
 int ue_rules_file_init(void)

@@ -68,15 +68,15 @@ void ue_tracefs_files_wait(void)
 
 int ue_tracefs_open_lines(struct inode *inode, struct file *file,
 			  const struct seq_operations *sequence,
-			  int (*remove_all)(void))
+			  size_t private_size, int (*remove_all)(void))
 {
-	int err = seq_open(file, sequence);
+	int err = seq_open_private(file, sequence, private_size);
 
 	if (err || !(file->f_mode & FMODE_WRITE) || !(file->f_flags & O_TRUNC))
 		return err;
 	err = remove_all();
 	if (err)
-		seq_release(inode, file);
+		seq_release_private(inode, file);
 	return err;
 }
 

@@ -51,15 +51,18 @@ void ue_tracefs_files_wait(void);
  * @inode: the inode
  * @file: the open file
  * @sequence: reads the lines
+ * @private_size: how many bytes of its own the open file has, zeroed, for @sequence
  * @remove_all: removes all of the things: opening with O_TRUNC for writing does that;
  *	0 or an error
+ *
+ * The file is released by seq_release_private().
  *
  * Context: the open() of the file; may sleep.
  * Return: 0; -ENOMEM; the error of @remove_all.
  */
 int ue_tracefs_open_lines(struct inode *inode, struct file *file,
 			  const struct seq_operations *sequence,
-			  int (*remove_all)(void));
+			  size_t private_size, int (*remove_all)(void));
 
 /**
  * ue_tracefs_write_lines() - do what the lines of a write() ask for

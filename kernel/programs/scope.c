@@ -39,8 +39,6 @@
 #include "programs/scope.h"
 #include "programs/worker.h"
 
-#define UE_SCOPES_MAX		64
-
 /* How long processes that move between control groups are collected, at least. */
 #define UE_RECHECK_DELAY	(HZ / 20)
 
@@ -574,16 +572,27 @@ void ue_scope_put(u64 scope)
 		ue_scope_remove(slot);
 }
 
-int ue_scope_count(u64 scope)
+static void ue_scopes_add(struct ue_scope_counts *counts, u64 scopes)
+{
+	for (; scopes; scopes &= scopes - 1)
+		counts->of[__ffs64(scopes)]++;
+}
+
+int ue_scopes_count(struct ue_scope_counts *counts)
 {
 	struct ue_mm **mms;
-	int nr = ue_mms_get(&mms), matching = 0;
+	int nr = 0;
 
+	memset(counts, 0, sizeof(*counts));
+	if (!READ_ONCE(ue_all_scopes))
+		return 0;
+	nr = ue_mms_get(&mms);
 	for (int i = 0; i < nr; i++) {
-		matching += !!(READ_ONCE(mms[i]->scopes) & scope);
+		ue_scopes_add(counts, READ_ONCE(mms[i]->scopes));
 		ue_mm_put(mms[i]);
+		cond_resched();
 	}
 	if (nr >= 0)
 		kvfree(mms);
-	return nr < 0 ? nr : matching;
+	return min(nr, 0);
 }

@@ -14,6 +14,7 @@
 #ifndef UE_SCOPE_H
 #define UE_SCOPE_H
 
+#include <linux/bitops.h>
 #include <linux/types.h>
 
 struct ue_mm;
@@ -51,14 +52,38 @@ const char *ue_scope_reason(int err);
  */
 void ue_scope_put(u64 scope);
 
+#define UE_SCOPES_MAX		64
+
 /**
- * ue_scope_count() - count the address spaces that match
- * @scope: a bit that some rule has
+ * struct ue_scope_counts - how many address spaces match
+ * @of: the number for each scope, by its bit
+ */
+struct ue_scope_counts {
+	unsigned int of[UE_SCOPES_MAX];
+};
+
+/**
+ * ue_scopes_count() - count the address spaces that match, for all scopes at once
+ * @counts: set to the numbers
  *
  * Context: may sleep; ue_enabler_mutex not held.
- * Return: the number; -ENOMEM.
+ * Return: 0; -ENOMEM.
  */
-int ue_scope_count(u64 scope);
+int ue_scopes_count(struct ue_scope_counts *counts);
+
+/**
+ * ue_scope_count() - look a number up
+ * @counts: set by ue_scopes_count()
+ * @scope: a bit that some rule has
+ *
+ * Context: any.
+ * Return: the number.
+ */
+static inline unsigned int ue_scope_count(const struct ue_scope_counts *counts,
+					  u64 scope)
+{
+	return counts->of[__ffs64(scope)];
+}
 
 /**
  * ue_scopes_lock() - find the scopes of an address space, and take ue_enabler_mutex

@@ -737,10 +737,16 @@ int ue_rules_remove_all(void)
 	return err;
 }
 
+/*
+ * The programs that match are counted once, when reading begins: there may be as many
+ * programs as rules.
+ */
 void *ue_rules_start(struct seq_file *seq, loff_t *position)
 {
+	int err = *position ? 0 : ue_scopes_count(seq->private);
+
 	mutex_lock(ue_event_mutex);
-	return seq_list_start(&ue_rules, *position);
+	return err ? ERR_PTR(err) : seq_list_start(&ue_rules, *position);
 }
 
 void *ue_rules_next(struct seq_file *seq, void *item, loff_t *position)
@@ -775,17 +781,13 @@ static unsigned long ue_rule_suppressed(struct ue_rule *rule)
 int ue_rules_show(struct seq_file *seq, void *item)
 {
 	struct ue_rule *rule = list_entry(item, struct ue_rule, node);
-	int matching = 0;
 
 	if (rule->removed)
 		return 0;
-	if (rule->scope)
-		matching = ue_scope_count(rule->scope);
-	if (matching < 0)
-		return matching;
 	seq_printf(seq, "%s # applied to %lu", rule->text, rule->nr_applied);
 	if (rule->scope)
-		seq_printf(seq, ", matches %d", matching);
+		seq_printf(seq, ", matches %u",
+			   ue_scope_count(seq->private, rule->scope));
 	if (rule->limit.rate)
 		seq_printf(seq, ", suppressed %lu", ue_rule_suppressed(rule));
 	if (rule->nr_failed)

@@ -62,11 +62,11 @@ void ue_rules_remove_event(struct ue_event *event);
 
 /**
  * ue_rules_start() - start reading the rules, as seq_operations do
- * @seq: the file
+ * @seq: the file, whose private data is a struct ue_scope_counts
  * @position: position of the first rule to show
  *
  * Context: may sleep; event_mutex not held. It is held until ue_rules_stop().
- * Return: that rule, or NULL.
+ * Return: that rule, or NULL; -ENOMEM as an error pointer.
  */
 void *ue_rules_start(struct seq_file *seq, loff_t *position);
 
@@ -96,7 +96,7 @@ void ue_rules_stop(struct seq_file *seq, void *item);
  * @item: the rule
  *
  * Context: event_mutex held by ue_rules_start().
- * Return: 0; -ENOMEM.
+ * Return: 0.
  */
 int ue_rules_show(struct seq_file *seq, void *item);
 

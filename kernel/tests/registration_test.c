@@ -911,6 +911,7 @@ static void ue_scope_in_fork_test(struct kunit *test)
 	};
 	struct task_struct *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
 	struct ue_test_world world;
+	struct ue_scope_counts counts;
 	struct mm_struct *mm;
 	u64 scope;
 
@@ -923,7 +924,8 @@ static void ue_scope_in_fork_test(struct kunit *test)
 		WRITE_ONCE(child->__state, i ? TASK_DEAD : TASK_NEW);
 		rcu_assign_pointer(mm->owner, i < 2 ? child : current);
 		KUNIT_EXPECT_EQ(test, ue_scope_get(&rule, &scope), 0);
-		KUNIT_EXPECT_EQ(test, ue_scope_count(scope), i == 2);
+		KUNIT_EXPECT_EQ(test, ue_scopes_count(&counts), 0);
+		KUNIT_EXPECT_EQ(test, ue_scope_count(&counts, scope), i == 2);
 		ue_scope_put(scope);
 	}
 	ue_test_end_world(test, &world);
