@@ -179,3 +179,38 @@ TEST_CASE("Writing a payload that is too large for BPF, the only recorder, fails
           fails(E2BIG));
     CHECK(map.totals() == Totals{5, 1});
 }
+
+// BPF programs belong to the event: one also gets what a program writes without a look at its bit.
+TEST_CASE("A BPF program on a perf event of one process gets its records, and other bits stay 0") {
+    Registered registered(" u32 a");
+    const Format format(registered.event);
+    const TotalsMap map;
+    const Program program(map, load_field(format.field("a")));
+    // Both inherit the registration. When they are told a value, they write it if their bit is 1.
+    const auto body = [&](Channel& channel) {
+        for (std::uint32_t a = 0; (a = channel.receive<std::uint32_t>()) != 0;) {
+            const std::uint32_t bit = registered.word.load();
+            if (bit)
+                registered.record(Payload().add(a));
+            channel.send(bit);
+        }
+        return 0;
+    };
+    Child target(body), other(body);
+    const auto record = [](Child& child, std::uint32_t a) {
+        return child.channel().ask<std::uint32_t>(a);
+    };
+    PerfEvent perf(perf_attributes(registered.event), target.pid());
+    REQUIRE(perf.attach_program(program.descriptor()) == succeeds());
+    CHECK(record(target, 5) == 1);
+    CHECK(record(other, 7) == 0);
+    CHECK(map.totals() == Totals{5, 1});
+    CHECK(registered.word == 0);
+    perf.close();
+    CHECK(record(target, 9) == 0);
+    CHECK(map.totals() == Totals{5, 1});
+    for (Child* child : {&target, &other}) {
+        child->channel().send(std::uint32_t{0});
+        CHECK(child->wait() == 0);
+    }
+}
