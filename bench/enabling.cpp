@@ -135,7 +135,7 @@ void with_rule(Report& report, std::size_t count) {
         expect(has_rules ? change_rule("!" + rule) : instance.disable(event), "record none");
     }
     report.add("record one of " + std::to_string(count) + " processes, by a rule", median(costs),
-               "instructions", "in-tree: all of them");
+               "instructions", has_rules ? "" : "all of them");
 }
 
 /// Measures enabling that first waits until tracing has completed the previous disable.
@@ -165,8 +165,10 @@ void enabling(Report& report) {
     for (std::size_t count : {0, 50, 500})
         with_unrelated_processes(report, count);
     with_subscribed_processes(report, 500);
-    with_perf(report, 500);
-    with_rule(report, 500);
+    for (std::size_t count : {1, 500, 1000}) {
+        with_perf(report, count);
+        with_rule(report, count);
+    }
     with_registrations(report, 500);
     after_disabling(report);
 }

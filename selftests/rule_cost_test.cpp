@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the options of rules cost a program that writes.
+#include "catch.hpp"
+#include "limited.hpp"
+#include "registered.hpp"
+#include "rule.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+using namespace selftest;
+
+namespace {
+
+/// The instructions of a write to an event that an instance records by a rule with these options.
+/// A nanosecond of the guest's clock is an instruction.
+double cost(const std::string& options) {
+    using Clock = std::chrono::steady_clock;
+    constexpr int batches = 50, batch = 256;
+    Instance instance;
+    Registered registered(" u64 value");
+    const Payload payload = Payload().add<std::uint64_t>(1);
+    const Rule rule(rule_text(registered.event, instance, options));
+    unsigned failed = 0;
+    Clock::duration least = Clock::duration::max();
+    for (int i = 0; i < batches; i++) {
+        const auto begin = Clock::now();
+        for (int j = 0; j < batch; j++)
+            failed += !registered.record(payload).ok();
+        least = std::min(least, Clock::now() - begin);
+    }
+    CHECK(failed == 0);
+    return std::chrono::duration<double, std::nano>(least).count() / batch;
+}
+
+} // namespace
+
+TEST_CASE("A rule for a program costs its write at most 100 instructions more, and so does a limit",
+          "[counted]") {
+    const double without = cost("");
+    const std::string of_this = "pid=" + std::to_string(getpid());
+    const double scoped = cost(of_this), limited = cost("limit=1000000000/s/program"),
+                 both = cost(of_this + " limit=1000000000/s/program");
+    CAPTURE(without, scoped, limited, both);
+    CHECK(scoped <= without + 100);
+    CHECK(limited <= without + 100);
+    CHECK(both <= without + 200);
+    // A sample and a limit leave out what costs most.
+    CHECK(cost("sample=1/1000000000") < without);
+    CHECK(cost("limit=1/s") < without);
+}
