@@ -92,6 +92,36 @@ inline constexpr std::string_view filters[] = {
     "x & 1 || y >= 3", "!(a < 5)",         "0",           "a >",          "nothing == 1",
 };
 
+/// Values of the options of rules, and further options.
+inline constexpr std::string_view rule_options[] = {
+    "0",
+    "1",
+    "1,2",
+    "1/s",
+    "1000000000/s",
+    "7/s/program",
+    "/a/b",
+    "*",
+    "[!a]*",
+    "4294967296",
+    " pid=1",
+    " uid=0",
+    " comm=*",
+    " exe=/*",
+    "fuzz",
+    "/",
+    " cgroup=/",
+    " max=1",
+    " limit=1/s",
+    " sample=1/2",
+    " # c",
+    "none",
+    "1/0",
+    " group=none",
+    " if a > 1",
+    " trigger traceoff:1",
+};
+
 inline constexpr std::string_view triggers[] = {
     "stacktrace",
     "!stacktrace",

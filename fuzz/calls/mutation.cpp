@@ -73,8 +73,11 @@ Dictionary dictionary_of(const Operation& operation, Random& random) {
         return payloads;
     case Kind::perf_control:
         return filters;
-    case Kind::event_file:
     case Kind::rule:
+        if (random.below(2))
+            return rule_options;
+        [[fallthrough]];
+    case Kind::event_file:
         return random.below(2) ? Dictionary(filters) : Dictionary(triggers);
     default:
         return random.below(2) ? Dictionary(formats) : Dictionary(words);

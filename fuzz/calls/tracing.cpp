@@ -242,8 +242,8 @@ Program::Result Program::limit(const Operation& operation) {
 /// what follows the pattern.
 Program::Result Program::rule(const Operation& operation) {
     static constexpr const char* patterns[] = {
-        "fuzz_*",         "fuzz_a", "*:fuzz?[ab]", "user_events_multi:fuzz_b",
-        "user_events:f*", "[",      ":x",          "",
+        "fuzz_*", "fuzz_a", "*:fuzz?[ab]", "user_events_multi:fuzz_b", "user_events:f*", "[",
+        ":x",     "",       "user_mark:*", "user_mark:text",
     };
     static constexpr const char* rule_instances[] = {
         "",
@@ -252,8 +252,24 @@ Program::Result Program::rule(const Operation& operation) {
         " instance=fuzz sample=1/3 limit=2/s",
         " uid=0 instance=fuzz",
         " comm=* instance=fuzz limit=7/s/program",
+        " instance=fuzz pid=1",
+        " instance=fuzz exe=*/calls",
+        " instance=fuzz cgroup=/",
+        " instance=fuzz cgroup=/none uid=0,1",
+        " group=default instance=fuzz limit=1/s",
+        " group=none",
+        " instance=fuzz pid=0",
+        " limit=7/s",
+        " instance=fuzz pid=",
+        " instance=fuzz comm=",
+        " instance=fuzz exe=",
+        " instance=fuzz cgroup=/",
+        " instance=fuzz limit=",
+        " instance=fuzz sample=1/",
+        " group=",
     };
-    static constexpr const char* actions[] = {" if ", " trigger ", "", " "};
+    // The third one is without the text, the last one has it as the value of an option.
+    static constexpr const char* actions[] = {" if ", " trigger ", "", " ", ""};
     const auto& arguments = operation.arguments;
     const std::string path = root_ + "user_events_rules";
     if (arguments[4] == 255)

@@ -3,6 +3,7 @@
 
 #include "bpf.hpp"
 #include "descriptor.hpp"
+#include "group.hpp"
 #include "module.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -55,16 +56,17 @@ private:
         (this->*random_.one_by_weight(choices).act)();
     }
 
-    /// Returns the directory of a mark, a multi-format event, or a single-format one that may not
-    /// exist.
+    /// Returns the directory of a mark, an event that exists, or one that may not.
     std::string any_event() {
         std::vector<std::string> found;
-        const std::string multi = USER_EVENTS_MULTI_SYSTEM;
-        if (DIR* directory = opendir(tracing_file("events/" + multi).c_str())) {
-            while (const dirent* entry = readdir(directory))
-                if (std::string_view(entry->d_name).starts_with("stress_"))
-                    found.push_back(multi + "/" + entry->d_name);
-            closedir(directory);
+        for (const std::string system : systems) {
+            DIR* const directory = opendir(tracing_file("events/" + system).c_str());
+            while (const dirent* entry = directory ? readdir(directory) : nullptr)
+                if (std::string_view(entry->d_name).starts_with("stress_") &&
+                    std::string_view(entry->d_name) != counted_name)
+                    found.push_back(system + "/" + entry->d_name);
+            if (directory)
+                closedir(directory);
         }
         for (const char* name : names)
             found.push_back(std::string(USER_EVENTS_SYSTEM) + "/" + name);
@@ -106,24 +108,35 @@ private:
 
     /// Adds or removes a rule. None is for the counted event.
     void rule() {
-        static constexpr const char* patterns[] = {"stress_[a-h]", "stress_a", "*:stress_?",
-                                                   "user_events_multi:stress_[!a]"};
+        static constexpr const char* patterns[] = {
+            "stress_[a-h]", "stress_a",       "*:stress_?", "user_events_multi:stress_[!a]",
+            "user_mark:*",  "user_mark:text", "stress_?"};
         static constexpr const char* actions[] = {"",
                                                   "",
                                                   " if a > 5",
                                                   " if common_pid != 7",
                                                   " trigger stacktrace:2",
                                                   " trigger hist:keys=common_pid:size=128"};
-        static constexpr const char* options[] = {"",
-                                                  "",
-                                                  " limit=100/s",
-                                                  " limit=9/s/program",
-                                                  " sample=1/5",
-                                                  " uid=0",
-                                                  " comm=*",
-                                                  " limit=9/s/program uid=0"};
+        static const std::string options[] = {"",
+                                              "",
+                                              " limit=100/s",
+                                              " limit=9/s/program",
+                                              " sample=1/5",
+                                              " sample=1/2 limit=1000000000/s",
+                                              " uid=0",
+                                              " comm=*",
+                                              " exe=*/stress",
+                                              " exe=/nothing",
+                                              " pid=1",
+                                              " pid=" + std::to_string(getppid()),
+                                              " cgroup=/",
+                                              " cgroup=" + control_group_path,
+                                              " cgroup=" + control_group_path + " comm=s* uid=0",
+                                              " limit=9/s/program uid=0"};
         std::string text = random_.chance(50) ? "!" : "";
         text += random_.one_of(patterns);
+        if (random_.chance(30))
+            text += std::string(" group=") + (random_.chance(50) ? group_name : "default");
         if (!instances_.empty() && random_.chance(70)) {
             const std::string& path = random_.one_of(instances_);
             text += " instance=" + path.substr(path.rfind('/') + 1) + random_.one_of(options);
@@ -140,6 +153,8 @@ private:
         const std::string files[] = {tracing_file("user_events_status"),
                                      tracing_file("user_events_rules"),
                                      "/dev/user_events/default",
+                                     group_device(group_name),
+                                     tracing_file("user_events_groups"),
                                      tracing_file("dynamic_events"),
                                      any_file("format"),
                                      any_file("hist"),

@@ -5,7 +5,9 @@
 // Then the module is unloaded and loaded again. All random numbers depend on the seed, which is
 // printed; the scheduling of the processes does not.
 #include "administrator.hpp"
+#include "control_group.hpp"
 #include "deadline.hpp"
+#include "group.hpp"
 #include "module.hpp"
 #include "program.hpp"
 #include "record_check.hpp"
@@ -144,23 +146,25 @@ private:
     }
 
     static void switch_all(const char* state) {
-        for (const char* system :
-             {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM, USER_MARK_SYSTEM}) {
-            const std::string path = tracing_file(std::string("events/") + system + "/enable");
+        const auto switch_system = [&](const std::string& system) {
+            const std::string path = tracing_file("events/" + system + "/enable");
             if (!exists(path))
-                continue;
+                return;
             const Outcome outcome = write_text(path, state);
             if (!is_removed(system, path, outcome))
                 expect(outcome, path);
-        }
+        };
+        for (const char* system : systems)
+            switch_system(system);
+        switch_system(USER_MARK_SYSTEM);
     }
 
-    /// Returns whether the write has failed because the kernel was removing the last multi-format
-    /// event, of a killed program. The other system always has the counted event.
+    /// Returns whether the write has failed because the kernel was removing the last event of the
+    /// system, of a killed program. One system always has the counted event, and marks exist.
     static bool is_removed(std::string_view system, const std::string& path,
                            const Outcome& outcome) {
         static const Outcome removed[] = {fails(ENOENT), fails(ENODEV), fails(EINVAL)};
-        return system == USER_EVENTS_MULTI_SYSTEM &&
+        return system != USER_EVENTS_SYSTEM && system != USER_MARK_SYSTEM &&
                std::ranges::find(removed, outcome) != std::end(removed) && !exists(path);
     }
 
@@ -185,12 +189,13 @@ private:
 /// programs have exited.
 void clean_up(const std::string& name) {
     const bool clean = eventually([] {
-        {
-            DataFile file;
+        for (const char* group : {"default", group_name}) {
+            DataFile file = open_group(group);
             for (const char* event : names)
                 file.delete_event(event);
         }
-        return status_count("Active: ") == 0 && status_count("Busy: ") == 0;
+        return status_count("Active: ") == 0 && status_count("Busy: ") == 0 &&
+               group_status(group_name).find("Active: 0\n") != std::string::npos;
     });
     report(clean, name + ": no event is left");
     if (!clean)
@@ -200,7 +205,7 @@ void clean_up(const std::string& name) {
 
 void reload(const std::string& name) {
     report(eventually([] { return module::unload().ok(); }), name + ": the module unloads");
-    report(module::load().ok(), name + ": the module loads again");
+    report(module::load().ok() && change_group(group_name).ok(), name + ": the module loads again");
 }
 
 } // namespace
@@ -222,6 +227,10 @@ int main(int argc, char* argv[]) {
     const Mapping memory((sizeof(Shared) + page_size - 1) / page_size, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS);
     Shared& shared = *new (memory.at()) Shared{};
+    const ControlGroup group("pids");
+    control_group = group.path();
+    control_group_path = control_group.substr(control_group.rfind('/'));
+    expect(change_group(group_name), "add a group");
     const auto end = std::chrono::steady_clock::now() + duration;
     for (unsigned number = 1; std::chrono::steady_clock::now() < end; number++) {
         const std::string name = "round " + std::to_string(number);

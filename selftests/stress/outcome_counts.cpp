@@ -9,16 +9,12 @@ namespace stress {
 
 const char* name_of(Operation operation) {
     static constexpr std::array<const char*, static_cast<std::size_t>(Operation::count)> names{
-        "open",           "close",         "register",
-        "unregister",     "delete",        "write",
-        "counted write",  "fork",          "exec",
-        "kill",           "pass a file",   "take a file",
-        "change memory",  "mark",          "share indexes",
-        "enable",         "filter",        "trigger",
-        "rule",           "remove rules",  "read files",
-        "dynamic_events", "make instance", "remove instance",
-        "perf",           "BPF",           "limit",
-        "unload"};
+        "open",          "close",         "register",       "unregister",    "delete",
+        "write",         "counted write", "move",           "fork",          "exec",
+        "kill",          "pass a file",   "take a file",    "change memory", "mark",
+        "share indexes", "enable",        "filter",         "trigger",       "rule",
+        "remove rules",  "read files",    "dynamic_events", "make instance", "remove instance",
+        "perf",          "BPF",           "limit",          "unload"};
     return names.at(static_cast<std::size_t>(operation));
 }
 

@@ -19,6 +19,7 @@ enum class Operation {
     remove,
     write,
     write_counted,
+    move,
     fork,
     exec,
     kill,

@@ -3,7 +3,9 @@
 
 #include "deadline.hpp"
 #include "descriptor.hpp"
+#include "group.hpp"
 #include "mark.hpp"
+#include "text_file.hpp"
 
 #include <array>
 #include <chrono>
@@ -111,8 +113,9 @@ private:
             {25, &ProgramThread::register_event}, {18, &ProgramThread::unregister},
             {8, &ProgramThread::remove},          {30, &ProgramThread::write},
             {2, &ProgramThread::fork_child},      {3, &ProgramThread::pass_file},
-            {3, &ProgramThread::take_file},       {3, &ProgramThread::change_memory},
-            {10, &ProgramThread::mark},           {6, &ProgramThread::share_indexes},
+            {2, &ProgramThread::change_group},    {3, &ProgramThread::take_file},
+            {3, &ProgramThread::change_memory},   {10, &ProgramThread::mark},
+            {6, &ProgramThread::share_indexes},
         };
         (this->*random_.one_by_weight(choices).act)();
     }
@@ -126,8 +129,9 @@ private:
     }
 
     void open_file() {
-        const char* path = random_.chance(30) ? "/dev/user_events/default" : path_.c_str();
-        const int file = ::open(path, O_RDWR | O_CLOEXEC);
+        const std::string devices[] = {group_device("default"), group_device(group_name)};
+        const std::string& path = random_.chance(50) ? random_.one_of(devices) : path_;
+        const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
         shared_.count(Operation::open, Outcome::of(file));
         if (file >= 0)
             put_into_slot(file);
@@ -226,6 +230,13 @@ private:
             execl("/proc/self/exe", "stress", "--briefly", nullptr);
         }
         _exit(0);
+    }
+
+    /// Moves the program into a control group, or out of it.
+    void change_group() {
+        const std::string directory =
+            random_.chance(50) ? control_group : control_group.substr(0, control_group.rfind('/'));
+        shared_.count(Operation::move, write_text(directory + "/cgroup.procs", "0"));
     }
 
     void pass_file() {

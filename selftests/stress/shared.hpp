@@ -7,6 +7,7 @@
 #include "user_events.hpp"
 
 #include <atomic>
+#include <string>
 
 namespace stress {
 
@@ -47,5 +48,16 @@ inline constexpr const char* names[] = {"stress_a", "stress_b", "stress_c", "str
 /// Their formats.
 inline constexpr const char* formats[] = {"", " u32 a", " u32 a; char[16] b", " __rel_loc char[] a",
                                           " u64 a;struct b c 20"};
+
+/// A group of events, which exists while the module is loaded.
+inline constexpr const char* group_name = "stress";
+
+/// The systems of all events but marks.
+inline constexpr const char* systems[] = {USER_EVENTS_SYSTEM, USER_EVENTS_MULTI_SYSTEM,
+                                          "user_events_stress", "user_events_stress_multi"};
+
+/// The directory of a control group for programs, and its path in the hierarchy. Set before
+/// processes are forked.
+inline std::string control_group, control_group_path;
 
 } // namespace stress
