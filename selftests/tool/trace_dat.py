@@ -153,7 +153,7 @@ class Recording:
     def __init__(self, cpus=2, date=None):
         self.cpus, self.date = cpus, date
         self.events, self.tasks, self.buffers = [], {}, [Buffer("", cpus)]
-        self.options, self.threads = [], []
+        self.options, self.threads, self.sampled = [], [], []
 
     def event(self, name, fields="", system="user_events"):
         self.events.append(Event(1000 + len(self.events), name, fields, system))
@@ -169,6 +169,10 @@ class Recording:
     def thread(self, pid, process, name):
         """An entry of the list that `user-events record` writes."""
         self.threads.append(f"{pid} {process} {name}\n")
+
+    def sample(self, *words):
+        """A line of the list that `user-events snapshot` writes: system, event, and N of sample=1/N."""
+        self.sampled.append(" ".join(map(str, words)) + "\n")
 
     def record(self, cpu, time, pid, event, *values, buffer=None):
         (buffer or self.buffers[0]).add(cpu, time, event.pack(pid, values))
@@ -199,9 +203,11 @@ class Recording:
         options = list(self.options)
         if self.date is not None:
             options.append((1, b"%#x\0" % self.date))
-        if self.threads:
+        lists = (("thread process name", self.threads), ("system event one record of", self.sampled))
+        appended = "".join(f"\n{title}:\n" + "".join(of) for title, of in lists if of)
+        if appended:
             options.append((2, b"CPU: 0\nentries: 0\n\0"))
-            options.append((2, ("\nthread process name:\n" + "".join(self.threads)).encode() + b"\0"))
+            options.append((2, appended.encode() + b"\0"))
         for option, data in options:
             out += struct.pack("<HI", option, len(data)) + data
         places = []

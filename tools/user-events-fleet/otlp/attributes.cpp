@@ -15,11 +15,12 @@ namespace {
 constexpr std::string_view thread_id = "thread.id";
 constexpr std::string_view thread_name = "thread.name";
 constexpr std::string_view cpu = "cpu.logical_number";
+constexpr std::string_view sample = "user_events.sample";
 
 } // namespace
 
 bool is_of_origin(std::string_view name) {
-    return name == thread_id || name == thread_name || name == cpu;
+    return name == thread_id || name == thread_name || name == cpu || name == sample;
 }
 
 void set_natural(message::AnyValue& to, std::uint64_t number) {
@@ -102,6 +103,8 @@ void attributes::add_origin(const recording::record& from) {
     add(thread_id, static_cast<std::int64_t>(from.pid));
     add(thread_name, from.task);
     add(cpu, static_cast<std::int64_t>(from.cpu));
+    if (from.event->sample > 1)
+        add(sample, static_cast<std::int64_t>(from.event->sample));
 }
 
 } // namespace tool::otlp

@@ -51,7 +51,7 @@ public:
     template <typename Predicate>
     void add_fields(const recording::record& from, Predicate leave_out);
 
-    /// Adds the thread and the CPU.
+    /// Adds the thread and the CPU, and of how many payloads one has a record if not each has.
     void add_origin(const recording::record& from);
 
 private:

@@ -102,7 +102,7 @@ void encoder::add_finished_span(const recording::record& record) {
 }
 
 const std::string& encoder::origin_of(const recording::record& record) {
-    origin& known = origins_[{record.pid, record.cpu}];
+    origin& known = origins_[{record.pid, record.cpu, record.event->sample}];
     if (known.serialized.empty() || known.task != record.task) {
         message::LogRecord made;
         attributes(*made.mutable_attributes()).add_origin(record);

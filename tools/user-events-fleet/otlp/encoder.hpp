@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -82,12 +83,12 @@ private:
     /// Filled again for each record, because its attributes keep their memory.
     message::LogRecord log_;
     std::string serialized_;
-    /// What log records of a thread on a CPU have in common, serialized, to be appended to them,
-    /// while the thread has this name.
+    /// What log records of a thread on a CPU, sampled alike, have in common, serialized, to be
+    /// appended to them, while the thread has this name.
     struct origin {
         std::string task, serialized;
     };
-    std::map<std::pair<int, int>, origin> origins_;
+    std::map<std::tuple<int, int, std::uint32_t>, origin> origins_;
     /// What is left of the last random bytes of the kernel.
     std::string random_;
     std::uint64_t observed_;

@@ -73,6 +73,9 @@ inline constexpr const char* one_format_system = "user_events";
 inline constexpr const char* multi_format_system = "user_events_multi";
 inline constexpr const char* mark_system = "user_mark";
 inline constexpr const char* user_systems[] = {one_format_system, multi_format_system, mark_system};
+/// The system of records that say what a rule with a limit has left out. They are in the instance
+/// of the rule, without being enabled there.
+inline constexpr const char* limit_system = "user_limit";
 
 bool is_user_system(std::string_view system) noexcept;
 /// Whether programs register the events of a system, so that rules can match them. Marks are the
@@ -102,6 +105,8 @@ struct event_type {
     std::string system;
     std::string name;
     std::vector<field> fields; // without the common ones
+    /// Of so many payloads, one has a record.
+    std::uint32_t sample = 1;
     /// Whether the record's payload describes its own fields, as EventHeader has them or the
     /// runtime of .NET, and is to be shown by them.
     bool is_described = false;

@@ -210,6 +210,7 @@ file::file(const input& from, const selection& selection)
 
 void file::read_tasks() {
     threads_ = to_thread_list(head_.statistics);
+    sampled_ = to_sampled_list(head_.statistics);
     std::istringstream lines(std::exchange(head_.tasks, {}));
     for (std::string line; std::getline(lines, line);)
         if (const auto space = line.find(' '); space != line.npos)
@@ -396,6 +397,10 @@ file::known_event& file::event_of(int id) {
             found && is_complete(*found)) {
             at->second.type = std::make_unique<event_type>(*found);
             at->second.type->is_described &= !selection_.is_raw;
+            if (const auto sampled =
+                    sampled_.find({at->second.type->system, at->second.type->name});
+                sampled != sampled_.end())
+                at->second.type->sample = sampled->second;
             at->second.is_by_name = !matches(selection_.pattern, *at->second.type);
             at->second.is_selected = may_select(*at->second.type) && may_pass(*at->second.type) &&
                                      selection_.choice.includes(at->second.type->registered_name());

@@ -7,6 +7,7 @@
 #include "recording/cut.hpp"
 #include "recording/file_head.hpp"
 #include "recording/record.hpp"
+#include "recording/sampled_list.hpp"
 #include "recording/sandbox.hpp"
 #include "recording/thread_list.hpp"
 #include "tracing/signals.hpp"
@@ -144,6 +145,7 @@ private:
     eventpipe::known_events known_events_;
     std::unordered_map<int, known_event> events_;
     thread_list threads_;
+    sampled_list sampled_;
     std::unordered_map<int, std::string> task_names_;
     std::unordered_map<int, task> tasks_;
     /// Whether a part of the file cannot be read.

@@ -138,6 +138,7 @@ statistics::event& statistics::event_of(const record& record) {
         added.system = record.event->system;
         added.name = name.empty() ? record.event->name : name;
         added.is_described = record.event->is_described;
+        added.sample = record.event->sample;
         added.first = record.time;
         if (!added.is_described)
             for (const field& field : record.event->fields)
@@ -183,27 +184,41 @@ std::string shown_name(const statistics::event& event) {
     return event.is_described ? event.name : event.system + ":" + event.name;
 }
 
-void print(const statistics& statistics) {
+/// Of an event that a rule samples, "1 of 10" stands behind the numbers.
+void print_counts(const statistics& statistics) {
     using text::style;
     const auto number = [](std::string text) {
         return text::cell{std::move(text), style::plain, true};
     };
-    text::print(
-        fmt::format("{} records in {}\n\n", statistics.count(), as_time(statistics.seconds())));
-    text::table counts({"EVENT", "PROCESS", "RECORDS", "PER SECOND"});
-    for (const auto& event : statistics.events()) {
-        const std::string name = shown_name(event);
-        counts.add({{name, style::bold},
-                    {"all"},
-                    number(std::to_string(event.count)),
-                    number(fmt::format("{:.1f}", statistics.rate(event.count)))});
+    const auto& events = statistics.events();
+    const bool has_sampled = std::any_of(events.begin(), events.end(),
+                                         [](const auto& event) { return event.sample > 1; });
+    std::vector<std::string> titles{"EVENT", "PROCESS", "RECORDS", "PER SECOND"};
+    if (has_sampled)
+        titles.emplace_back("SAMPLED");
+    text::table counts(titles);
+    const auto add = [&](const statistics::event& of, text::style as, std::string process,
+                         std::uint64_t count) {
+        std::vector<text::cell> row{{shown_name(of), as},
+                                    {std::move(process)},
+                                    number(std::to_string(count)),
+                                    number(fmt::format("{:.1f}", statistics.rate(count)))};
+        if (has_sampled)
+            row.push_back({of.sample > 1 ? fmt::format("1 of {}", of.sample) : "all"});
+        counts.add(std::move(row));
+    };
+    for (const auto& event : events) {
+        add(event, style::bold, "all", event.count);
         for (const auto& [id, process] : event.processes)
-            counts.add({{name, style::dim},
-                        {fmt::format("{} {}", process.name, id)},
-                        number(std::to_string(process.count)),
-                        number(fmt::format("{:.1f}", statistics.rate(process.count)))});
+            add(event, style::dim, fmt::format("{} {}", process.name, id), process.count);
     }
     counts.print();
+}
+
+void print(const statistics& statistics) {
+    text::print(
+        fmt::format("{} records in {}\n\n", statistics.count(), as_time(statistics.seconds())));
+    print_counts(statistics);
     text::print("\n");
     text::table distributions({"EVENT", "FIELD", "MIN", "P50", "P90", "P99", "MAX", "MEAN"});
     for (const auto& event : statistics.events()) {
@@ -223,6 +238,7 @@ void print_json(const statistics& statistics) {
         nlohmann::ordered_json row{{"system", event.system},
                                    {"event", event.name},
                                    {"records", event.count},
+                                   {"sample", event.sample},
                                    {"per_second", statistics.rate(event.count)},
                                    {"seconds_between", to_json(event.gaps)},
                                    {"fields", nlohmann::ordered_json::object()},

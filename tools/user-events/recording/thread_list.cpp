@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "recording/thread_list.hpp"
 
+#include "recording/appended_list.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -35,17 +37,13 @@ std::string to_text(const thread_list& list) {
 
 thread_list to_thread_list(std::string_view statistics) {
     thread_list result;
-    const auto at = statistics.find(heading);
-    std::string_view rest =
-        statistics.substr(at == statistics.npos ? statistics.size() : at + heading.size());
-    while (!rest.empty()) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    for_each_line(statistics, heading, [&](std::string_view line) {
         int thread = 0, process = 0;
         if (!take_number(line, thread) || !take_number(line, process))
-            break;
+            return false;
         result[thread] = {process, std::string(line)};
-    }
+        return true;
+    });
     return result;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The processes and names of threads. trace.dat has no place for processes, and the kernel keeps
-// the names of 128 threads only. `record` appends a list to the statistics of the CPUs, which the
-// format has as text and `trace-cmd report --stat` prints.
+// The processes and names of threads, see appended_list.hpp. trace.dat has no place for processes,
+// and the kernel keeps the names of 128 threads only.
 #pragma once
 
 #include <map>

@@ -5,6 +5,7 @@
 #include "tracing/events.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fnmatch.h>
 #include <iterator>
 
@@ -51,6 +52,22 @@ bool glob(std::string_view wanted, std::string_view name) {
     return fnmatch(std::string(wanted).c_str(), std::string(name).c_str(), 0) == 0;
 }
 
+constexpr std::string_view multi_format = "_multi";
+
+/// Whether programs register events of this system in the group, which is `default` if it is empty.
+bool is_of_group(std::string_view system, std::string_view group) {
+    std::string own = recording::one_format_system;
+    if (!group.empty() && group != "default")
+        (own += '_') += group;
+    return system == own || system == own + std::string(multi_format);
+}
+
+/// The registered name of an event of any group.
+std::string_view without_format(const event_name& name) {
+    const std::string_view event = name.event;
+    return name.system.ends_with(multi_format) ? event.substr(0, event.rfind('.')) : event;
+}
+
 } // namespace
 
 std::string rule::text_of_options(std::size_t first) const {
@@ -73,15 +90,30 @@ std::string rule::text() const {
     return result;
 }
 
+std::uint32_t rule::sampled_of() const {
+    constexpr std::string_view one_of = "1/";
+    std::uint32_t number = 1;
+    std::string_view text = options[sample];
+    if (text.starts_with(one_of))
+        text.remove_prefix(one_of.size());
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
 bool rule::is_for(const event_name& name) const {
     const std::string_view all = pattern;
     const auto colon = all.find(':');
     const bool has_system = colon != all.npos;
-    return recording::is_registered_system(name.system) &&
-           (options[group].empty() || options[group] == "default") &&
-           (!has_system || glob(all.substr(0, colon), name.system)) &&
-           glob(all.substr(has_system ? colon + 1 : 0),
-                recording::registered_name(name.system, name.event));
+    const auto system = all.substr(0, has_system ? colon : 0),
+               event = all.substr(has_system ? colon + 1 : 0);
+    // Of marks, a rule has to name the system as it is.
+    if (name.system == recording::mark_system)
+        return system == name.system && options[group].empty() && glob(event, name.event);
+    const bool is_in_group = has_system && options[group].empty()
+                                 ? name.system.starts_with(recording::one_format_system)
+                                 : is_of_group(name.system, options[group]);
+    return is_in_group && (!has_system || glob(system, name.system)) &&
+           glob(event, without_format(name));
 }
 
 std::pair<rule, std::string> to_rule(std::string_view line) {

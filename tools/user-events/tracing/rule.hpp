@@ -32,6 +32,8 @@ struct rule {
     std::string text() const;
     /// "pid=7,8 comm=orders", the options that are about programs; empty if it is for all.
     std::string programs() const { return text_of_options(pid); }
+    /// N of `sample=1/N`: of so many payloads, one has a record.
+    std::uint32_t sampled_of() const;
     /// Whether the rule is meant for the event.
     bool is_for(const event_name& name) const;
 

@@ -6,6 +6,7 @@
 #include "text/new_file.hpp"
 #include "tracing/buffers.hpp"
 #include "tracing/libtracefs.hpp"
+#include "tracing/sampled.hpp"
 #include "tracing/threads.hpp"
 #include "tracing/wall_clock.hpp"
 
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <sys/stat.h>
@@ -295,7 +297,10 @@ private:
 /// The events whose formats the file gets, by their systems.
 std::map<std::string, std::vector<std::string>> described_events(const trace_dat& what) {
     std::map<std::string, std::vector<std::string>> result;
-    for (const char* system : recording::user_systems)
+    std::vector<const char*> systems(std::begin(recording::user_systems),
+                                     std::end(recording::user_systems));
+    systems.push_back(recording::limit_system);
+    for (const char* system : systems)
         if (auto events = directories(instance::top().path(fmt::format("events/{}", system)));
             !events.empty())
             result[system] = std::move(events);
@@ -312,7 +317,8 @@ std::map<std::string, std::vector<std::string>> described_events(const trace_dat
 trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_t cpus,
                          std::size_t page_size) {
     trace_dat_writer to;
-    to.add_formats(described_events(what), page_size);
+    const auto described = described_events(what);
+    to.add_formats(described, page_size);
     to.add_names(!what.kernel_events.empty());
     to.begin_options(cpus);
     const std::string clocks = from.read("trace_clock");
@@ -328,7 +334,8 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
             cpu_statistics,
             fmt::format("CPU: {}\n{}", i,
                         from.try_read(fmt::format("per_cpu/cpu{}/stats", i)).value_or("")));
-    to.add_option(cpu_statistics, recording::to_text(find_threads()));
+    to.add_option(cpu_statistics, recording::to_text(find_threads()) +
+                                      recording::to_text(find_sampled(from, described)));
     to.end_options(clocks);
     return to;
 }
