@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Debian's unmodified perf: which tasks' records it counts and samples, the call graphs, and how it
 // reports them.
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
-#include "catch.hpp"
+#include "few_symbols.hpp"
 
 #include "every_type.hpp"
 #include "on_cpu.hpp"
@@ -11,9 +10,6 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <thread>
 
 using namespace selftest;
@@ -21,29 +17,6 @@ using namespace selftest;
 namespace {
 
 using Lines = std::vector<std::string>;
-
-/// perf reads all kernel symbols in each run, which takes most of the time on an emulated machine.
-/// Mounts a file with only the symbols that perf needs over /proc/kallsyms.
-class FewSymbols : public Catch::TestEventListenerBase {
-    using Base = Catch::TestEventListenerBase;
-
-public:
-    using Base::Base;
-
-    void testRunStarting(const Catch::TestRunInfo&) override {
-        std::string symbols;
-        for (const std::string& line : lines_of(read_text("/proc/kallsyms")))
-            for (const char* name : {" _text", " _stext", " _etext", " _end", " vfs_write"})
-                if (line.ends_with(name))
-                    symbols += line + "\n";
-        const std::string file = "/tmp/" + unique_name("symbols");
-        expect(write_text(file, symbols, O_CREAT), "write " + file);
-        if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, "") != 0 ||
-            mount(file.c_str(), "/proc/kallsyms", "", MS_BIND, "") != 0)
-            throw_errno("shorten /proc/kallsyms");
-    }
-};
-CATCH_REGISTER_LISTENER(FewSymbols)
 
 /// What `perf stat -x,` counted for an event: the number at the start of its line.
 std::string counted(const std::string& stat, const std::string& full_name) {
