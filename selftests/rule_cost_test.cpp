@@ -36,16 +36,16 @@ double cost(const std::string& options) {
 
 } // namespace
 
-TEST_CASE("A rule for a program costs its write at most 100 instructions more, and so does a limit",
+TEST_CASE("A rule for a program costs its write at most 60 instructions more, and so does a limit",
           "[counted]") {
     const double without = cost("");
     const std::string of_this = "pid=" + std::to_string(getpid());
     const double scoped = cost(of_this), limited = cost("limit=1000000000/s/program"),
                  both = cost(of_this + " limit=1000000000/s/program");
     CAPTURE(without, scoped, limited, both);
-    CHECK(scoped <= without + 100);
-    CHECK(limited <= without + 100);
-    CHECK(both <= without + 200);
+    CHECK(scoped <= without + 60);
+    CHECK(limited <= without + 60);
+    CHECK(both <= without + 120);
     // A sample and a limit leave out what costs most.
     CHECK(cost("sample=1/1000000000") < without);
     CHECK(cost("limit=1/s") < without);

@@ -117,19 +117,18 @@ static noinline void ue_bucket_fill(struct ue_bucket *bucket, u32 rate,
 }
 
 /* In a jiffy, no more payloads are written than a long can count. */
-static __always_inline bool ue_bucket_take_now(struct ue_bucket *bucket, u32 rate,
-					       unsigned long now)
+static __always_inline bool ue_bucket_has_token(struct ue_bucket *bucket)
 {
-	const unsigned long filled = READ_ONCE(bucket->filled);
-
-	if (unlikely(now != filled))
-		ue_bucket_fill(bucket, rate, filled, now);
 	return atomic_long_dec_return(&bucket->tokens) >= 0;
 }
 
 bool ue_bucket_take(struct ue_bucket *bucket, u32 rate, unsigned long now)
 {
-	return ue_bucket_take_now(bucket, rate, now);
+	const unsigned long filled = READ_ONCE(bucket->filled);
+
+	if (unlikely(now != filled))
+		ue_bucket_fill(bucket, rate, filled, now);
+	return ue_bucket_has_token(bucket);
 }
 
 static void ue_limit_free_rcu(struct rcu_head *rcu)
@@ -275,15 +274,29 @@ static noinline struct ue_program *ue_program_add(struct ue_limit *limit)
 }
 
 /* Return: the current process; NULL if memory is short. */
-static __always_inline struct ue_program *ue_program_get(struct ue_limit *limit)
+static struct ue_program *ue_program_get(struct ue_limit *limit)
 {
 	struct ue_program *program = ue_program_find(limit, current->tgid);
 
 	return likely(program) ? program : ue_program_add(limit);
 }
 
+static noinline enum ue_verdict ue_limit_suppress(struct ue_limit *limit)
+{
+	struct ue_program *program = ue_program_get(limit);
+	struct ue_untold *untold = program ? &program->untold : &limit->untold;
+
+	atomic_long_inc(&limit->suppressed);
+	if (atomic_long_inc_return(&untold->nr) > 1)
+		return UE_SUPPRESSED;
+	WRITE_ONCE(untold->since, jiffies);
+	if (program && !limit->terms.each_process)
+		WRITE_ONCE(program->bucket.filled, jiffies);
+	return UE_SUPPRESSED;
+}
+
 /* Return: that of all programs, or of the current process if there is memory. */
-static __always_inline struct ue_bucket *ue_limit_bucket(struct ue_limit *limit)
+static struct ue_bucket *ue_limit_bucket(struct ue_limit *limit)
 {
 	struct ue_program *program =
 		limit->terms.each_process ? ue_program_get(limit) : NULL;
@@ -291,17 +304,11 @@ static __always_inline struct ue_bucket *ue_limit_bucket(struct ue_limit *limit)
 	return program ? &program->bucket : &limit->bucket;
 }
 
-static noinline void ue_limit_suppress(struct ue_limit *limit)
+/* For the first payload in a jiffy, or of a process. */
+static noinline enum ue_verdict ue_limit_take_first(struct ue_limit *limit)
 {
-	struct ue_program *program = ue_program_get(limit);
-	struct ue_untold *untold = program ? &program->untold : &limit->untold;
-
-	atomic_long_inc(&limit->suppressed);
-	if (atomic_long_inc_return(&untold->nr) > 1)
-		return;
-	WRITE_ONCE(untold->since, jiffies);
-	if (program && !limit->terms.each_process)
-		WRITE_ONCE(program->bucket.filled, jiffies);
+	return ue_bucket_take(ue_limit_bucket(limit), limit->terms.rate, jiffies) ?
+	       UE_ADMITTED : ue_limit_suppress(limit);
 }
 
 /* Preemption is disabled. */
@@ -317,13 +324,23 @@ static __always_inline bool ue_limit_sample(struct ue_limit *limit)
 
 enum ue_verdict ue_limit_take(struct ue_limit *limit)
 {
+	struct ue_bucket *bucket = &limit->bucket;
+	struct ue_program *program;
+
 	if (limit->countdown && !ue_limit_sample(limit))
 		return UE_LEFT_OUT;
-	if (!limit->terms.rate ||
-	    ue_bucket_take_now(ue_limit_bucket(limit), limit->terms.rate, jiffies))
+	if (!limit->terms.rate)
 		return UE_ADMITTED;
-	ue_limit_suppress(limit);
-	return UE_SUPPRESSED;
+	if (limit->terms.each_process) {
+		program = ue_program_find(limit, current->tgid);
+		if (unlikely(!program))
+			return ue_limit_take_first(limit);
+		bucket = &program->bucket;
+	}
+	if (unlikely(READ_ONCE(bucket->filled) != jiffies))
+		return ue_limit_take_first(limit);
+	return likely(ue_bucket_has_token(bucket)) ? UE_ADMITTED :
+						     ue_limit_suppress(limit);
 }
 
 void ue_limit_give_back(struct ue_limit *limit)

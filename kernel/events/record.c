@@ -212,24 +212,28 @@ static noinline bool ue_is_filtered_out(struct ue_event *event,
 		ue_is_off(file));
 }
 
-/*
- * For a recorder with a limit. Takes a token, if the payload passes the filter.
- * Return: as ue_leave_out().
- */
-static noinline unsigned int ue_limit_record(struct ue_event *event,
-					     const struct ue_recorder *recorder,
-					     void *record)
+/* Whether the payload is not for a recorder with a limit: it takes no token. */
+static noinline bool ue_is_unwanted(struct ue_event *event,
+				    const struct ue_recorder *recorder, void *record)
+{
+	return !ue_is_in_scope(event, recorder) ||
+	       (READ_ONCE(recorder->file->flags) & EVENT_FILE_FL_FILTERED &&
+		ue_is_filtered_out(event, recorder->file, record));
+}
+
+/* For a recorder with a limit. Return: as ue_leave_out(). */
+static __always_inline unsigned int
+ue_limit_record(struct ue_event *event, const struct ue_recorder *recorder,
+		void *record)
 {
 	struct ue_limit *limit = rcu_dereference_sched(recorder->limit);
-	struct trace_event_file *file = recorder->file;
 
-	if (!ue_is_in_scope(event, recorder))
+	if ((READ_ONCE(recorder->scopes) ||
+	     READ_ONCE(recorder->file->flags) & EVENT_FILE_FL_FILTERED) &&
+	    ue_is_unwanted(event, recorder, record))
 		return UE_RECORDED;
 	if (!limit)
 		return 0;
-	if (unlikely(READ_ONCE(file->flags) & EVENT_FILE_FL_FILTERED) &&
-	    ue_is_filtered_out(event, file, record))
-		return UE_RECORDED;
 	switch (ue_limit_take(limit)) {
 	case UE_ADMITTED:
 		return 0;

@@ -87,13 +87,22 @@ struct ue_mm *ue_mm_find(struct mm_struct *mm)
 	return rhashtable_lookup_fast(&ue_by_mm, &mm, ue_by_mm_params);
 }
 
+DEFINE_PER_CPU(struct ue_known_scopes, ue_known_scopes);
+atomic_long_t ue_scope_changes;
+
 /* For RCU, it is enough that preemption is disabled. Only lockdep does not know. */
-struct ue_mm *ue_mm_find_in_write(void)
+u64 ue_mm_look_up_scopes(struct ue_known_scopes *known, long changes)
 {
 	struct mm_struct *mm = current->mm;
+	const struct ue_mm *ue_mm = IS_ENABLED(CONFIG_PROVE_RCU) ? ue_mm_find(mm) :
+		rhashtable_lookup(&ue_by_mm, &mm, ue_by_mm_params);
 
-	return IS_ENABLED(CONFIG_PROVE_RCU) ? ue_mm_find(mm) :
-	       rhashtable_lookup(&ue_by_mm, &mm, ue_by_mm_params);
+	*known = (struct ue_known_scopes){
+		.mm = mm,
+		.changes = changes,
+		.scopes = ue_mm ? READ_ONCE(ue_mm->scopes) : 0,
+	};
+	return known->scopes;
 }
 
 int ue_mm_insert(struct ue_mm *ue_mm)
@@ -101,6 +110,7 @@ int ue_mm_insert(struct ue_mm *ue_mm)
 	int err = rhashtable_lookup_insert_fast(&ue_by_mm, &ue_mm->of_table,
 						ue_by_mm_params);
 
+	ue_mm_scopes_changed();
 	return err && err != -EEXIST ? -ENOMEM : err;
 }
 
@@ -151,6 +161,7 @@ int ue_mms_get(struct ue_mm ***mms)
 void ue_mm_erase(struct ue_mm *ue_mm)
 {
 	rhashtable_remove_fast(&ue_by_mm, &ue_mm->of_table, ue_by_mm_params);
+	ue_mm_scopes_changed();
 }
 
 /*

@@ -7,6 +7,7 @@
 #define UE_MM_H
 
 #include <linux/list.h>
+#include <linux/percpu.h>
 #include <linux/llist.h>
 #include <linux/mm_types.h>
 #include <linux/refcount.h>
@@ -190,12 +191,55 @@ static inline struct ue_mm *ue_mm_find_current(void)
 }
 
 /**
- * ue_mm_find_in_write() - ue_mm_find_current(), in fewer instructions
- *
- * Context: preemption disabled.
- * Return: as ue_mm_find_current().
+ * struct ue_known_scopes - the scopes of the program that has written last on a CPU
+ * @mm: its memory; may have been freed
+ * @changes: @ue_scope_changes at that time
+ * @scopes: the scopes
  */
-struct ue_mm *ue_mm_find_in_write(void);
+struct ue_known_scopes {
+	const struct mm_struct *mm;
+	long changes;
+	u64 scopes;
+};
+
+DECLARE_PER_CPU(struct ue_known_scopes, ue_known_scopes);
+
+/* How often an address space was added or removed, or has got other scopes. */
+extern atomic_long_t ue_scope_changes;
+
+/* Does the same as ue_mm_scopes_in_write(), with a lookup. */
+u64 ue_mm_look_up_scopes(struct ue_known_scopes *known, long changes);
+
+/**
+ * ue_mm_scopes_in_write() - get the scopes of the current program
+ *
+ * Context: preemption disabled, in a system call.
+ * Return: its scopes; 0 if its memory is not attached.
+ */
+static __always_inline u64 ue_mm_scopes_in_write(void)
+{
+	struct ue_known_scopes *known = this_cpu_ptr(&ue_known_scopes);
+	/* Before the scopes are read: pairs with ue_mm_scopes_changed(). */
+	const long changes = atomic_long_read_acquire(&ue_scope_changes);
+
+	if (likely(known->mm == current->mm && known->changes == changes))
+		return known->scopes;
+	return ue_mm_look_up_scopes(known, changes);
+}
+
+/**
+ * ue_mm_scopes_changed() - have writing programs look up their scopes
+ *
+ * Called after a change of the scopes of an address space that is in the table, and
+ * after it was added or removed: its memory is freed later.
+ *
+ * Context: any.
+ */
+static inline void ue_mm_scopes_changed(void)
+{
+	/* Pairs with ue_mm_scopes_in_write(): whoever reads the new count reads the new scopes. */
+	atomic_long_inc_return_release(&ue_scope_changes);
+}
 
 /**
  * ue_mm_insert() - add an address space to the table

@@ -230,14 +230,13 @@ bool ue_scopes_lock(struct ue_mm *ue_mm)
 	found &= ue_all_scopes;
 	differ = found != (ue_mm->scopes & ue_all_scopes);
 	WRITE_ONCE(ue_mm->scopes, found);
+	ue_mm_scopes_changed();
 	return differ;
 }
 
 bool ue_current_has_scopes(u64 scopes)
 {
-	const struct ue_mm *ue_mm = ue_mm_find_in_write();
-
-	return ue_mm && READ_ONCE(ue_mm->scopes) & scopes;
+	return ue_mm_scopes_in_write() & scopes;
 }
 
 /* Another recorder may record the program now, so it is not muted any more. */
@@ -259,6 +258,7 @@ static void ue_mm_set_scopes(struct ue_mm *ue_mm, u64 scopes, bool update)
 	if (!ue_mm->set || ue_mm->scopes == scopes)
 		return;
 	WRITE_ONCE(ue_mm->scopes, scopes);
+	ue_mm_scopes_changed();
 	if (hlist_unhashed(&ue_mm->of_set))
 		/* A forked child updates all its bits before it runs. */
 		ue_mm->inherited_stale = true;
