@@ -25,6 +25,8 @@ ROOT = VM.parent.parent
 # A guest that reports nothing for as long as its program may take, and this long, has hung.
 GRACE = 60
 BOOT_LIMIT = 300
+# The same for a system, which starts its services first.
+SYSTEM_BOOT_LIMIT = 900
 # How long a program may be silent until the run says what it waits for.
 QUIET = 120
 
@@ -524,7 +526,7 @@ class Guest:
         while True:
             if not select.select([pipe], [], [], 10)[0]:
                 silent += 10
-                if silent >= (self.timeout + GRACE if self.report.booted else BOOT_LIMIT):
+                if silent >= self._patience():
                     self._silence = f"no report for {silent} s"
                     return
                 if silent % QUIET == 0:
@@ -544,6 +546,11 @@ class Guest:
                 self._silence = "it crashed again"
             if self.crashes and (self.report.complete or self._silence):
                 return
+
+    def _patience(self):
+        if self.report.booted:
+            return self.timeout + GRACE
+        return SYSTEM_BOOT_LIMIT if self.disk else BOOT_LIMIT
 
     def _waits_for(self):
         job = self.report.job
