@@ -212,6 +212,10 @@ test-perf: tool modules-6.12 ## print what a guest has recorded with perf of Deb
 test-packages: ## install the packages on Debian 12 and 13 in QEMU (about 30 minutes)
 	+@selftests/packages/run
 
+.PHONY: test-containers
+test-containers: ## run programs in containers of Podman, Docker, crun, runc and systemd, on KERNEL= (about 8 minutes)
+	+@selftests/containers/run $(KERNEL)
+
 .PHONY: fuzz-recordings
 fuzz-recordings: ## fuzz what the tool does with recordings, for FUZZ_SECONDS=60 twice
 	@$(packages) fuzz tool
