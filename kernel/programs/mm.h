@@ -207,7 +207,14 @@ DECLARE_PER_CPU(struct ue_known_scopes, ue_known_scopes);
 /* How often an address space was added or removed, or has got other scopes. */
 extern atomic_long_t ue_scope_changes;
 
-/* Does the same as ue_mm_scopes_in_write(), with a lookup. */
+/**
+ * ue_mm_look_up_scopes() - do what ue_mm_scopes_in_write() does, with a lookup
+ * @known: what is known on this CPU; set
+ * @changes: @ue_scope_changes before the call
+ *
+ * Context: as ue_mm_scopes_in_write().
+ * Return: as ue_mm_scopes_in_write().
+ */
 u64 ue_mm_look_up_scopes(struct ue_known_scopes *known, long changes);
 
 /**
