@@ -63,11 +63,10 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& counts) {
     return sum;
 }
 
-/// Marks have their system, because user events may have the same names.
+/// Marks and events of groups have their system, because other user events may have the same names.
 std::string registered_name(const event_name& name) {
-    if (!recording::is_registered_system(name.system))
-        return name.system + ":" + name.event;
-    return std::string(recording::registered_name(name.system, name.event));
+    const std::string result(recording::registered_name(name.system, name.event));
+    return recording::is_system_of(name.system, "default") ? result : name.system + ":" + result;
 }
 
 /// "a: ~ 2^10": 10.

@@ -120,7 +120,7 @@ private:
     std::set<tracing::event_name> not_counted_;
     /// The programs with a number of their own, by the event's registered name.
     std::map<std::string, std::set<std::string>> programs_;
-    tracing::formats formats_{in_};
+    tracing::formats formats_{tracing::instance::existing(in_.name())};
 };
 
 } // namespace tool::metrics

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -70,18 +71,23 @@ std::vector<tracing::listed_rule> rules_for_programs(const std::vector<tracing::
 
 std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
     const auto rules = tracing::rules_if_readable();
-    auto used = tracing::status();
+    std::map<std::string, std::map<std::string, tracing::usage>> status{
+        {recording::one_format_system, tracing::status()}};
     const auto instances = tracing::all_instances();
     tracing::formats formats;
     std::vector<row> result;
     for (const auto& name : tracing::user_events(patterns)) {
         const tep_event* const format = formats.find(name);
-        auto recorders = tracing::recorders(name, used[name.event], instances);
+        const auto [known, is_new] = status.try_emplace(name.system);
+        if (is_new)
+            known->second = tracing::status_of_group(name.system);
+        const tracing::usage& used = known->second[name.event];
+        auto recorders = tracing::recorders(name, used, instances);
         auto for_programs = rules_for_programs(rules, name, recorders);
         result.push_back(
             {name,
              format ? tracing::field_texts(*format) : std::vector<std::string>{"(unknown format)"},
-             std::move(recorders), std::move(for_programs), used[name.event].lost,
+             std::move(recorders), std::move(for_programs), used.lost,
              format && has_telling_name(*format)});
     }
     return result;

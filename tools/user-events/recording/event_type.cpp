@@ -147,16 +147,25 @@ const number_type* find_number_type(std::string_view name) noexcept {
 }
 
 bool is_user_system(std::string_view system) noexcept {
-    return std::find(std::begin(user_systems), std::end(user_systems), system) !=
-           std::end(user_systems);
+    return is_registered_system(system) || system == mark_system;
 }
 
 bool is_registered_system(std::string_view system) noexcept {
-    return system == one_format_system || system == multi_format_system;
+    return system == one_format_system || system.starts_with(group_system_prefix);
+}
+
+bool is_system_of(std::string_view system, std::string_view group) noexcept {
+    if (group == "default")
+        return system == one_format_system || system == multi_format_system;
+    return system.starts_with(group_system_prefix) &&
+           (system.substr(group_system_prefix.size()) == group ||
+            system.substr(group_system_prefix.size()) == std::string(group) + "_multi");
 }
 
 std::string_view registered_name(std::string_view system, std::string_view event) noexcept {
-    return system == multi_format_system ? event.substr(0, event.rfind('.')) : event;
+    return is_registered_system(system) && system.ends_with("_multi")
+               ? event.substr(0, event.rfind('.'))
+               : event;
 }
 
 const field* event_type::find(std::string_view field_name) const noexcept {

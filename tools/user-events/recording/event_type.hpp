@@ -67,8 +67,9 @@ struct value {
     double number() const noexcept;
 };
 
-/// The systems that the kernel has for user events: those whose name has one format, those whose
-/// name may have several, and marks.
+/// The systems that the kernel has for user events of the group "default": those whose name has one
+/// format, those whose name may have several; and for marks. Another group has `user_events_GROUP`
+/// and `user_events_GROUP_multi`.
 inline constexpr const char* one_format_system = "user_events";
 inline constexpr const char* multi_format_system = "user_events_multi";
 inline constexpr const char* mark_system = "user_mark";
@@ -76,11 +77,16 @@ inline constexpr const char* user_systems[] = {one_format_system, multi_format_s
 /// The system of records that say what a rule with a limit has left out. They are in the instance
 /// of the rule, without being enabled there.
 inline constexpr const char* limit_system = "user_limit";
+inline constexpr std::string_view group_system_prefix = "user_events_";
 
+/// Whether a system is one of these, or of another group.
 bool is_user_system(std::string_view system) noexcept;
 /// Whether programs register the events of a system, so that rules can match them. Marks are the
 /// module's own.
 bool is_registered_system(std::string_view system) noexcept;
+/// Whether a system is one of a group's. Both `a` and `a_multi` may be meant by the second system
+/// of `a`: the kernel does not have both groups.
+bool is_system_of(std::string_view system, std::string_view group) noexcept;
 
 /// The name of an event without the number of the format, which those of multi-format events have:
 /// `order` of `order.1`.

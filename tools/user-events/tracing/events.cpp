@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <fstream>
 #include <sstream>
-#include <unistd.h>
 
 namespace tool::tracing {
 
@@ -59,13 +59,13 @@ bool pattern::matches(const event_name& name) const {
 }
 
 bool pattern::is_for_user_events() const {
-    return std::any_of(std::begin(recording::user_systems), std::end(recording::user_systems),
-                       [this](const char* system) { return glob(system_, system); });
+    return is_for_registered_events() || glob(system_, recording::mark_system);
 }
 
 bool pattern::is_for_registered_events() const {
     return glob(system_, recording::one_format_system) ||
-           glob(system_, recording::multi_format_system);
+           glob(system_, recording::multi_format_system) ||
+           system_.starts_with(recording::group_system_prefix);
 }
 
 bool matches_any(const std::vector<pattern>& patterns, const event_name& name) {
@@ -85,11 +85,19 @@ std::vector<event_name> user_events(const std::vector<pattern>& patterns) {
         for (const auto& name : directories(top.path(std::string("events/") + system)))
             if (event_name found{system, name}; matches_any(patterns, found))
                 result.push_back(std::move(found));
+    std::vector<pattern> of_groups = patterns;
+    std::erase_if(of_groups, [](const pattern& each) { return !each.has_system(); });
+    if (of_groups.empty())
+        return result;
+    for (auto& found : all_user_events(top))
+        if (recording::is_registered_system(found.system) &&
+            !recording::is_system_of(found.system, "default") && matches_any(of_groups, found))
+            result.push_back(std::move(found));
     return result;
 }
 
 std::vector<event_name> events(const pattern& wanted) {
-    if (wanted.text().find(':') == std::string::npos)
+    if (!wanted.has_system())
         return user_events({wanted});
     const instance top = instance::top();
     std::vector<event_name> result;
@@ -116,20 +124,25 @@ void throw_no_event(const pattern& wanted, std::string remedy) {
     throw text::failure(fmt::format("no event matches {}", wanted.text()), std::move(remedy));
 }
 
+std::vector<event_name> all_user_events(const instance& in) {
+    std::vector<event_name> result;
+    for (const auto& system : directories(in.path("events")))
+        if (recording::is_user_system(system) || system == recording::limit_system)
+            for (auto& name : directories(in.path("events/" + system)))
+                result.push_back({system, std::move(name)});
+    return result;
+}
+
 void formats::release::operator()(tep_handle* handle) const noexcept {
     tep_free(handle);
 }
 
-formats::formats(const instance& in) : tep_(tep_alloc()), in_(instance::existing(in.name())) {
+formats::formats(instance in) : tep_(tep_alloc()), in_(std::move(in)) {
     if (!tep_)
         throw std::bad_alloc();
     // A format that it cannot parse is shown in another way, without its complaints.
     tep_set_loglevel(TEP_LOG_NONE);
-    // The sizes in the pages of the buffers.
-    std::string header = in_.read("events/header_page");
-    tep_parse_header_page(tep_.get(), header.data(), header.size(), sizeof(long));
     tep_set_long_size(tep_.get(), sizeof(long));
-    tep_set_page_size(tep_.get(), static_cast<int>(sysconf(_SC_PAGESIZE)));
 }
 
 bool formats::load(const event_name& name) {
@@ -157,7 +170,7 @@ tep_event* formats::find(int id) {
     if (tep_event* const known = tep_find_event(tep_.get(), id))
         return known;
     // Only those that are new are read.
-    for (const auto& name : user_events({}))
+    for (const auto& name : all_user_events(in_))
         if (!ids_.count(name))
             load(name);
     if (tep_event* const known = tep_find_event(tep_.get(), id))
@@ -244,13 +257,8 @@ std::vector<std::string> recorders(const event_name& name, const usage& used,
     return result;
 }
 
-std::map<std::string, usage> status() {
-    std::string text;
-    const instance top = instance::top();
-    if (auto read = top.try_read("user_events_status"))
-        text = *read;
-    else
-        throw text::file_failure(errno, "read", top.path("user_events_status"));
+/// Reads the text of user_events_status.
+static std::map<std::string, usage> to_status(const std::string& text) {
     std::map<std::string, usage> result;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line) && !line.empty();) {
@@ -268,6 +276,26 @@ std::map<std::string, usage> status() {
         entry.perf = rest.find("perf") != rest.npos;
     }
     return result;
+}
+
+std::map<std::string, usage> status() {
+    const instance top = instance::top();
+    if (const auto text = top.try_read("user_events_status"))
+        return to_status(*text);
+    throw text::file_failure(errno, "read", top.path("user_events_status"));
+}
+
+std::map<std::string, usage> status_of_group(const std::string& system) {
+    if (recording::is_system_of(system, "default") || system == recording::mark_system)
+        return status();
+    constexpr std::string_view multi = "_multi";
+    const std::string group = system.substr(recording::group_system_prefix.size());
+    std::ifstream device("/dev/user_events/" + group);
+    if (!device.is_open() && system.ends_with(multi))
+        device.open("/dev/user_events/" + group.substr(0, group.size() - multi.size()));
+    std::ostringstream text;
+    text << device.rdbuf();
+    return to_status(text.str());
 }
 
 } // namespace tool::tracing

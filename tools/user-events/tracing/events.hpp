@@ -31,15 +31,17 @@ struct event_name {
     auto operator<=>(const event_name&) const = default;
 };
 
-/// A glob, or two of them, SYSTEM:NAME, as in a rule: it is compared with the registered name. A
-/// multi-format event is also found by the name of one format, `order.1`. Two globs may also be
-/// PROVIDER:EVENT, for what payloads describe; the commands that decode payloads ask for that.
+/// A glob, or two of them, SYSTEM:NAME, as in a rule: it is compared with the registered name. Of
+/// the events in tracefs, one glob means those of the group "default" and marks. A multi-format
+/// event is also found by the name of one format, `order.1`. Two globs may also be PROVIDER:EVENT,
+/// for what payloads describe; the commands that decode payloads ask for that.
 class pattern {
 public:
     /// Throws text::usage_error if it could match no event.
     explicit pattern(std::string text);
 
     const std::string& text() const noexcept { return text_; }
+    bool has_system() const noexcept { return text_.find(':') != text_.npos; }
     bool matches(const event_name& name) const;
     /// For PROVIDER:EVENT.
     const eventheader::event_pattern& described() const noexcept { return described_; }
@@ -64,8 +66,11 @@ private:
 bool matches_any(const std::vector<pattern>& patterns, const event_name& name);
 std::vector<pattern> to_patterns(const std::vector<std::string>& texts);
 
-/// The user events that exist and match.
+/// The user events that exist and match; of other groups than "default" those whose system a
+/// pattern has.
 std::vector<event_name> user_events(const std::vector<pattern>& patterns);
+/// All user events whose formats the instance has, of all groups, and what rules with limits record.
+std::vector<event_name> all_user_events(const instance& in);
 /// All events that exist and match the pattern; of the kernel too if it names their system.
 std::vector<event_name> events(const pattern& wanted);
 
@@ -81,13 +86,12 @@ std::string remedy_without_user_events();
 class formats {
 public:
     /// Of an instance whose files this user may read. An instance has the formats of all events.
-    explicit formats(const instance& in = instance::top());
+    explicit formats(instance in = instance::top());
 
     /// Returns null if the event was removed, or libtraceevent cannot parse its format.
     tep_event* find(const event_name& name);
     /// Finds the event of a record. Reads the formats of events that were created since.
     tep_event* find(int id);
-    tep_handle* get() const noexcept { return tep_.get(); }
 
 private:
     struct release {
@@ -127,7 +131,9 @@ struct usage {
 std::vector<std::string> recorders(const event_name& name, const usage& used,
                                    const std::vector<instance>& instances);
 
-/// user_events_status; if that cannot be read, what the device tells. By the name of the event.
+/// user_events_status, by the name of the event.
 std::map<std::string, usage> status();
+/// The same for the group of an event that has this system. Empty if this user may not read that.
+std::map<std::string, usage> status_of_group(const std::string& system);
 
 } // namespace tool::tracing

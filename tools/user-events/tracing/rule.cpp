@@ -52,22 +52,6 @@ bool glob(std::string_view wanted, std::string_view name) {
     return fnmatch(std::string(wanted).c_str(), std::string(name).c_str(), 0) == 0;
 }
 
-constexpr std::string_view multi_format = "_multi";
-
-/// Whether programs register events of this system in the group, which is `default` if it is empty.
-bool is_of_group(std::string_view system, std::string_view group) {
-    std::string own = recording::one_format_system;
-    if (!group.empty() && group != "default")
-        (own += '_') += group;
-    return system == own || system == own + std::string(multi_format);
-}
-
-/// The registered name of an event of any group.
-std::string_view without_format(const event_name& name) {
-    const std::string_view event = name.event;
-    return name.system.ends_with(multi_format) ? event.substr(0, event.rfind('.')) : event;
-}
-
 } // namespace
 
 std::string rule::text_of_options(std::size_t first) const {
@@ -109,11 +93,13 @@ bool rule::is_for(const event_name& name) const {
     // Of marks, a rule has to name the system as it is.
     if (name.system == recording::mark_system)
         return system == name.system && options[group].empty() && glob(event, name.event);
-    const bool is_in_group = has_system && options[group].empty()
-                                 ? name.system.starts_with(recording::one_format_system)
-                                 : is_of_group(name.system, options[group]);
+    const bool is_in_group =
+        has_system && options[group].empty()
+            ? recording::is_registered_system(name.system)
+            : recording::is_system_of(name.system,
+                                      options[group].empty() ? "default" : options[group]);
     return is_in_group && (!has_system || glob(system, name.system)) &&
-           glob(event, without_format(name));
+           glob(event, recording::registered_name(name.system, name.event));
 }
 
 std::pair<rule, std::string> to_rule(std::string_view line) {
