@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "commands/choice_options.hpp"
 #include "commands/cut_options.hpp"
+#include "commands/from_option.hpp"
 #include "commands/scope_options.hpp"
 #include "config.hpp"
 #include "otlp/collector.hpp"
@@ -14,6 +15,7 @@
 #include "tracing/buffers.hpp"
 #include "tracing/following.hpp"
 #include "tracing/live_source.hpp"
+#include "tracing/mounted.hpp"
 #include "tracing/signals.hpp"
 
 #include <algorithm>
@@ -32,8 +34,11 @@ namespace tool {
 
 namespace {
 
+constexpr std::uint64_t buffer_size = 4 << 20;
+
 struct options {
     std::vector<std::string> patterns;
+    /// A recording, or the directory of a mounted instance.
     std::string from;
     /// At the speed of the recorded programs.
     bool timed = false;
@@ -51,8 +56,14 @@ struct options {
     std::string spool;
     std::uint64_t spool_size = 256 << 20;
     bool sync = false;
-    std::uint64_t buffer = 4 << 20;
+    std::uint64_t buffer = buffer_size;
     otlp::delivery delivery;
+
+    bool has_mounted() const {
+        std::error_code none;
+        return std::filesystem::is_directory(from, none);
+    }
+    bool has_recording() const { return !from.empty() && !has_mounted(); }
 };
 
 /// How long the records of a CPU may wait in its buffer.
@@ -114,14 +125,16 @@ void complete(options& given) {
     given.delivery.compress = given.compression == "gzip";
     given.delivery.encoding =
         given.encoding == "json" ? otlp::encoding::json : otlp::encoding::protobuf;
-    if (given.timed && given.from.empty())
+    if (given.timed && !given.has_recording())
         throw text::usage_error("--timed is for a recording", "use it with --from FILE");
-    if (given.cut.is_given() && given.from.empty())
+    if (given.cut.is_given() && !given.has_recording())
         throw text::usage_error("--from-time, --to-time and --cpu are for a recording",
                                 "use them with --from FILE");
-    if (!given.from.empty())
+    if (given.has_recording())
         to_cut(given);
-    if (!given.from.empty() && !given.spool.empty())
+    else
+        from_option{given.from}.require_alone(given.programs.read(), given.buffer != buffer_size);
+    if (given.has_recording() && !given.spool.empty())
         throw text::usage_error("--from and --spool exclude each other",
                                 "the recording is kept, so no spool is needed");
 }
@@ -181,8 +194,12 @@ void try_set_instance(otlp::queue& queue, const std::string& name, std::uint64_t
     }
 }
 
-/// The instance that a killed process has left, or a new one.
+/// The mounted instance, one that a killed process has left, or a new one.
 tracing::instance make_instance(const options& given, otlp::queue& queue) {
+    if (given.has_mounted()) {
+        queue.set_instance("", 0);
+        return tracing::open_mounted(given.from);
+    }
     if (auto left = tracing::instance::adopted(queue.instance())) {
         try_set_instance(queue, left->name(), tracing::read_records(*left));
         return std::move(*left);
@@ -198,13 +215,16 @@ tracing::instance make_instance(const options& given, otlp::queue& queue) {
 /// describe themselves.
 struct wanted {
     explicit wanted(const options& given)
-        : filter(eventheader::filter::parse(given.filter)),
+        : filter(!given.has_mounted()   ? eventheader::filter::parse(given.filter)
+                 : given.filter.empty() ? std::nullopt
+                                        : std::optional(recording::to_filter(given.filter))),
           events{.patterns = tracing::to_patterns(given.patterns),
                  .filter = given.filter,
                  .choice = given.choice.read(),
                  .programs = given.programs.read(),
                  .has_providers = true,
-                 .is_filter_shared = filter.has_value()} {}
+                 .is_filter_shared = filter.has_value(),
+                 .is_filter_own = given.has_mounted() && filter.has_value()} {}
 
     std::optional<eventheader::filter> filter;
     tracing::wanted_events events;
@@ -213,14 +233,15 @@ struct wanted {
 class shipper {
 public:
     shipper(const options& given, const tracing::instance& in, otlp::queue& queue)
-        : in_(in), queue_(queue), wanted_(given),
+        : queue_(queue), wanted_(given),
           source_(
               in, wanted_.events, std::move(wanted_.filter),
               {.has_wall_clock = true,
                .has_only_instance = true,
                .take_unknown =
                    [&queue](const recording::record&) { queue.drop(otlp::reason::unknown, 1); }}),
-          resources_(otlp::to_services(given.services), true),
+          resources_(otlp::to_services(given.services),
+                     !in.is_mounted() || tracing::has_threads_of_records()),
           encoder_(given.delivery.encoding, exporting::to_pairs(given.pairs), resources_,
                    [&queue](otlp::request made) { queue.put(std::move(made)); }) {}
 
@@ -235,7 +256,7 @@ public:
         flushed_ = now;
         resources_.refresh();
         encoder_.flush();
-        queue_.set_lost_in_kernel(tracing::lost_records(in_));
+        queue_.set_lost_in_kernel(source_.lost());
         queue_.report();
     }
 
@@ -243,13 +264,13 @@ public:
     void hand_over() {
         source_.read_rest([this](const recording::record& record) { return add(record); });
         encoder_.finish();
-        queue_.set_lost_in_kernel(tracing::lost_records(in_));
+        queue_.set_lost_in_kernel(source_.lost());
     }
 
     void finish() {
         read();
         encoder_.finish();
-        queue_.set_lost_in_kernel(tracing::lost_records(in_));
+        queue_.set_lost_in_kernel(source_.lost());
         queue_.report();
     }
 
@@ -259,7 +280,6 @@ private:
         return true;
     }
 
-    const tracing::instance& in_;
     otlp::queue& queue_;
     wanted wanted_;
     // Its types of events have to exist as long as the encoder.
@@ -280,20 +300,24 @@ void warn_about_rest(otlp::queue& queue, const options& given) {
 /// Ships until a signal comes. Returns whether the command has to begin again.
 bool ship_until_signal(const options& given, const tracing::instance& instance, shipper& shipper,
                        tracing::stop_signals& signals) {
-    tracing::following following(instance, shipper.wanted_events());
-    instance.write("tracing_on", "1");
+    std::optional<tracing::following> following;
+    if (!instance.is_mounted()) {
+        following.emplace(instance, shipper.wanted_events());
+        instance.write("tracing_on", "1");
+    }
     report_ready();
     bool stopped = false;
     while (!stopped) {
         // What was recorded before the signal is read while its events exist.
         stopped = signals.wait(pause_ms);
-        following.update();
+        if (following)
+            following->update();
         shipper.read();
         if (!has_to_restart(signals))
             continue;
         // The new process adopts what it finds.
-        if (!given.spool.empty())
-            following.release();
+        if (following && !given.spool.empty())
+            following->release();
         return true;
     }
     report_stop();
@@ -309,7 +333,8 @@ bool ship_instance(const options& given, tracing::instance& instance, otlp::queu
         shipper.hand_over();
         instance.leave();
     } else {
-        instance.write("tracing_on", "0");
+        if (!instance.is_mounted())
+            instance.write("tracing_on", "0");
         shipper.finish();
         try_set_instance(queue, "", 0);
     }
@@ -444,7 +469,9 @@ action ship(arguments& with) {
         "it, all user events");
     with.required_option("--otlp", "URL", given->delivery.url,
                          "the collector, such as http://localhost:4318");
-    with.option("--from", "FILE", given->from, "ship a recording instead");
+    with.option("--from", "FILE", given->from,
+                "ship a recording instead, or of a directory what an instance records whose files "
+                "are mounted there");
     with.flag("--timed", given->timed, "ship its records at the speed at which they were made");
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
@@ -479,10 +506,10 @@ action ship(arguments& with) {
         if (is_only_checked())
             return check(*given);
         add_headers_of_file(*given);
-        if (given->from.empty())
-            ship_events(*given);
-        else
+        if (given->has_recording())
             ship_recording(*given);
+        else
+            ship_events(*given);
     };
 }
 

@@ -160,6 +160,7 @@ constexpr struct {
     {"UID", users_of_programs},
     {"GROUP", control_groups},
     {"FILE", files},
+    {"DIR", files},
     {"PATH", files},
     {"PROGRAM", commands},
 };

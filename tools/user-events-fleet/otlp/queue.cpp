@@ -477,7 +477,7 @@ void queue::set_instance(const std::string& name, std::uint64_t read) {
     const std::lock_guard lock(mutex_);
     if (read > total_)
         count(reason::killed, read - total_);
-    if (name != instance_)
+    if (name != instance_ || name.empty())
         lost_ = 0;
     instance_ = name;
     first_ = next_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/from_option.hpp"
 #include "commands/scope_options.hpp"
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
@@ -10,7 +11,8 @@
 #include "tracing/buffers.hpp"
 #include "tracing/child_process.hpp"
 #include "tracing/events.hpp"
-#include "tracing/following.hpp"
+#include "tracing/mounted.hpp"
+#include "tracing/observation.hpp"
 #include "tracing/rules.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/threads.hpp"
@@ -20,6 +22,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +31,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -39,15 +43,18 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+constexpr std::uint64_t buffer_size = 4 << 20;
+
 struct options {
     std::string output = "trace.dat";
+    from_option from;
     std::vector<std::string> patterns;
     std::vector<std::string> others;
     std::vector<std::string> program;
     std::string filter;
     double duration = 0;
     std::uint64_t size = 0;
-    std::uint64_t buffer = 4 << 20;
+    std::uint64_t buffer = buffer_size;
     bool background = false;
     bool recover = false;
     choice_options choice;
@@ -56,8 +63,36 @@ struct options {
 
 constexpr int pause_ms = 50;
 
+/// What an instance has recorded, since the recording began. Of one that is mounted, others may
+/// have read records before.
+class progress {
+public:
+    /// What there was when the recording began: all numbers of a new instance are 0.
+    struct beginning {
+        std::uint64_t records = 0;
+        std::uint64_t lost = 0;
+    };
+
+    explicit progress(const tracing::instance& in)
+        : progress(in, {in.is_mounted() ? tracing::read_records(in) : 0,
+                        in.is_mounted() ? tracing::lost_records(in) : 0}) {}
+    progress(const tracing::instance& in, const beginning& since) : in_(in), since_(since) {}
+
+    const beginning& since() const noexcept { return since_; }
+    std::uint64_t records() const {
+        return (in_.is_mounted() ? tracing::read_records(in_) : tracing::made_records(in_)) -
+               since_.records;
+    }
+    std::uint64_t lost() const { return tracing::lost_records(in_) - since_.lost; }
+
+private:
+    const tracing::instance& in_;
+    beginning since_;
+};
+
 /// The file FILE.recording. It says which instance records into FILE, for --recover, and is locked
-/// by the process that writes FILE.
+/// by the process that writes FILE. A name that begins with a slash is the directory of a mounted
+/// instance; the second line has what there was when the recording began.
 class recording_note {
 public:
     explicit recording_note(const std::string& output)
@@ -74,13 +109,16 @@ public:
         // The process that had the lock may have removed the file in the meantime.
         const bool is_locked = flock(file_, LOCK_EX | LOCK_NB) == 0 &&
                                stat(path_.c_str(), &named) == 0 && named.st_ino == found.st_ino;
-        std::array<char, 64> text{};
+        std::array<char, PATH_MAX + 64> text{};
         const ssize_t size = pread(file_, text.data(), text.size(), 0);
-        instance_.assign(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-        instance_.resize(std::min(instance_.find('\n'), instance_.size()));
+        std::istringstream lines(
+            std::string(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0));
+        std::getline(lines, instance_);
+        lines >> since_.records >> since_.lost;
         // A link could make it any file of this user.
         if (!S_ISREG(found.st_mode) || found.st_nlink > 1 || found.st_uid != geteuid() ||
-            (found.st_size > 0 && !instance_.starts_with(tracing::temporary_prefix)))
+            (found.st_size > 0 && !is_mounted() &&
+             !instance_.starts_with(tracing::temporary_prefix)))
             throw text::failure(fmt::format("{} is not a file of `user-events record`", path_),
                                 "choose another file with -o");
         if (!is_locked)
@@ -101,8 +139,10 @@ public:
 
     /// The instance whose records are in the files; empty if there is none.
     const std::string& instance() const noexcept { return instance_; }
-    void set_instance(const std::string& name) {
-        const std::string text = name + "\n";
+    bool is_mounted() const noexcept { return instance_.starts_with('/'); }
+    const progress::beginning& since() const noexcept { return since_; }
+    void set_instance(const std::string& name, const progress::beginning& since) {
+        const std::string text = fmt::format("{}\n{} {}\n", name, since.records, since.lost);
         if (ftruncate(file_, 0) != 0 ||
             pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
             throw text::file_failure(errno, "write", path_);
@@ -113,8 +153,9 @@ public:
 
     /// Throws text::failure if the files are of a recording that can be finished.
     void refuse_interrupted() const {
-        const auto names = tracing::instance_names();
-        if (std::find(names.begin(), names.end(), instance_) != names.end())
+        const auto names = is_mounted() ? std::vector<std::string>() : tracing::instance_names();
+        if (std::find(names.begin(), names.end(), instance_) != names.end() ||
+            (is_mounted() && access(instance_.c_str(), F_OK) == 0))
             throw text::failure(
                 fmt::format("a recording of {} was interrupted", output_),
                 fmt::format("finish it: user-events record --recover -o {}", output_));
@@ -124,6 +165,7 @@ private:
     std::string output_;
     std::string path_;
     std::string instance_;
+    progress::beginning since_;
     int file_;
 };
 
@@ -164,42 +206,39 @@ const char* same_line() {
     return is_terminal ? "\r\x1b[K" : "";
 }
 
-void show_progress(const tracing::cpu_files& files, const tracing::instance& in) {
+void show_progress(const tracing::cpu_files& files, const progress& so_far) {
     static auto next = clock::now();
     if (!*same_line() || clock::now() < next)
         return;
     next = clock::now() + std::chrono::milliseconds(500);
-    text::say(fmt::format("{}{} records, {}, {} lost", same_line(), tracing::made_records(in),
-                          text::from_bytes(files.size()), tracing::lost_records(in)));
+    text::say(fmt::format("{}{} records, {}, {} lost", same_line(), so_far.records(),
+                          text::from_bytes(files.size()), so_far.lost()));
 }
 
 void finish(const tracing::trace_dat& file, const tracing::instance& in, tracing::cpu_files& files,
-            recording_note& note) {
-    in.write("tracing_on", "0");
+            recording_note& note, const progress& whole) {
+    if (!in.is_mounted())
+        in.write("tracing_on", "0");
     files.take_rest();
     tracing::write_trace_dat(file, in, files);
     files.remove();
     note.remove();
-    const auto lost = tracing::lost_records(in);
-    text::say(fmt::format("{}{}: {} records, {} lost\n", same_line(), file.path,
-                          tracing::made_records(in), lost));
+    const auto lost = whole.lost();
+    text::say(
+        fmt::format("{}{}: {} records, {} lost\n", same_line(), file.path, whole.records(), lost));
     if (lost)
-        text::warn("--buffer makes the buffers larger; --filter and --pid have fewer records");
+        text::warn(in.is_mounted()
+                       ? "an administrator can make the buffers larger, with buffer_size_kb"
+                       : "--buffer makes the buffers larger; --filter and --pid have fewer "
+                         "records");
 }
 
 /// Calls a function. If it fails, the instance is left with its records, for --recover.
 template <typename Function>
-void call_or_leave(const std::string& output, tracing::instance& in, tracing::following* following,
+void call_or_leave(const std::string& output, tracing::observation& observation,
                    Function function) {
-    const auto leave = [&] {
-        (void)in.try_write("tracing_on", "0");
-        // They say which formats the file needs.
-        if (following)
-            following->release();
-        in.leave();
-    };
     const auto fail = [&](const text::failure& error, const char* remedy) {
-        leave();
+        observation.leave();
         throw text::failure(error.what(), fmt::format("{}, then finish the recording: user-events "
                                                       "record --recover -o {}",
                                                       remedy, output));
@@ -211,7 +250,7 @@ void call_or_leave(const std::string& output, tracing::instance& in, tracing::fo
     } catch (const text::failure& error) {
         fail(error, "remove the cause");
     } catch (...) {
-        leave();
+        observation.leave();
         throw;
     }
 }
@@ -245,14 +284,17 @@ int record_events(const options& given, Started started) {
     tracing::stop_signals signals;
     recording_note note(given.output);
     note.refuse_interrupted();
-    auto in = tracing::instance::temporary("mono");
-    tracing::set_buffer_size(in, given.buffer);
-    tracing::remember_processes(in);
+    tracing::observation observation(given.from.directory, given.buffer, tracing::clock::any);
+    const auto& in = observation.in();
+    if (in.is_mounted())
+        file = file_of(given.output, in);
+    else
+        tracing::remember_processes(in);
     tracing::cpu_files files(in, given.output, false);
     files_until_begun left{files, note};
-    note.set_instance(in.name());
-    tracing::following following(in, wanted);
-    in.write("tracing_on", "1");
+    const progress so_far(in);
+    note.set_instance(in.name(), so_far.since());
+    observation.start(wanted);
     const auto end = clock::now() + std::chrono::duration<double>(given.duration);
     std::optional<tracing::child_process> program;
     if (!given.program.empty())
@@ -260,17 +302,17 @@ int record_events(const options& given, Started started) {
     started();
     left.has_begun = true;
     int status = 0;
-    call_or_leave(given.output, in, &following, [&] {
+    call_or_leave(given.output, observation, [&] {
         bool ended = false;
         do {
             ended = signals.wait(pause_ms) || (program && program->has_ended()) ||
                     (given.duration > 0 && clock::now() >= end);
-            following.update();
+            observation.update();
             files.take();
-            show_progress(files, in);
+            show_progress(files, so_far);
         } while (!ended && (given.size == 0 || files.size() < given.size));
         status = program ? program->status() : 0;
-        finish(file, in, files, note);
+        finish(file, in, files, note, so_far);
     });
     return status;
 }
@@ -319,23 +361,29 @@ void recover(const options& given) {
         throw none();
     recording_note note(given.output);
     const std::string name = note.instance();
-    if (!name.starts_with(tracing::temporary_prefix))
+    if (name.empty())
         throw none();
     // After a reboot it can be of another command.
-    if (tracing::is_in_use(name))
+    if (!note.is_mounted() && tracing::is_in_use(name))
         throw text::failure(
             fmt::format("the instance {} is of a process that still runs", name),
             fmt::format("if the system was booted after the recording, {0}.recording and {0}.cpu* "
                         "cannot be used any more: remove them; else end that process",
                         given.output));
     {
-        auto in = tracing::instance::existing(name);
+        tracing::observation observation(note.is_mounted()
+                                             ? tracing::open_mounted(name, tracing::clock::any)
+                                             : tracing::instance::existing(name));
+        const auto& in = observation.in();
         const auto file = file_of(given.output, in);
         tracing::cpu_files files(in, given.output, true);
-        call_or_leave(given.output, in, nullptr, [&] { finish(file, in, files, note); });
+        const progress whole(in, note.since());
+        call_or_leave(given.output, observation, [&] { finish(file, in, files, note, whole); });
     }
-    tracing::remove_rules_of(name);
-    tracing::instance::remove_left(name);
+    if (name.starts_with(tracing::temporary_prefix)) {
+        tracing::remove_rules_of(name);
+        tracing::instance::remove_left(name);
+    }
 }
 
 /// What to do if a snapshot was not all written. What was read is in the files alone.
@@ -349,6 +397,16 @@ std::string remedy_for_snapshot(const std::string& output, const tracing::instan
                              "file of them; {1}",
                              output, unread)
                : unread;
+}
+
+/// Pages are recorded as they are.
+void require_all_of_mounted(const options& given) {
+    given.from.require_alone(given.programs.read(), given.buffer != buffer_size);
+    if (given.from.is_given() && (!given.patterns.empty() || !given.others.empty() ||
+                                  !given.filter.empty() || !given.choice.read().is_all()))
+        throw text::usage_error("--from records all that the instance does",
+                                "choose when the file is read: user-events report FILE PATTERN "
+                                "--filter FILTER");
 }
 
 /// Moves the records of an instance into a file, by way of the kernel's snapshot of it.
@@ -375,6 +433,7 @@ action record(arguments& with) {
     with.positionals("PATTERN", given->patterns,
                      "user events, also as 'MyProvider:*'; without -e too, all of them");
     with.option("-o,--output", "FILE", given->output, "the file (default: trace.dat)");
+    given->from.declare(with);
     with.option("-e,--event", "SYSTEM:EVENT", given->others,
                 "events of the kernel, such as sched:sched_switch");
     with.option("-f,--filter", "FILTER", given->filter,
@@ -389,6 +448,7 @@ action record(arguments& with) {
               "finish the FILE of a recording that was killed or failed");
     with.program(given->program, "record until this program ends");
     return [given] {
+        require_all_of_mounted(*given);
         if (given->recover)
             recover(*given);
         else if (given->background)

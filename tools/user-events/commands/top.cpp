@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/from_option.hpp"
 #include "commands/scope_options.hpp"
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
 #include "text/quantity.hpp"
 #include "text/table.hpp"
-#include "tracing/buffers.hpp"
 #include "tracing/events.hpp"
-#include "tracing/following.hpp"
 #include "tracing/live_source.hpp"
+#include "tracing/observation.hpp"
 #include "tracing/signals.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <clocale>
 #include <cmath>
@@ -32,6 +33,7 @@ namespace {
 
 struct options {
     std::vector<std::string> patterns;
+    from_option from;
     double interval = 1;
     std::uint64_t count = 0;
     bool batch = false;
@@ -59,7 +61,8 @@ enum class order { records, bytes, name };
 class counter {
 public:
     counter(const tracing::instance& in, const tracing::wanted_events& wanted)
-        : source_(in, wanted, {},
+        : has_status_(!in.is_mounted() && in.with_names().has("user_events_status")),
+          source_(in, wanted, {},
                   {.take_unknown = [this](const recording::record& record) { add(record); }}) {}
 
     void read() {
@@ -74,7 +77,7 @@ public:
         std::vector<row> result;
         // Only the records of user events are counted there.
         std::map<std::string, tracing::usage> used;
-        if (tracing::instance::top().has("user_events_status"))
+        if (has_status_)
             used = tracing::status();
         for (auto& [key, counted] : counts_) {
             const auto& [event, described, program] = key;
@@ -124,6 +127,7 @@ private:
         found.bytes += record.data.size();
     }
 
+    bool has_status_;
     tracing::live_source source_;
     std::map<std::tuple<const recording::event_type*, std::string, std::string>, counts> counts_;
 };
@@ -232,6 +236,8 @@ public:
     order by = order::records;
     /// What a shown event or program has in its name.
     std::string part;
+    /// Whether events cannot be switched.
+    bool is_read_only = false;
 
 private:
     /// The rows change their order, the selected one stays selected. Without it, the first is.
@@ -277,7 +283,9 @@ private:
 
     void enable(const tracing::event_name& name, bool on) {
         const int error =
-            tracing::instance::top().try_write(name.directory() + "/enable", on ? "1" : "0");
+            is_read_only
+                ? EROFS
+                : tracing::instance::top().try_write(name.directory() + "/enable", on ? "1" : "0");
         message_ = error ? fmt::format("{} cannot be switched", text::escaped(name.event))
                          : fmt::format("{} is {} in the top-level instance",
                                        text::escaped(name.event), on ? "enabled" : "disabled");
@@ -300,19 +308,19 @@ void run_top(const options& given) {
                                         .programs = given.programs.read(),
                                         .has_providers = true};
     tracing::stop_signals signals;
-    const auto in = tracing::instance::temporary("mono");
-    tracing::set_buffer_size(in, 4 << 20);
-    counter counter(in, wanted);
-    tracing::following following(in, wanted);
-    in.write("tracing_on", "1");
+    tracing::observation observation(given.from.directory, 4 << 20);
+    counter counter(observation.in(), wanted);
+    observation.start(wanted);
     const std::unique_ptr<screen> terminal(has_screen ? new screen : nullptr);
+    if (terminal)
+        terminal->is_read_only = given.from.is_given();
     const auto interval = std::chrono::duration<double>(given.interval);
     std::vector<row> rows;
     auto start = clock::now();
     double seconds = given.interval;
     for (std::uint64_t shown = 0; given.count == 0 || shown < given.count;) {
         const bool stopped = signals.wait(pause_ms);
-        following.update();
+        observation.update();
         counter.read();
         if (stopped || (terminal && !terminal->handle_keys(rows)))
             return;
@@ -336,12 +344,16 @@ void run_top(const options& given) {
 action top(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positionals("PATTERN", given->patterns, "events; without it, all user events");
+    given->from.declare(with);
     with.duration("-i,--interval", given->interval, "the time between two counts (default: 1s)");
     with.option("-n,--count", "NUMBER", given->count, "end after this many counts");
     given->choice.declare(with);
     given->programs.declare(with);
     with.flag("-b,--batch", given->batch, "print tables, without a screen");
-    return [given] { run_top(*given); };
+    return [given] {
+        given->from.require_alone(given->programs.read());
+        run_top(*given);
+    };
 }
 
 } // namespace tool

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/from_option.hpp"
 #include "commands/scope_options.hpp"
 #include "eventheader/payload_filter.hpp"
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/output.hpp"
-#include "tracing/buffers.hpp"
 #include "tracing/events.hpp"
-#include "tracing/following.hpp"
 #include "tracing/live_source.hpp"
+#include "tracing/observation.hpp"
 #include "tracing/signals.hpp"
 
 #include <algorithm>
@@ -23,12 +23,15 @@ namespace tool {
 
 namespace {
 
+constexpr std::uint64_t buffer_size = 4 << 20;
+
 struct options {
     std::vector<std::string> patterns;
+    from_option from;
     std::string filter;
     std::string fields;
     std::uint64_t count = 0;
-    std::uint64_t buffer = 4 << 20;
+    std::uint64_t buffer = buffer_size;
     bool since_boot = false;
     bool wall_clock = false;
     bool json = false;
@@ -101,35 +104,48 @@ private:
     std::string lines_;
 };
 
+/// The filter that the kernel does not apply.
+std::optional<eventheader::filter> filter_of(const options& given) {
+    if (given.from.is_given())
+        return given.filter.empty() ? std::nullopt
+                                    : std::optional(recording::to_filter(given.filter));
+    return given.raw ? std::nullopt : eventheader::filter::parse(given.filter);
+}
+
+void warn_of_lost(const options& given, std::uint64_t lost) {
+    if (!lost)
+        return;
+    text::warn(fmt::format("{} records were lost, because the buffers were full: {}", lost,
+                           given.from.is_given()
+                               ? "an administrator can make them larger, with buffer_size_kb"
+                               : fmt::format("--buffer {}k makes them larger, --filter has fewer "
+                                             "records",
+                                             given.buffer * 4 / 1024)));
+}
+
 void watch_events(const options& given) {
     tracing::wanted_events wanted{.patterns = tracing::to_patterns(given.patterns),
                                   .filter = given.filter,
                                   .choice = given.choice.read(),
                                   .programs = given.programs.read(),
                                   .has_providers = true};
-    auto filter = given.raw ? std::nullopt : eventheader::filter::parse(given.filter);
+    auto filter = filter_of(given);
     wanted.is_filter_shared = filter.has_value();
+    wanted.is_filter_own = given.from.is_given() && filter.has_value();
     tracing::stop_signals signals;
-    const auto instance = tracing::instance::temporary("mono");
-    tracing::set_buffer_size(instance, given.buffer);
-    watcher watcher(given, instance, wanted, std::move(filter));
-    std::uint64_t lost = 0;
-    {
-        tracing::following following(instance, wanted);
-        instance.write("tracing_on", "1");
-        for (bool stopped = false; watcher.is_wanting() && !stopped;) {
-            // What was recorded before the signal is shown.
-            stopped = signals.wait(pause_ms);
-            following.update();
-            watcher.read();
-        }
-        lost = watcher.source().lost();
+    tracing::observation observation(given.from.directory, given.buffer);
+    watcher watcher(given, observation.in(), wanted, std::move(filter));
+    observation.start(wanted);
+    for (bool stopped = false; watcher.is_wanting() && !stopped;) {
+        // What was recorded before the signal is shown.
+        stopped = signals.wait(pause_ms);
+        observation.update();
+        watcher.read();
     }
+    const std::uint64_t lost = watcher.source().lost();
+    observation.stop();
     watcher.source().warn_of_unknown_fields();
-    if (lost)
-        text::warn(fmt::format("{} records were lost, because the buffers were full: --buffer {}k "
-                               "makes them larger, --filter has fewer records",
-                               lost, given.buffer * 4 / 1024));
+    warn_of_lost(given, lost);
 }
 
 } // namespace
@@ -140,6 +156,7 @@ action watch(arguments& with) {
         "PATTERN", given->patterns,
         "events, such as 'order_*', 'sched:sched_switch' or 'MyProvider:Request*'; without "
         "it, all user events");
+    given->from.declare(with);
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
     given->choice.declare(with);
@@ -154,6 +171,7 @@ action watch(arguments& with) {
     return [given] {
         if (given->since_boot && given->wall_clock)
             throw text::usage_error("--since-boot and --wall-clock exclude each other");
+        given->from.require_alone(given->programs.read(), given->buffer != buffer_size);
         watch_events(*given);
     };
 }

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracing/buffers.hpp"
 
+#include "text/errors.hpp"
+#include "tracing/libtracefs.hpp"
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tool::tracing {
@@ -27,6 +35,37 @@ std::uint64_t sum_of(const instance& in, std::initializer_list<std::string_view>
 
 } // namespace
 
+std::vector<int> cpus(const instance& in) {
+    constexpr std::string_view prefix = "cpu";
+    std::vector<int> result;
+    for (const auto& name : directories(in.path("per_cpu")))
+        if (name.starts_with(prefix))
+            result.push_back(std::atoi(name.c_str() + prefix.size()));
+    std::sort(result.begin(), result.end());
+    return result;
+}
+
+std::unique_ptr<tracefs_cpu, void (*)(tracefs_cpu*)> open_buffer(const instance& in, int cpu,
+                                                                 std::string_view file) {
+    // tracefs_cpu_open() needs files of the top-level instance.
+    const std::string path = in.path(fmt::format("per_cpu/cpu{}/{}", cpu, file));
+    const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat found {};
+    if (descriptor < 0 || fstat(descriptor, &found) != 0)
+        throw text::file_failure(errno, "read", path);
+    if (!S_ISREG(found.st_mode)) {
+        close(descriptor);
+        throw text::failure(fmt::format("{} is no buffer of tracefs", path));
+    }
+    tracefs_cpu* const pages =
+        tracefs_cpu_alloc_fd(descriptor, static_cast<int>(page_size(in)), true);
+    if (!pages) {
+        close(descriptor);
+        throw text::file_failure(errno, "read", path);
+    }
+    return {pages, tracefs_cpu_close};
+}
+
 std::uint64_t lost_records(const instance& in) {
     return sum_of(in, {"overrun: ", "dropped events: "});
 }
@@ -44,8 +83,15 @@ std::uint64_t waiting_bytes(const instance& in) {
 }
 
 std::size_t page_size(const instance& in) {
-    const auto kib = in.try_read("buffer_subbuf_size_kb");
-    const std::size_t size = kib ? std::strtoul(kib->c_str(), nullptr, 10) << 10 : 0;
+    // field: char data;	offset:16;	size:4080;	signed:1;
+    const std::string text = in.try_read("events/header_page").value_or("");
+    const auto data = text.find("char data;");
+    const auto number_behind = [&](const char* label) -> std::size_t {
+        const auto at = text.find(label, std::min(data, text.size()));
+        return at == text.npos ? 0
+                               : std::strtoul(text.c_str() + at + std::strlen(label), nullptr, 10);
+    };
+    const std::size_t size = number_behind("offset:") + number_behind("size:");
     return size ? size : static_cast<std::size_t>(getpagesize());
 }
 

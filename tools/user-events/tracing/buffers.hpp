@@ -6,8 +6,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+struct tracefs_cpu;
 
 namespace tool::tracing {
+
+/// The numbers of the CPUs that have a buffer, in order.
+std::vector<int> cpus(const instance& in);
+
+/// Opens the pages of a CPU's buffer for reading without waiting, or of another file in its
+/// directory. Throws text::failure.
+std::unique_ptr<tracefs_cpu, void (*)(tracefs_cpu*)>
+open_buffer(const instance& in, int cpu, std::string_view file = "trace_pipe_raw");
 
 /// How many records the instance has lost.
 std::uint64_t lost_records(const instance& in);

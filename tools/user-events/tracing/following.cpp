@@ -79,8 +79,8 @@ bool wanted_events::matches(const event_name& name, const std::string& event) co
 }
 
 bool wanted_events::is_filtered_by_caller(std::string_view registered_name) const {
-    return is_filter_shared && !filter.empty() &&
-           eventheader::to_tracepoint_name(registered_name).is_complete;
+    return is_filter_own || (is_filter_shared && !filter.empty() &&
+                             eventheader::to_tracepoint_name(registered_name).is_complete);
 }
 
 event_changes::event_changes()

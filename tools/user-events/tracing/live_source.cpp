@@ -4,13 +4,13 @@
 #include "text/errors.hpp"
 #include "tracing/buffers.hpp"
 #include "tracing/libtracefs.hpp"
+#include "tracing/mounted.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <fmt/format.h>
 #include <string>
-#include <unistd.h>
 #include <utility>
 
 namespace tool::tracing {
@@ -18,23 +18,15 @@ namespace tool::tracing {
 live_source::live_source(const instance& in, const wanted_events& wanted,
                          std::optional<eventheader::filter> filter, live_options how)
     : in_(in), how_(std::move(how)), selector_(wanted, std::move(filter)),
-      formats_(instance::existing(how_.has_only_instance ? in.name() : "")) {
+      formats_(how_.has_only_instance || in.is_mounted() ? in.copy() : instance::top()),
+      tasks_(in.with_names(), !in.is_mounted() || has_threads_of_records()),
+      lost_before_(in.is_mounted() ? lost_records(in) : 0) {
     open_buffers();
 }
 
 void live_source::open_buffers() {
-    const auto cpus = sysconf(_SC_NPROCESSORS_CONF);
-    for (int cpu = 0; cpu < cpus; cpu++) {
-        if (!in_.has(fmt::format("per_cpu/cpu{}", cpu)))
-            continue;
-        const std::shared_ptr<tracefs_cpu> pages(tracefs_cpu_open(in_.get(), cpu, true),
-                                                 [](tracefs_cpu* opened) {
-                                                     if (opened)
-                                                         tracefs_cpu_close(opened);
-                                                 });
-        if (!pages)
-            throw text::file_failure(errno, "read",
-                                     in_.path(fmt::format("per_cpu/cpu{}/trace_pipe_raw", cpu)));
+    for (const int cpu : cpus(in_)) {
+        const std::shared_ptr<tracefs_cpu> pages(open_buffer(in_, cpu));
         const recording::page_layout layout{
             .size = static_cast<std::size_t>(tracefs_cpu_read_size(pages.get()))};
         buffers_.add(std::make_unique<recording::ring_buffer>(
@@ -107,12 +99,15 @@ const live_source::known_type& live_source::type_of(int id) {
     known.is_unknown = true;
     known.type = std::make_unique<recording::event_type>(id, "?", std::to_string(id));
     if (!how_.take_unknown)
-        text::warn(fmt::format("there are records of the event {}, which was removed", id));
+        text::warn(fmt::format("there are records of the event {}, which was removed", id),
+                   in_.is_mounted() ? fmt::format("or its format is not in {}", in_.path("events"))
+                                    : "");
     return known;
 }
 
 std::uint64_t live_source::lost() const {
-    return lost_records(in_);
+    const std::uint64_t lost = lost_records(in_);
+    return lost - std::min(lost, lost_before_);
 }
 
 } // namespace tool::tracing

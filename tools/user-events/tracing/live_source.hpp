@@ -33,7 +33,8 @@ struct live_options {
 };
 
 /// Takes the records that are wanted out of an instance, whose clock has to be "mono". The instance
-/// and `wanted` have to exist as long as the object.
+/// and `wanted` have to exist as long as the object. Of a mounted instance, the names of threads
+/// are known as far as has_threads_of_records() says so, or there is a file saved_cmdlines.
 class live_source {
 public:
     using function = std::function<bool(const recording::record&)>;
@@ -50,7 +51,8 @@ public:
     /// left for later.
     void read_rest(const function& use);
 
-    /// How many records were lost until now, because the buffers were full.
+    /// How many records were lost until now, because the buffers were full. Of a mounted instance,
+    /// since the object exists.
     std::uint64_t lost() const;
 
     /// For the end: a field of the filter that is mistyped would choose no record in silence.
@@ -73,6 +75,7 @@ private:
     formats formats_;
     std::map<int, known_type> types_;
     tasks tasks_;
+    std::uint64_t lost_before_;
     wall_clock clock_;
     eventpipe::known_events known_events_;
 };

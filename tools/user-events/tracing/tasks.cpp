@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracing/tasks.hpp"
 
-#include "tracing/tracefs.hpp"
-
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
@@ -22,9 +20,10 @@ const task& tasks::find(int thread) {
     const auto found = known_.find(thread);
     if (found != known_.end())
         return found->second;
-    task added{"", process_of(thread)};
+    task added{"", has_proc_ ? process_of(thread) : 0};
     std::ostringstream comm;
-    comm << std::ifstream(fmt::format("/proc/{}/comm", thread)).rdbuf();
+    if (has_proc_)
+        comm << std::ifstream(fmt::format("/proc/{}/comm", thread)).rdbuf();
     // Empty also if the thread ends while its file is open.
     if (added.name = comm.str(); added.name.empty())
         added.name = saved_name(thread);
@@ -37,8 +36,7 @@ std::string tasks::saved_name(int thread) {
     if (thread == 0)
         return "<idle>";
     if (!has_read_saved_) {
-        std::istringstream lines(
-            instance::top().try_read("saved_cmdlines").value_or(std::string()));
+        std::istringstream lines(in_.try_read("saved_cmdlines").value_or(std::string()));
         for (std::string line; std::getline(lines, line);)
             if (const auto space = line.find(' '); space != line.npos)
                 saved_[std::atoi(line.c_str())] = line.substr(space + 1);

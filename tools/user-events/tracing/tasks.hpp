@@ -2,9 +2,12 @@
 // The names and processes of threads that make records.
 #pragma once
 
+#include "tracing/tracefs.hpp"
+
 #include <chrono>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace tool::tracing {
 
@@ -21,6 +24,10 @@ int process_of(int thread);
 /// Remembers what it finds for a second, as a program changes its name when it starts another.
 class tasks {
 public:
+    /// `saved` has the names of threads that have ended. `has_proc` says whether /proc has those
+    /// that run.
+    tasks(instance saved, bool has_proc) : in_(std::move(saved)), has_proc_(has_proc) {}
+
     const task& find(int thread);
     /// To be called between reading records: drops what is old, and reads what the kernel has
     /// saved of threads that have ended.
@@ -30,6 +37,8 @@ private:
     /// Of a thread that has ended.
     std::string saved_name(int thread);
 
+    instance in_;
+    bool has_proc_;
     std::unordered_map<int, task> known_;
     std::unordered_map<int, std::string> saved_;
     std::chrono::steady_clock::time_point last_{};

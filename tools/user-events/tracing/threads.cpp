@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracing/threads.hpp"
 
+#include "tracing/mounted.hpp"
+
 #include <cstdlib>
 #include <fmt/format.h>
 #include <sstream>
@@ -12,12 +14,13 @@ void remember_processes(const instance& in) {
     (void)in.try_write("options/record-tgid", "1");
 }
 
-recording::thread_list find_threads() {
+recording::thread_list find_threads(const instance& of) {
     recording::thread_list result;
-    const instance top = instance::top();
-    std::istringstream lines(top.try_read("saved_tgids").value_or(std::string()));
+    std::istringstream lines(of.with_names().try_read("saved_tgids").value_or(std::string()));
     for (int thread = 0, process = 0; lines >> thread >> process;)
         result[thread].process = process;
+    if (of.is_mounted() && !has_threads_of_records())
+        return result;
     for (const auto& process : directories("/proc")) {
         const int number = std::atoi(process.c_str());
         if (number <= 0)

@@ -5,6 +5,7 @@
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "tracing/buffers.hpp"
+#include "tracing/events.hpp"
 #include "tracing/libtracefs.hpp"
 #include "tracing/sampled.hpp"
 #include "tracing/threads.hpp"
@@ -49,27 +50,31 @@ void require_space_for(const instance& from, const std::string& on_disk, const s
     // Half a page may be empty if the next record did not fit, and all but a record of the last
     // one.
     const auto needed = [&](std::uint64_t size) {
-        const auto cpus = static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_CONF));
-        return head + (size ? copies * (2 * size + cpus * page_size(from)) : 0);
+        return head + (size ? copies * (2 * size + cpus(from).size() * page_size(from)) : 0);
     };
     if (free < needed(at_most) && free < needed(waiting_bytes(from)))
         throw text::file_failure(ENOSPC, "write", path);
 }
 
 struct cpu_files::cpu {
-    std::unique_ptr<tracefs_cpu, decltype(&tracefs_cpu_close)> pages;
+    std::unique_ptr<tracefs_cpu, void (*)(tracefs_cpu*)> pages;
     int file;
     std::string path;
 };
 
+/// The size of all buffers; more than any can have if it is not known.
+static std::uint64_t capacity_of(const instance& from) {
+    constexpr std::uint64_t unknown = std::uint64_t{1} << 50;
+    const auto text = from.try_read("buffer_total_size_kb");
+    return text ? std::strtoull(text->c_str(), nullptr, 10) << 10 : unknown;
+}
+
 cpu_files::cpu_files() = default;
 cpu_files::cpu_files(cpu_files&&) noexcept = default;
 
-void cpu_files::add(int number, tracefs_cpu* pages, const std::string& path, bool again) {
-    cpu added{{pages, tracefs_cpu_close}, -1, fmt::format("{}.cpu{}", path, number)};
-    if (!pages)
-        throw text::failure(fmt::format("cannot read the buffer of CPU {}", number),
-                            "run it as root");
+void cpu_files::add(const instance& from, int number, const char* source, const std::string& path,
+                    bool again) {
+    cpu added{open_buffer(from, number, source), -1, fmt::format("{}.cpu{}", path, number)};
     // What a recording that cannot be finished any more has left is replaced.
     if (!again)
         unlink(added.path.c_str());
@@ -78,7 +83,7 @@ void cpu_files::add(int number, tracefs_cpu* pages, const std::string& path, boo
     if (added.file < 0)
         cannot_write(added.path);
     // It may end in the middle of a page if the process was killed.
-    const off_t page = tracefs_cpu_read_size(pages);
+    const off_t page = tracefs_cpu_read_size(added.pages.get());
     struct stat found {};
     if (fstat(added.file, &found) == 0 && found.st_size % page)
         (void)!ftruncate(added.file, found.st_size / page * page);
@@ -87,26 +92,16 @@ void cpu_files::add(int number, tracefs_cpu* pages, const std::string& path, boo
 }
 
 cpu_files::cpu_files(const instance& from, const std::string& path, bool again)
-    : from_(&from),
-      capacity_(std::strtoull(from.read("buffer_total_size_kb").c_str(), nullptr, 10) << 10) {
-    for (int number = 0; number < sysconf(_SC_NPROCESSORS_CONF); number++)
-        if (from.has(fmt::format("per_cpu/cpu{}", number)))
-            add(number, tracefs_cpu_open(from.get(), number, true), path, again);
+    : from_(&from), capacity_(capacity_of(from)) {
+    for (const int number : cpus(from))
+        add(from, number, "trace_pipe_raw", path, again);
 }
 
 cpu_files cpu_files::of_snapshot(const instance& from, const std::string& path) {
     cpu_files result;
     try {
-        for (int number = 0; number < sysconf(_SC_NPROCESSORS_CONF); number++) {
-            const std::string file = from.path(fmt::format("per_cpu/cpu{}/snapshot_raw", number));
-            const int descriptor = open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-            if (descriptor < 0)
-                throw text::file_failure(errno, "read", file);
-            result.add(
-                number,
-                tracefs_cpu_alloc_fd(descriptor, static_cast<int>(tracing::page_size(from)), true),
-                path, false);
-        }
+        for (const int number : cpus(from))
+            result.add(from, number, "snapshot_raw", path, false);
     } catch (...) {
         result.remove();
         throw;
@@ -141,8 +136,12 @@ void cpu_files::take_rest() {
     take();
     for (const cpu& cpu : cpus_) {
         int size = 0;
-        while ((size = tracefs_cpu_flush_write(cpu.pages.get(), cpu.file)) > 0)
+        while ((size = tracefs_cpu_flush_write(cpu.pages.get(), cpu.file)) > 0) {
             size_ += static_cast<std::uint64_t>(size);
+            // It may be recording: what comes from now on is left.
+            if (from_ && from_->is_mounted())
+                break;
+        }
         if (size < 0)
             cannot_write(cpu.path);
     }
@@ -183,6 +182,8 @@ enum option : std::uint16_t { date = 1, cpu_statistics = 2, trace_clock = 4, una
 /// reads it. trace-cmd.dat.v6(5) describes it. Numbers are those of this machine.
 class trace_dat_writer {
 public:
+    explicit trace_dat_writer(const instance& from) : in_(from.with_names()) {}
+
     void add_formats(const std::map<std::string, std::vector<std::string>>& systems,
                      std::size_t page_size) {
         text_.append("\x17\x08\x44tracing6\0", 12);
@@ -191,9 +192,9 @@ public:
         add(static_cast<std::uint32_t>(page_size));
         for (const char* const name : {"header_page", "header_event"}) {
             add_text(name);
-            add_sized<std::uint64_t>(top_.read(fmt::format("events/{}", name)));
+            add_sized<std::uint64_t>(in_.read(fmt::format("events/{}", name)));
         }
-        add_system("ftrace", directories(top_.path("events/ftrace")));
+        add_system("ftrace", directories(in_.path("events/ftrace")));
         add(static_cast<std::uint32_t>(systems.size()));
         for (const auto& [system, events] : systems) {
             add_text(system);
@@ -203,8 +204,8 @@ public:
     /// The text of the kernel's events can name its functions.
     void add_names(bool with_functions) {
         add_sized<std::uint32_t>(with_functions ? text::contents_of("/proc/kallsyms") : "");
-        add_sized<std::uint32_t>(top_.try_read("printk_formats").value_or(""));
-        add_sized<std::uint64_t>(top_.try_read("saved_cmdlines").value_or(""));
+        add_sized<std::uint32_t>(in_.try_read("printk_formats").value_or(""));
+        add_sized<std::uint64_t>(in_.try_read("saved_cmdlines").value_or(""));
     }
     void begin_options(std::size_t cpus) {
         add(static_cast<std::uint32_t>(cpus));
@@ -268,7 +269,7 @@ private:
     void add_system(const std::string& system, const std::vector<std::string>& events) {
         std::vector<std::string> formats;
         for (const auto& event : events)
-            if (auto format = top_.try_read(fmt::format("events/{}/{}/format", system, event)))
+            if (auto format = in_.try_read(fmt::format("events/{}/{}/format", system, event)))
                 formats.push_back(std::move(*format));
         add(static_cast<std::uint32_t>(formats.size()));
         for (const auto& format : formats)
@@ -289,21 +290,17 @@ private:
         }
     }
 
-    instance top_ = instance::top();
+    instance in_;
     std::string text_;
     std::string clocks_;
 };
 
 /// The events whose formats the file gets, by their systems.
-std::map<std::string, std::vector<std::string>> described_events(const trace_dat& what) {
+std::map<std::string, std::vector<std::string>> described_events(const trace_dat& what,
+                                                                 const instance& from) {
     std::map<std::string, std::vector<std::string>> result;
-    std::vector<const char*> systems(std::begin(recording::user_systems),
-                                     std::end(recording::user_systems));
-    systems.push_back(recording::limit_system);
-    for (const char* system : systems)
-        if (auto events = directories(instance::top().path(fmt::format("events/{}", system)));
-            !events.empty())
-            result[system] = std::move(events);
+    for (auto& name : all_user_events(from))
+        result[name.system].push_back(std::move(name.event));
     for (const auto& name : what.kernel_events) {
         const auto slash = name.find('/');
         auto& events = result[name.substr(0, slash)];
@@ -316,8 +313,8 @@ std::map<std::string, std::vector<std::string>> described_events(const trace_dat
 /// All up to the records.
 trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_t cpus,
                          std::size_t page_size) {
-    trace_dat_writer to;
-    const auto described = described_events(what);
+    trace_dat_writer to(from);
+    const auto described = described_events(what, from);
     to.add_formats(described, page_size);
     to.add_names(!what.kernel_events.empty());
     to.begin_options(cpus);
@@ -334,7 +331,7 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
             cpu_statistics,
             fmt::format("CPU: {}\n{}", i,
                         from.try_read(fmt::format("per_cpu/cpu{}/stats", i)).value_or("")));
-    to.add_option(cpu_statistics, recording::to_text(find_threads()) +
+    to.add_option(cpu_statistics, recording::to_text(find_threads(from)) +
                                       recording::to_text(find_sampled(from, described)));
     to.end_options(clocks);
     return to;
@@ -343,9 +340,7 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
 } // namespace
 
 std::uint64_t head_size(const trace_dat& what, const instance& from) {
-    return head_of(what, from, static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_CONF)),
-                   page_size(from))
-        .size();
+    return head_of(what, from, cpus(from).size(), page_size(from)).size();
 }
 
 void write_trace_dat(const trace_dat& what, const instance& from, const cpu_files& files) {

@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-struct tracefs_cpu;
-
 namespace tool::tracing {
 
 /// Throws text::failure for `path` if the disk of the file `on_disk` has no space for `copies` of
@@ -34,7 +32,7 @@ public:
     /// Takes what is there, in whole pages. Throws text::failure. What the disk has no space for
     /// stays in the instance, which has to exist.
     void take();
-    /// Takes the rest. The instance does not record any more.
+    /// Takes the rest. The instance does not record any more, unless it is mounted.
     void take_rest();
 
     std::uint64_t size() const noexcept { return size_; }
@@ -49,7 +47,8 @@ private:
     struct cpu;
     cpu_files();
     void require_space() const;
-    void add(int cpu, tracefs_cpu* pages, const std::string& path, bool again);
+    void add(const instance& from, int cpu, const char* source, const std::string& path,
+             bool again);
 
     std::vector<cpu> cpus_;
     std::uint64_t size_ = 0;

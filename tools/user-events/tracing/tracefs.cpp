@@ -43,8 +43,12 @@ void require_name(const std::string& name) {
 const std::string& mount_point() {
     static const std::string result = [] {
         const char* path = nullptr;
-        return tracefs_tracing_dir_is_mounted(false, &path) == 1 && path ? std::string(path)
-                                                                         : std::string();
+        if (tracefs_tracing_dir_is_mounted(false, &path) != 1 || !path)
+            return std::string();
+        // A single file or an instance of tracefs may be mounted, as in a container.
+        const bool is_whole =
+            can(F_OK, std::string(path) + "/instances") || (errno != ENOENT && errno != ENOTDIR);
+        return is_whole ? std::string(path) : std::string();
     }();
     return result;
 }
@@ -114,7 +118,28 @@ instance::~instance() {
                                mount_point()));
 }
 
+instance instance::mounted(const std::string& directory) {
+    std::error_code error;
+    const auto path = std::filesystem::canonical(directory, error);
+    if (!error && !std::filesystem::is_directory(path, error) && !error)
+        error = std::make_error_code(std::errc::not_a_directory);
+    if (error)
+        throw text::file_failure(error.value(), "enter", directory);
+    tracefs_instance* const handle = tracefs_instance_alloc(path.c_str(), nullptr);
+    if (!handle)
+        throw text::file_failure(errno, "enter", directory);
+    instance result(handle, path, false);
+    result.is_mounted_ = true;
+    return result;
+}
+
+instance instance::copy() const {
+    return is_mounted_ ? mounted(name_) : existing(name_);
+}
+
 std::string instance::path(std::string_view file) const {
+    if (is_mounted_)
+        return name_ + "/" + std::string(file);
     return mount_point() + (name_.empty() ? "" : "/instances/" + name_) + "/" + std::string(file);
 }
 
@@ -124,6 +149,12 @@ bool instance::has(std::string_view file) const {
 
 std::optional<std::string> instance::try_read(const std::string& file) const {
     int size = 0;
+    std::error_code error;
+    // Anybody may have made a directory: a pipe would be waited for.
+    if (is_mounted_ && !std::filesystem::is_regular_file(path(file), error)) {
+        errno = error ? error.value() : EINVAL;
+        return {};
+    }
     errno = 0;
     const std::unique_ptr<char, decltype(&std::free)> text(
         tracefs_instance_file_read(handle_.get(), file.c_str(), &size), std::free);

@@ -33,6 +33,10 @@ public:
     /// temporary() of this one. Nothing if it does not exist.
     static std::optional<instance> adopted(const std::string& name);
 
+    /// The instance whose files are in this directory, such as those that are bind-mounted into a
+    /// container. Nothing is changed there. See open_mounted().
+    static instance mounted(const std::string& directory);
+
     /// Removes an instance that a killed process has left, which no rule may be for any more.
     static void remove_left(const std::string& name);
 
@@ -43,8 +47,14 @@ public:
     /// Leaves an instance that would be removed, for adopted() of another process.
     void leave() noexcept { remove_ = false; }
 
-    /// The name; empty for the top-level instance.
+    /// The same instance. It is not removed with the copy.
+    instance copy() const;
+    /// What has the names of threads: this instance if it is mounted, otherwise the top-level one.
+    instance with_names() const { return is_mounted_ ? copy() : top(); }
+
+    /// The name; empty for the top-level instance. Of one that is mounted, its directory.
     const std::string& name() const noexcept { return name_; }
+    bool is_mounted() const noexcept { return is_mounted_; }
     std::string path(std::string_view file) const;
     tracefs_instance* get() const noexcept { return handle_.get(); }
 
@@ -68,6 +78,7 @@ private:
     std::unique_ptr<tracefs_instance, release> handle_;
     std::string name_;
     bool remove_;
+    bool is_mounted_ = false;
 };
 
 /// The names of all instances, without the top-level one.

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a command reads records from: an instance of its own, or one that is mounted for it.
+#pragma once
+
+#include "tracing/buffers.hpp"
+#include "tracing/following.hpp"
+#include "tracing/mounted.hpp"
+#include "tracing/tracefs.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tool::tracing {
+
+/// Of a temporary instance, what is wanted is recorded until the end of the object's lifetime. What
+/// a mounted one records is the choice of others.
+class observation {
+public:
+    /// Of the instance that is mounted in `directory`, or if that is empty, of a temporary one with
+    /// buffers of this size.
+    observation(const std::string& directory, std::uint64_t buffer_size, clock needed = clock::mono)
+        : in_(directory.empty() ? instance::temporary("mono") : open_mounted(directory, needed)) {
+        if (!in_.is_mounted())
+            set_buffer_size(in_, buffer_size);
+    }
+    /// Of an instance that a killed process has left, or that was mounted for it.
+    explicit observation(instance in) : in_(std::move(in)) {}
+
+    const instance& in() const noexcept { return in_; }
+
+    void start(const wanted_events& wanted) {
+        if (in_.is_mounted())
+            return;
+        following_.emplace(in_, wanted);
+        in_.write("tracing_on", "1");
+    }
+    /// To be called every now and then.
+    void update() {
+        if (following_)
+            following_->update();
+    }
+    void stop() { following_.reset(); }
+    /// Leaves a temporary instance with its records and its events, which say what formats there
+    /// are.
+    void leave() {
+        if (in_.is_mounted())
+            return;
+        (void)in_.try_write("tracing_on", "0");
+        if (following_)
+            following_->release();
+        in_.leave();
+    }
+
+private:
+    instance in_;
+    std::optional<following> following_;
+};
+
+} // namespace tool::tracing
