@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/commands.hpp"
 #include "diagnosis/checks.hpp"
+#include "diagnosis/container.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
@@ -30,19 +31,22 @@ struct check {
     finding (*examine)();
     /// Earlier checks. If one fails, this one would only fail for the same reason.
     std::array<std::string_view, 2> needs;
+    /// Whether it is about files that a container does not have.
+    bool is_of_host = false;
 };
 
 constexpr check checks[] = {
     {"kernel", diagnosis::kernel_version, {}},
-    {"options", diagnosis::kernel_options, {}},
+    {"container", diagnosis::container, {}},
+    {"options", diagnosis::kernel_options, {}, true},
     {"sysctls", diagnosis::sysctls, {}},
     {"user_events", diagnosis::module, {}},
-    {"boot", diagnosis::boot, {}},
-    {"headers", diagnosis::headers, {}},
-    {"dkms", diagnosis::dkms, {}},
-    {"secure boot", diagnosis::secure_boot, {}},
+    {"boot", diagnosis::boot, {}, true},
+    {"headers", diagnosis::headers, {}, true},
+    {"dkms", diagnosis::dkms, {}, true},
+    {"secure boot", diagnosis::secure_boot, {}, true},
     {"lockdown", diagnosis::lockdown, {}},
-    {"signature", diagnosis::signature, {}},
+    {"signature", diagnosis::signature, {}, true},
     {"tracefs", diagnosis::tracefs, {}},
     {"data file", diagnosis::data_file, {"tracefs"}},
     {"device", diagnosis::device, {"user_events"}},
@@ -69,11 +73,14 @@ finding result_of(const check& check) {
 
 std::vector<named_finding> examine_system() {
     std::vector<named_finding> result;
+    const auto lacks_needed = [&](const check& check) {
+        return std::any_of(result.begin(), result.end(), [&](const named_finding& earlier) {
+            return (earlier.what.verdict == verdict::bad || earlier.what.is_absent) &&
+                   std::count(check.needs.begin(), check.needs.end(), earlier.about);
+        });
+    };
     for (const check& check : checks)
-        if (std::none_of(result.begin(), result.end(), [&](const named_finding& earlier) {
-                return earlier.what.verdict == verdict::bad &&
-                       std::count(check.needs.begin(), check.needs.end(), earlier.about);
-            }))
+        if (!lacks_needed(check) && !(check.is_of_host && diagnosis::engine()))
             result.push_back({check.about, result_of(check)});
     return result;
 }

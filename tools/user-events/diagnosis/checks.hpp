@@ -24,6 +24,9 @@ finding secure_boot();
 finding lockdown();
 finding signature();
 
+// container.cpp: in which container this process is.
+finding container();
+
 // access.cpp: what this user may do.
 finding tracefs();
 finding data_file();

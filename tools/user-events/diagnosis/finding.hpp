@@ -14,6 +14,8 @@ struct finding {
     std::string found;
     /// The command that helps; empty if nothing is wrong.
     std::string remedy;
+    /// Whether what needs this one has nothing to check.
+    bool is_absent = false;
 };
 
 inline finding good(std::string found) {
@@ -23,6 +25,11 @@ inline finding good(std::string found) {
 /// Something that is missing, but that not everybody needs.
 inline finding note(std::string found, std::string remedy) {
     return {verdict::note, std::move(found), std::move(remedy)};
+}
+
+/// The same, for what other checks need.
+inline finding absent(std::string found, std::string remedy) {
+    return {verdict::note, std::move(found), std::move(remedy), true};
 }
 
 inline finding bad(std::string found, std::string remedy) {

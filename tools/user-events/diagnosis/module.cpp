@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnosis/checks.hpp"
+#include "diagnosis/container.hpp"
 #include "diagnosis/system.hpp"
 
 #include <filesystem>
@@ -88,11 +89,15 @@ finding module() {
     case origin::loaded:
         return loaded_version();
     case origin::installed:
+        if (engine())
+            break;
         return bad("the module is installed, but not loaded",
                    fmt::format("modprobe user_events; at each boot: {}", load_at_boot));
     case origin::absent:
         break;
     }
+    if (engine())
+        return bad("the module is not loaded", "outside of the container: modprobe user_events");
     return bad(
         "the module is not installed for this kernel",
         "install the package user-events-dkms, or: make && make install-module; see Installing "
@@ -157,6 +162,9 @@ finding lockdown() {
                    "boot without lockdown=confidentiality");
     if (mode == "integrity")
         return matters_for_loading("integrity: only signed modules load", signing);
+    if (mode.empty() && engine())
+        return note("/sys/kernel/security is not in this container",
+                    "outside: cat /sys/kernel/security/lockdown");
     if (signatures_are_enforced())
         return matters_for_loading("none, but module.sig_enforce=1: only signed modules load",
                                    signing);
