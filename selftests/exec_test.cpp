@@ -5,6 +5,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
+#include "group.hpp"
 #include "mapping.hpp"
 #include "median.hpp"
 #include "text_file.hpp"
@@ -135,10 +136,11 @@ int run_true_after_vfork() {
 /// A child that registers a bit, sends its index, and executes the new program on request.
 class Executing {
 public:
-    Executing(const Way& way, const Event& event, bool inherits_file)
+    Executing(const Way& way, const Event& event, bool inherits_file,
+              const std::string& path = tracing_file("user_events_data"))
         : child_([=](Channel& channel) -> int {
               Fixed memory;
-              DataFile file;
+              DataFile file(Descriptor::open(path, O_RDWR));
               const std::uint32_t index = file.must_register(address, 0, event.name() + " u32 a");
               keep_across_exec(channel_variable, channel.descriptor());
               if (inherits_file)
@@ -269,6 +271,25 @@ TEST_CASE("A file inherited through exec keeps its indexes but no registration")
     CHECK(instance.disable(event) == succeeds());
     CHECK(child.end() == 0);
     CHECK(event.wait_removed());
+}
+
+TEST_CASE("A file of a group that is inherited through exec keeps its group") {
+    const Group group;
+    const Event event = group.event(unique_name("file"));
+    Instance instance;
+    Executing child(ways[0], event, true, group.device());
+    child.execute();
+    REQUIRE(instance.enable(event) == succeeds());
+    CHECK(child.ask(Request::read) == 0x50);
+    CHECK(child.ask(Request::unregister) == ENOENT);
+    CHECK(child.ask(Request::record) == 0);
+    CHECK(instance.records().size() == 1);
+    const std::string before = status();
+    CHECK(child.ask(Request::register_again) == 0);
+    CHECK(status() == before);
+    CHECK(group.line().ends_with(" # events 2, busy 1, lost 0, suppressed 0, users 1"));
+    CHECK(instance.disable(event) == succeeds());
+    CHECK(child.end() == 0);
 }
 
 TEST_CASE("exec after vfork keeps the parent's registration") {

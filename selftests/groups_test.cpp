@@ -8,6 +8,7 @@
 #include "descriptor.hpp"
 #include "device.hpp"
 #include "group.hpp"
+#include "io_uring.hpp"
 #include "mapping.hpp"
 #include "module.hpp"
 #include "registered.hpp"
@@ -18,6 +19,7 @@
 #include "user_events.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <optional>
 #include <sys/stat.h>
@@ -381,6 +383,93 @@ TEST_CASE("A file keeps its group in a child, and in a process to which it is pa
         return file.register_event(&word, 0, name).ok() && status_line(name).empty() ? 0 : 1;
     });
     CHECK(inherited == 0);
+}
+
+TEST_CASE("A child inherits registrations in groups, and keeps them apart") {
+    const Group group, other;
+    const std::string name = unique_name("inherited");
+    Mapping memory(1);
+    Word *const first = memory.at<Word>(), *const second = first + 1;
+    DataFile files[] = {group.open(), other.open()};
+    files[0].must_register(first, 0, name + " u32 a");
+    files[1].must_register(second, 0, name + " u32 b");
+    Child child([&](Channel& channel) {
+        while (channel.receive<char>() == 'w')
+            channel.send(std::array{static_cast<int>(*first), static_cast<int>(*second),
+                                    files[0].record(0, Payload().add(1u)).error(),
+                                    files[1].record(0, Payload().add(2u)).error()});
+        return files[0].unregister(first, 0).ok() ? 0 : 1;
+    });
+    const auto seen = [&] { return child.channel().ask<std::array<int, 4>>('w'); };
+    Instance instance;
+    CHECK(seen() == std::array{0, 0, EBADF, EBADF});
+    {
+        const Enabled enabled{group.event(name)};
+        CHECK(eventually([&] { return seen() == std::array{1, 0, 0, EBADF}; }));
+    }
+    REQUIRE(instance.enable(other.event(name)) == succeeds());
+    CHECK(eventually([&] { return seen() == std::array{0, 1, EBADF, 0}; }));
+    REQUIRE(instance.disable(other.event(name)) == succeeds());
+    for (const Record& record : instance.records())
+        CHECK(record.number("b") == 2);
+    // What the child has inherited keeps the event of the parent, too.
+    CHECK(files[0].unregister(first, 0) == succeeds());
+    CHECK(group.event(name).exists());
+    child.channel().send('e');
+    CHECK(child.wait() == 0);
+    CHECK(other.event(name).exists());
+}
+
+TEST_CASE("The exit of a process removes its events of a group, also after SIGKILL") {
+    const Group group;
+    const std::string name = unique_name("exits");
+    Child child([&](Channel& channel) {
+        Word word{0};
+        DataFile file = group.open();
+        file.must_register(&word, 0, name);
+        channel.send('r');
+        channel.receive<char>();
+        return 0;
+    });
+    REQUIRE(child.channel().receive<char>() == 'r');
+    CHECK(group.line().ends_with(" # events 1, busy 0, lost 0, suppressed 0, users 1"));
+    child.kill();
+    CHECK(group.event(name).wait_removed());
+    CHECK(eventually([&] {
+        return group.line().ends_with(" # events 0, busy 0, lost 0, suppressed 0, users 0");
+    }));
+}
+
+TEST_CASE(
+    "io_uring writes to the device of a group, in one part, in several and from fixed memory") {
+    const Group group, other;
+    const std::string name = unique_name("ring");
+    Mapping memory(1);
+    DataFile file = group.open(), neighbour = other.open();
+    file.must_register(memory.at<Word>(), 0, name + " u32 a");
+    IoUring ring;
+    ring.register_memory(memory);
+    const auto bytes = [&](std::uint32_t number) {
+        auto* const at = memory.at<std::uint32_t>() + 16;
+        at[0] = 0;
+        at[1] = number;
+        return at;
+    };
+    constexpr std::size_t size = 2 * sizeof(std::uint32_t);
+    CHECK(ring.write(file.descriptor(), bytes(0), size) == fails(EBADF));
+    Instance instance;
+    REQUIRE(instance.enable(group.event(name)) == succeeds());
+    CHECK(ring.write(file.descriptor(), bytes(1), size) == succeeds(size));
+    std::uint32_t* const at = bytes(2);
+    const iovec parts[] = {{at, sizeof(*at)}, {at + 1, sizeof(*at)}};
+    CHECK(ring.writev(file.descriptor(), parts, 2) == succeeds(size));
+    CHECK(ring.write_fixed(file.descriptor(), bytes(3), size) == succeeds(size));
+    CHECK(ring.write(neighbour.descriptor(), bytes(4), size) == fails(ENOENT));
+    std::vector<long> numbers;
+    for (const Record& record : instance.records())
+        numbers.push_back(static_cast<long>(record.number("a")));
+    CHECK(numbers == std::vector<long>{1, 2, 3});
+    REQUIRE(instance.disable(group.event(name)) == succeeds());
 }
 
 TEST_CASE("Files of different groups do not share indexes") {

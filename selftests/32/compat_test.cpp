@@ -106,6 +106,35 @@ TEST_CASE(
     CHECK(status_line(event).empty());
 }
 
+TEST_CASE("A 32-bit program uses the device of a group") {
+    const std::string group = unique_name("narrow"), groups = tracing_file("user_events_groups");
+    REQUIRE(write_text(groups, group + "\n", O_APPEND).ok());
+    const std::string device = "/dev/user_events/" + group, event = unique_name("narrow");
+    {
+        DataFile file(Descriptor::open(device, O_RDWR));
+        CHECK(answered_ioctl_numbers(file) == ioctl_numbers);
+        Word word{0};
+        file.must_register(&word, 0, event + " u32 number", 4, USER_EVENT_REG_PERSIST);
+        CHECK(read_text(device).starts_with(event + "\n"));
+        CHECK(status_line(event).empty());
+        Recording recording(event, "user_events_" + group);
+        CHECK(word == 1);
+        CHECK(file.record(0, Payload().add(7U)).ok());
+        DataFile sharing(Descriptor::open(device, O_RDWR)), common;
+        REQUIRE(sharing.share_indexes(file) == succeeds());
+        CHECK(common.share_indexes(file) == fails(EXDEV));
+        CHECK(sharing.record(0, Payload().add(8U)).ok());
+        CHECK(recording.records(event) ==
+              std::vector<std::string>{event + ": number=7", event + ": number=8"});
+        recording.stop();
+        CHECK(file.unregister(&word, 0) == succeeds());
+        file.close();
+        sharing.close();
+        CHECK(DataFile(Descriptor::open(device, O_RDWR)).delete_event(event) == succeeds());
+    }
+    CHECK(write_text(groups, "!" + group + "\n", O_APPEND).ok());
+}
+
 TEST_CASE("A 32-bit program has all ioctls, and each has one number") {
     DataFile file, device(Descriptor::open("/dev/user_events/default", O_RDWR));
     CHECK(answered_ioctl_numbers(file) == ioctl_numbers);
