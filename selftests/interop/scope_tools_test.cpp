@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 using namespace selftest;
@@ -53,8 +54,9 @@ TEST_CASE(
     const std::string which = GENERATE("-p", "-t", "-u");
     CAPTURE(which);
     // The user of the target is root, whose name perf wants to know.
+    std::filesystem::create_directories("/etc");
     if (!exists("/etc/passwd"))
-        expect(write_text("/etc/passwd", "root:x:0:0::/:/bin/sh\n", O_CREAT), "/etc/passwd");
+        std::ofstream("/etc/passwd") << "root:x:0:0::/:/bin/sh\n";
     REQUIRE(pair.other.ask(Request::become_nobody) == 0);
     const ToolFile file(ToolFile::perf);
     const std::string value = which == "-u" ? "0" : std::to_string(pair.target.pid());
