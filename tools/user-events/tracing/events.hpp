@@ -69,7 +69,8 @@ std::vector<pattern> to_patterns(const std::vector<std::string>& texts);
 /// The user events that exist and match; of other groups than "default" those whose system a
 /// pattern has.
 std::vector<event_name> user_events(const std::vector<pattern>& patterns);
-/// All user events whose formats the instance has, of all groups, and what rules with limits record.
+/// All user events whose formats the instance has, of all groups, and what rules with limits
+/// record.
 std::vector<event_name> all_user_events(const instance& in);
 /// All events that exist and match the pattern; of the kernel too if it names their system.
 std::vector<event_name> events(const pattern& wanted);
