@@ -345,6 +345,8 @@ docs: docs-html docs-man ## render Documentation/ to build/docs: HTML pages and 
 docs-%:
 	@$(packages) docs
 	@sphinx-build -q -E -W --keep-going -b $* -d build/docs/doctrees Documentation build/docs/$*
+	@# A table across the end of a page loses characters, so a terminal has one long page.
+	@[ $* != man ] || sed -i '/^\.TH /a .if n .pl 1000i' build/docs/man/*.[1-8]
 
 .PHONY: clean
 clean: ## remove build products; the cached kernels in ~/.cache/user_events stay

@@ -324,6 +324,7 @@ static __always_inline bool ue_limit_sample(struct ue_limit *limit)
 
 enum ue_verdict ue_limit_take(struct ue_limit *limit)
 {
+	const unsigned long now = jiffies;
 	struct ue_bucket *bucket = &limit->bucket;
 	struct ue_program *program;
 
@@ -337,7 +338,7 @@ enum ue_verdict ue_limit_take(struct ue_limit *limit)
 			return ue_limit_take_first(limit);
 		bucket = &program->bucket;
 	}
-	if (unlikely(READ_ONCE(bucket->filled) != jiffies))
+	if (unlikely(READ_ONCE(bucket->filled) != now))
 		return ue_limit_take_first(limit);
 	return likely(ue_bucket_has_token(bucket)) ? UE_ADMITTED :
 						     ue_limit_suppress(limit);
