@@ -162,8 +162,8 @@ std::string make_file(input& from) {
     append(file, std::uint32_t{1});
     // Statistics with the lists that `record` and `snapshot` write.
     const std::string lines(from.take(from.byte() % 64));
-    std::string statistics = "\nthread process name:\n" + lines +
-                             "\nsystem event one record of:\nuser_events " + lines;
+    std::string statistics =
+        "\nthread process name:\n" + lines + "\nsystem event one record of:\nuser_events " + lines;
     statistics += '\0';
     file.append("options  \0\2\0", 12);
     append(file, static_cast<std::uint32_t>(statistics.size()));

@@ -63,7 +63,7 @@ void disable_from_now_on(const tracing::pattern& wanted, const options& given) {
     tracing::rule meant{.pattern = wanted.text()};
     meant.options[tracing::rule::instance] = given.instance;
     int removed = 0;
-    for (tracing::rule each : tracing::rules()) {
+    for (const tracing::rule& each : tracing::rules()) {
         meant.filter = each.filter;
         if (each != meant)
             continue;

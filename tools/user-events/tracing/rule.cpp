@@ -39,7 +39,7 @@ std::size_t comment_in(std::string_view line) {
     char quote = 0;
     for (std::size_t i = 0; i < line.size(); i++) {
         if (quote)
-            quote = line[i] == quote ? 0 : quote;
+            quote = line[i] == quote ? '\0' : quote;
         else if (line[i] == '"' || line[i] == '\'')
             quote = line[i];
         else if (line[i] == '#' && (i == 0 || spaces.find(line[i - 1]) != spaces.npos))
@@ -124,7 +124,7 @@ std::pair<rule, std::string> to_rule(std::string_view line) {
             result.options[static_cast<std::size_t>(name - option_names)] =
                 word.substr(name->size());
     }
-    return {std::move(result), {}};
+    return {std::move(result), std::string()};
 }
 
 } // namespace tool::tracing

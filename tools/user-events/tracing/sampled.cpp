@@ -16,14 +16,14 @@ find_sampled(const instance& in, const std::map<std::string, std::vector<std::st
                rule.applied() == 0;
     });
     recording::sampled_list result;
-    for (const auto& [system, names] : events)
-        for (const auto& name : names) {
+    for (const auto& of_system : events)
+        for (const auto& name : of_system.second) {
+            const event_name event{of_system.first, name};
             const auto first =
-                std::find_if(rules.begin(), rules.end(), [&](const listed_rule& rule) {
-                    return rule.is_for({system, name});
-                });
+                std::find_if(rules.begin(), rules.end(),
+                             [&](const listed_rule& rule) { return rule.is_for(event); });
             if (first != rules.end() && first->sampled_of() > 1)
-                result[{system, name}] = first->sampled_of();
+                result[{event.system, event.event}] = first->sampled_of();
         }
     return result;
 }
