@@ -244,7 +244,7 @@ static __always_inline u64 ue_mm_scopes_in_write(void)
  */
 static inline void ue_mm_scopes_changed(void)
 {
-	/* Pairs with ue_mm_scopes_in_write(): a CPU that reads the new count reads the new scopes. */
+	/* Pairs with ue_mm_scopes_in_write(): with the new count, the new scopes are read. */
 	atomic_long_inc_return_release(&ue_scope_changes);
 }
 
