@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
-#include "commands/cut_options.hpp"
+#include "commands/recording_options.hpp"
 #include "export/exporter.hpp"
 #include "export/output_directory.hpp"
 #include "export/tracks.hpp"
@@ -42,11 +41,9 @@ struct options {
     std::string path;
     std::string format;
     std::vector<std::string> pairs;
+    recording_options which;
     recording::selection selection;
-    choice_options choice;
-    cut_options cut;
     std::string output;
-    bool is_strict = false;
 };
 
 std::vector<std::string> format_names() {
@@ -94,7 +91,7 @@ struct outputs {
 void export_file(const options& given) {
     const format& format = format_of(given.format);
     const auto pairs = exporting::to_pairs(given.pairs);
-    const recording::input input(given.path);
+    recording::opened_recording file(given.path);
     outputs outputs;
     outputs.open(format, given.output);
     // From here on, a signal would leave outputs that are not complete.
@@ -109,22 +106,19 @@ void export_file(const options& given) {
         work.needs.directories = {"."};
         work.prepare = [&] { outputs.directory->enter(); };
     }
-    std::optional<recording::perf_script> perf;
-    if (recording::is_perf_data(input))
-        perf.emplace(input, given.selection.is_raw);
+    file.start(given.selection.is_raw);
     work.read = [&] {
-        const auto source = recording::open_source(input, perf ? &*perf : nullptr, given.selection);
+        const auto source = file.read(given.selection);
         source->read([&](const recording::record& record) { exporter->add(record); },
                      [&](const recording::gap& gap) { exporter->add_gap(gap); });
         exporter->finish();
-        source->warn_about_gaps(given.is_strict);
+        source->warn_about_gaps(given.which.is_strict());
     };
     work.finish = [&] {
-        if (perf)
-            perf->finish();
+        file.finish();
         outputs.finish();
     };
-    recording::isolate(held, input, std::move(work));
+    recording::isolate(held, file.from(), std::move(work));
 }
 
 } // namespace
@@ -132,24 +126,14 @@ void export_file(const options& given) {
 action export_records(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positional("FILE", given->path, "a recording");
-    with.optional_positional(
-        "PATTERN", given->selection.pattern,
-        "only these events, such as 'order_*', 'sched:*' or 'MyProvider:Request*'");
+    given->which.declare(with);
     with.choice("--format", "FORMAT", given->format, format_names());
     with.option("-o,--output", "PATH", given->output,
                 "a file, or for csv and ctf a directory; otherwise standard output");
-    with.option("-f,--filter", "FILTER", given->selection.filter,
-                "only records for which this is true, such as 'cents > 300'");
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end something, and the field that says what");
-    given->choice.declare(with);
-    given->cut.declare(with);
-    given->cut.declare_programs(with);
-    with.flag("--raw", given->selection.is_raw, "do not decode payloads that describe themselves");
-    with.flag("--strict", given->is_strict, "fail if records are missing");
     return [given] {
-        given->selection.choice = given->choice.read();
-        given->selection.cut = given->cut.read();
+        given->selection = given->which.read();
         export_file(*given);
     };
 }

@@ -50,8 +50,9 @@ std::string to_utf8(std::string_view text) {
 
 } // namespace
 
-std::uint64_t protobuf_event::name_table::number_of(std::string_view name, std::string& interned) {
-    const auto found = numbers_.find(std::string(name));
+std::uint64_t protobuf_event::name_table::number_of(const std::string& name,
+                                                    std::string& interned) {
+    const auto found = numbers_.find(name);
     if (found != numbers_.end())
         return found->second;
     if (numbers_.size() >= most_names)
@@ -61,7 +62,7 @@ std::uint64_t protobuf_event::name_table::number_of(std::string_view name, std::
     proto::builder<proto::interned_data> data(interned);
     proto::builder<proto::interned> entry(data, field_);
     entry.add_uint64(proto::interned::iid, number);
-    entry.add_string(proto::interned::name, name.data(), name.size());
+    entry.add_string(proto::interned::name, name);
     return number;
 }
 

@@ -101,7 +101,7 @@ private:
     public:
         explicit name_table(proto::interned_data field) : field_(field) {}
         /// Returns 0 for a name that is to be written with the event. Appends new names.
-        std::uint64_t number_of(std::string_view name, std::string& interned);
+        std::uint64_t number_of(const std::string& name, std::string& interned);
 
     private:
         proto::interned_data field_;
