@@ -41,9 +41,12 @@ constexpr char prelude[] = R"sh(
 T=/sys/kernel/tracing
 # Waits until a command succeeds; the time limit of the test ends it.
 wait_for() { until eval "$1" >/dev/null 2>&1; do sleep 0.1; done; }
-# Waits until the tool has an instance and everything is in place there. Sets $instance.
-# The tool sets the clock after it has set tracing_on to 0.
-wait_for_instance() { wait_for 'instance=$(ls -d $T/instances/user-events.*) && grep "\[mono\]" $instance/trace_clock && grep 1 $instance/tracing_on'; }
+# Instances of the tool in which everything is in place. A new instance records, by its own
+# clock: the tool sets tracing_on to 0, then the clock, and tracing_on to 1 at the end.
+ready_instances() { for i in $T/instances/user-events.*; do grep -q "\[mono\]" $i/trace_clock && grep -q 1 $i/tracing_on && echo $i; done; }
+# Waits until there are so many. The first one is $instance.
+wait_for_instances() { wait_for '[ $(ready_instances | wc -l) = '$1' ]'; instance=$(ready_instances | head -n 1); }
+wait_for_instance() { wait_for_instances 1; }
 export LC_CTYPE=C.UTF-8
 # A terminal of 80 columns and 24 lines, on which a command runs. It ends with the command.
 terminal() { tmux kill-server 2>/dev/null; TERM=screen tmux -f /dev/null new-session -d -x 80 -y 24 -s t "export TERM=screen; $1"; }

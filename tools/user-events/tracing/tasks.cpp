@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace tool::tracing {
 
@@ -35,15 +36,26 @@ const task& tasks::find(int thread) {
 std::string tasks::saved_name(int thread) {
     if (thread == 0)
         return "<idle>";
-    if (!has_read_saved_) {
-        std::istringstream lines(in_.try_read("saved_cmdlines").value_or(std::string()));
-        for (std::string line; std::getline(lines, line);)
-            if (const auto space = line.find(' '); space != line.npos)
-                saved_[std::atoi(line.c_str())] = line.substr(space + 1);
-        has_read_saved_ = true;
+    // Its parent may know that a thread has ended, and it may be gone from /proc, before its last
+    // switch. The kernel saves its name there, but not while somebody reads the saved names.
+    while (!saved_.contains(thread)) {
+        if (has_proc_ && waits_left_ > 0) {
+            --waits_left_;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        } else if (has_read_saved_)
+            break;
+        read_saved();
     }
     const auto name = saved_.find(thread);
     return name == saved_.end() ? "<...>" : name->second;
+}
+
+void tasks::read_saved() {
+    std::istringstream lines(in_.try_read("saved_cmdlines").value_or(std::string()));
+    for (std::string line; std::getline(lines, line);)
+        if (const auto space = line.find(' '); space != line.npos)
+            saved_[std::atoi(line.c_str())] = line.substr(space + 1);
+    has_read_saved_ = true;
 }
 
 void tasks::refresh() {
@@ -54,6 +66,7 @@ void tasks::refresh() {
     last_ = now;
     known_.clear();
     saved_.clear();
+    waits_left_ = waits_in_a_second;
 }
 
 } // namespace tool::tracing

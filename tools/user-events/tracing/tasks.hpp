@@ -36,6 +36,10 @@ public:
 private:
     /// Of a thread that has ended.
     std::string saved_name(int thread);
+    void read_saved();
+
+    /// Of a millisecond each, however many threads have names that cannot be found.
+    static constexpr int waits_in_a_second = 20;
 
     instance in_;
     bool has_proc_;
@@ -43,6 +47,7 @@ private:
     std::unordered_map<int, std::string> saved_;
     std::chrono::steady_clock::time_point last_{};
     bool has_read_saved_ = false;
+    int waits_left_ = waits_in_a_second;
 };
 
 } // namespace tool::tracing
