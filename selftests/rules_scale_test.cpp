@@ -42,7 +42,8 @@ std::chrono::duration<double> reading() {
 
 } // namespace
 
-TEST_CASE("Reading 1000 rules for programs takes little longer with 500 programs") {
+TEST_CASE("Reading 1000 rules for programs takes little longer with 500 programs",
+          "[counted]") {
     Kept kept;
     Instance instance;
     const bool has_rules = change_rule("many_rules instance=" + instance.name() + " uid=0").ok();
@@ -57,6 +58,6 @@ TEST_CASE("Reading 1000 rules for programs takes little longer with 500 programs
     const auto with_many = reading();
     CAPTURE(with_one.count(), with_many.count());
     // If each rule counted the programs, it would take more than thirty times as long.
-    CHECK(with_many < 3 * with_one);
+    CHECK(with_many < 1.5 * with_one);
     expect(write_text(rules_file(), "", O_TRUNC), rules_file());
 }

@@ -363,36 +363,54 @@ struct Slowdown {
 };
 
 /// Compares each of the operations during the attack with its weak form. Both attackers take turns.
-std::array<Slowdown, operations.size()> slowdown(const Attack& weak, const Attack& strong) {
-    const Event event(unique_name("victim"));
-    // Enabling the first event and disabling the last one patch kernel code, which is slow.
-    const Event other(unique_name("enabled"));
-    Word word{0};
-    DataFile file;
-    file.must_register(&word, 0, other.name());
-    const Enabled enabled{other};
-    Attacker attackers[] = {Attacker{weak}, Attacker{strong}};
-    const RealTime priority;
-    std::array<std::vector<Clock::duration>, operations.size()> taken[2];
-    for (unsigned turn = 0; turn < 10; turn++) {
-        Attacker& attacker = attackers[turn % 2];
-        attacker.resume();
-        for (int run = 0; run < 4; run++) {
-            const Times times = run_victim(event);
-            for (std::size_t i = 0; i < operations.size(); i++)
-                taken[turn % 2][i].push_back(times[i]);
+class Comparison {
+public:
+    Comparison(const Attack& weak, const Attack& strong)
+        : attackers_{Attacker{weak}, Attacker{strong}} {}
+
+    void measure() {
+        const Event event(unique_name("victim"));
+        // Enabling the first event and disabling the last one patch kernel code, which is slow.
+        const Event other(unique_name("enabled"));
+        Word word{0};
+        DataFile file;
+        file.must_register(&word, 0, other.name());
+        const Enabled enabled{other};
+        const RealTime priority;
+        for (unsigned turn = 0; turn < 10; turn++) {
+            attackers_[turn % 2].resume();
+            for (int run = 0; run < 4; run++) {
+                const Times times = run_victim(event);
+                for (std::size_t i = 0; i < operations.size(); i++)
+                    taken_[turn % 2][i].push_back(times[i]);
+            }
+            attackers_[turn % 2].pause();
         }
-        attacker.pause();
     }
-    for (Attacker& attacker : attackers)
-        attacker.stop();
-    std::array<Slowdown, operations.size()> slowdowns;
-    for (std::size_t i = 0; i < operations.size(); i++)
-        slowdowns[i] = {static_cast<double>(quantile(taken[1][i], 0.5).count()) /
-                            static_cast<double>(quantile(taken[0][i], 0.5).count()),
-                        quantile(taken[1][i], 0.9)};
-    return slowdowns;
-}
+
+    void stop() {
+        for (Attacker& attacker : attackers_)
+            attacker.stop();
+    }
+
+    Slowdown slowdown(std::size_t operation) const {
+        const auto& [weak, strong] = taken_;
+        return {static_cast<double>(quantile(strong[operation], 0.5).count()) /
+                    static_cast<double>(quantile(weak[operation], 0.5).count()),
+                quantile(strong[operation], 0.9)};
+    }
+
+    bool is_within_limits() const {
+        for (std::size_t i = 0; i < operations.size(); i++)
+            if (slowdown(i).factor >= limits[i])
+                return false;
+        return true;
+    }
+
+private:
+    Attacker attackers_[2];
+    std::array<std::vector<Clock::duration>, operations.size()> taken_[2];
+};
 
 } // namespace
 
@@ -436,14 +454,19 @@ TEST_CASE(
     };
     const unsigned long before = stable_status_count("Active: ");
     for (const Pair& pair : pairs) {
-        const auto slowdowns = slowdown(pair.weak, pair.strong);
+        Comparison comparison(pair.weak, pair.strong);
+        // Where a third of the operations wait, half of twenty may do so by chance.
+        for (int round = 0; round == 0 || (round < 4 && !comparison.is_within_limits()); round++)
+            comparison.measure();
+        comparison.stop();
         for (std::size_t i = 0; i < operations.size(); i++) {
+            const auto [factor, most] = comparison.slowdown(i);
             CAPTURE(pair.name, operations[i]);
             std::printf("# %s: %s takes %.2f times as long, nine of ten less than %.2f ms\n",
-                        pair.name, operations[i], slowdowns[i].factor, slowdowns[i].most.count());
-            CHECK(slowdowns[i].factor < limits[i]);
+                        pair.name, operations[i], factor, most.count());
+            CHECK(factor < limits[i]);
             // Of a processor that executes an instruction in a nanosecond.
-            CHECK(slowdowns[i].most.count() < 10);
+            CHECK(most.count() < 10);
         }
         REQUIRE(eventually([&] { return status_count("Active: ") == before; }));
     }
