@@ -203,10 +203,10 @@ test-fleet: ## test the tool's ship and serve, on KERNELS=, with Prometheus and 
 	@prove selftests/tool/ship_test
 
 .PHONY: test-perf
-test-perf: tool modules-6.12 ## print what a guest has recorded with perf of Debian 12 and 13, decoded
+test-perf: tool modules-6.12 ## read with perf of Debian 12 and 13 what a guest has recorded; record with Perfetto
 	@$(packages) build vm tests
 	@$(MAKE) -C selftests BUILD=../build/selftests ../build/selftests/tool/eventheader_client
-	@prove selftests/tool/perf_test
+	@prove selftests/tool/perf_test selftests/tool/perfetto_live_test
 
 .PHONY: test-packages
 test-packages: ## install the packages on Debian 12 and 13 in QEMU (about 30 minutes)
