@@ -18,6 +18,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fcntl.h>
 #include <linux/user_events_ext.h>
 #include <list>
@@ -63,20 +64,24 @@ unsigned long count_told(const std::vector<Told>& all, long process) {
     return sum;
 }
 
-/// Measures how many records a limit may have made.
+/// Measures how many records a limit may have made. In a guest that gets little time, the ticks
+/// that add tokens are late, and then come at once. This clock moves with them.
 class Allowance {
 public:
     explicit Allowance(unsigned rate) : rate_(rate) {}
 
     /// Those of the full bucket, and those of the time since the object was created.
-    double most() const {
-        const std::chrono::duration<double> passed = Clock::now() - begin_;
-        return rate_ * (1 + passed.count()) + 1;
-    }
+    double most() const { return rate_ * (1 + now() - begin_) + 1; }
 
 private:
+    static double now() {
+        timespec time{};
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    }
+
     const unsigned rate_;
-    const Clock::time_point begin_ = Clock::now();
+    const double begin_ = now();
 };
 
 /// Writes records, and returns how many writes failed.
@@ -245,12 +250,9 @@ TEST_CASE("Rules for one instance add up if their limits are equal") {
         return rule_text(kept.event, instance, limit + "pid=" + std::to_string(program.pid()));
     };
     std::optional<Rule> one(of(first, "limit=1/s "));
-    {
-        const Rule unlike(
-            of(second, GENERATE("", "limit=2/s ", "limit=1/s/program ", "sample=1/1 ")));
-        CHECK(unlike.comment().find("another filter or limit") != std::string::npos);
-        CHECK(second.bit() == 0);
-    }
+    CHECK(change_rule(of(second, GENERATE("", "limit=2/s ", "limit=1/s/program ",
+                                          "sample=1/1 "))) == fails(EBUSY));
+    CHECK(second.bit() == 0);
     const Rule two(of(second, "limit=1/s "));
     CHECK(first.bit() + second.bit() == 2);
     CHECK(first.ask(Request::flood) == 0);

@@ -422,36 +422,121 @@ TEST_CASE("A change of a rule writes to no memory of programs that are recorded 
     CHECK(third.ask(Request::is_dropped) == 1);
 }
 
-TEST_CASE("A rule with another filter, and a trigger for other programs, fail with a reason") {
+TEST_CASE("A rule with another filter for other programs fails with EBUSY, and changes nothing") {
+    const Kept before;
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    // Either rule, or both, may be for some programs only, and have a filter.
+    const std::string of_target = pid_option(target), of_other = pid_option(other);
+    const std::pair<std::string, std::string> options[] = {
+        {of_target, of_other}, {"", of_other}, {of_target, ""}, {of_target, of_target + " uid=0"}};
+    const auto& [first, second] = options[GENERATE(0, 1, 2, 3)];
+    const auto [filter, another] = GENERATE(
+        as<std::pair<std::string, std::string>>(), std::pair{"", " if common_pid > 0"},
+        std::pair{" if common_pid > 0", ""}, std::pair{" if common_pid > 0", " if common_pid > 1"});
+    CAPTURE(first, second, filter, another);
+    const Rule rule(rule_text(kept.event, instance, first, filter));
+    const std::string rules = read_text(rules_file());
+    const auto bits = [&] { return 100 * target.bit() + 10 * other.bit() + kept.bit(); };
+    const int bits_before = bits();
+    // The pattern also matches an event that could be recorded.
+    const std::string conflicting =
+        "kept_* instance=" + instance.name() + (second.empty() ? "" : " ") + second + another;
+    KernelLog log;
+    CHECK(change_rule(conflicting) == fails(EBUSY));
+    CHECK_THAT(log.read(), Catch::Contains("the rule is not added, " + kept.event.name() +
+                                           " is recorded there for other programs, with another "
+                                           "filter or limit, by the rule " +
+                                           rule.text().substr(0, 128) + ": " +
+                                           conflicting.substr(0, 128) + "\n"));
+    CHECK(read_text(rules_file()) == rules);
+    CHECK(rule.comment().find("failed") == std::string::npos);
+    CHECK(bits() == bits_before);
+    CHECK(read_text(instance.path(before.event, "enable")).substr(0, 1) == "0");
+    CHECK(read_text(instance.path(kept.event, "filter")) ==
+          (filter.empty() ? "none" : filter.substr(4)) + "\n");
+    // With the same filter they add up.
+    const Rule fitting(rule_text(kept.event, instance, second, filter));
+    CHECK_THAT(fitting.comment(), Catch::StartsWith("applied to 1"));
+}
+
+TEST_CASE("A rule with another filter that conflicts with none fails for the event alone") {
+    Kept kept;
+    Instance instance, another;
+    Program target(kept.event), other(kept.event);
+    const Rule rule(rule_text(kept.event, instance, pid_option(target)));
+    const std::string filter = " if common_pid > 0";
+    const std::string reason = "failed for 1: " + kept.event.name() + ": ";
+    SECTION("for the same programs, as the first rule records them") {
+        const Rule same(rule_text(kept.event, instance, pid_option(target), filter));
+        CHECK(same.comment() ==
+              "applied to 0, matches 1, " + reason + "already enabled or filtered");
+    }
+    SECTION("if the filter was changed by hand") {
+        REQUIRE(instance.set_filter(kept.event, "common_pid > 2") == succeeds());
+        const Rule late(rule_text(kept.event, instance, pid_option(other), filter));
+        CHECK_THAT(late.comment(), Catch::Contains(reason));
+        REQUIRE(instance.set_filter(kept.event, "0") == succeeds());
+    }
+    SECTION("if the event was enabled by hand") {
+        REQUIRE(another.enable(kept.event) == succeeds());
+        const Rule late(rule_text(kept.event, another, pid_option(other), filter));
+        CHECK_THAT(late.comment(), Catch::Contains(reason));
+        REQUIRE(another.disable(kept.event) == succeeds());
+    }
+    SECTION("and for none in another instance") {
+        const Rule elsewhere(rule_text(kept.event, another, pid_option(other), filter));
+        CHECK(elsewhere.comment() == "applied to 1, matches 1");
+    }
+    CHECK(target.bit() == 1);
+}
+
+TEST_CASE(
+    "An event that is registered later is recorded by the first of rules with other filters") {
+    const Event event(unique_name("later"));
+    Instance instance;
+    Program target(event, false), other(event, false);
+    const Rule rule(rule_text(event, instance, pid_option(target)));
+    const Rule filtered(rule_text(event, instance, pid_option(other), " if common_pid > 0"));
+    CHECK(target.ask(Request::add) == 0);
+    CHECK(other.ask(Request::add) == 0);
+    CHECK(target.bit() == 1);
+    CHECK(other.bit() == 0);
+    CHECK(filtered.comment() ==
+          "applied to 0, matches 1, failed for 1: " + event.name() +
+              ": recorded there for other programs, or with another filter or limit");
+}
+
+TEST_CASE("A trigger for other programs than those that are recorded fails with a reason") {
     Kept kept;
     Instance instance;
     Program target(kept.event), other(kept.event);
     const Rule rule(rule_text(kept.event, instance, pid_option(target)));
-    const Rule filtered(rule_text(kept.event, instance, pid_option(other), " if common_pid > 0"));
-    const std::string reason =
-        "applied to 0, matches 1, failed for 1: " + kept.event.name() +
-        ": recorded there for other programs, or with another filter or limit";
-    CHECK(filtered.comment() == reason);
     const Rule trigger(rule_text(kept.event, instance, pid_option(other), " trigger traceoff"));
-    CHECK(trigger.comment() == reason);
+    CHECK(trigger.comment() ==
+          "applied to 0, matches 1, failed for 1: " + kept.event.name() +
+              ": recorded there for other programs, or with another filter or limit");
     CHECK(other.bit() == 0);
     CHECK(target.bit() == 1);
 }
 
 TEST_CASE(
     "All rules that can add up take an event over when the rule is removed that prevented it") {
-    Kept kept;
+    const Event event(unique_name("taken"));
     Instance instance;
-    Program target(kept.event), other(kept.event), third(kept.event);
+    Program target(event, false), other(event, false), third(event, false);
     // The first and the last one are for all programs, or for one each.
     const bool for_all = GENERATE(false, true);
     CAPTURE(for_all);
     const auto option = [&](Program& program) { return for_all ? "" : pid_option(program); };
     const std::string first =
-        rule_text(kept.event, instance, option(third), for_all ? " if common_pid > 1" : "");
+        rule_text(event, instance, option(third), for_all ? " if common_pid > 1" : "");
     REQUIRE(change_rule(first).ok());
-    const Rule second(rule_text(kept.event, instance, pid_option(target), " if common_pid > 0"));
-    const Rule last(rule_text(kept.event, instance, option(other), " if common_pid > 0"));
+    const Rule second(rule_text(event, instance, pid_option(target), " if common_pid > 0"));
+    const Rule last(rule_text(event, instance, option(other), " if common_pid > 0"));
+    for (Program* const program : {&target, &other, &third})
+        REQUIRE(program->ask(Request::add) == 0);
     CHECK(target.bit() == for_all);
     CHECK(other.bit() == for_all);
     CHECK(change_rule("!" + first).ok());

@@ -204,16 +204,19 @@ static struct ue_rules_sum ue_rules_add_up(const struct ue_event *event,
 	return sum;
 }
 
+static bool ue_rule_limits_equal(const struct ue_rule_limit *one,
+				 const struct ue_rule_limit *two)
+{
+	return one->rate == two->rate && one->sample == two->sample &&
+	       one->each_process == two->each_process;
+}
+
 /* Whether a recorder has the limit of a rule. */
 static bool ue_rule_limits(const struct ue_rule *rule, const struct ue_event *event,
 			   const struct trace_event_file *file)
 {
-	const struct ue_rule_limit *limit =
-		ue_limit_terms(ue_recorder_limit(&event->recorders, file));
-
-	return limit->rate == rule->limit.rate &&
-	       limit->sample == rule->limit.sample &&
-	       limit->each_process == rule->limit.each_process;
+	return ue_rule_limits_equal(ue_limit_terms(ue_recorder_limit(&event->recorders, file)),
+				    &rule->limit);
 }
 
 /*
@@ -645,10 +648,91 @@ static struct ue_rule *ue_rules_find(const char *text)
 	return NULL;
 }
 
+/* A file has one filter, and a recorder one limit. */
+static bool ue_rules_differ(const struct ue_rule *one, const struct ue_rule *two)
+{
+	const char *filter = one->parsed.filter, *other = two->parsed.filter;
+
+	return !ue_rule_limits_equal(&one->limit, &two->limit) ||
+	       (filter && other ? strcmp(filter, other) : filter != other);
+}
+
+/*
+ * If the rules are for the same programs, the earlier rule records these. If not, the
+ * programs of the later one would be recorded by neither.
+ */
+static bool ue_rules_may_conflict(const struct ue_rule *rule,
+				  const struct ue_rule *earlier)
+{
+	return rule->instance == earlier->instance &&
+	       rule->scope != earlier->scope && !rule->parsed.trigger &&
+	       !earlier->parsed.trigger && ue_rules_differ(rule, earlier);
+}
+
+/* Whether an event that a rule is for is recorded as an earlier rule has it. */
+static bool ue_rule_is_late(const struct ue_rule *rule, const struct ue_rule *earlier,
+			    const struct ue_event *event, unsigned long number)
+{
+	struct trace_event_file *file = ue_recorder_file(&event->recorders, number);
+
+	return file && ue_rule_is_for(rule, event) &&
+	       ue_rule_may_be_scoped(rule, event) &&
+	       ue_file_is_enabled(file, earlier->parsed.filter);
+}
+
+/* Return: 0; -EBUSY, and the reason is in the kernel log. */
+static int ue_rule_check(const struct ue_rule *rule, struct ue_rule *earlier)
+{
+	unsigned long serial;
+	void *number;
+	int err = 0;
+
+	mutex_lock(ue_event_mutex);
+	xa_for_each(&earlier->applied, serial, number) {
+		unsigned long found = serial;
+		struct ue_event *event = ue_rules_next_event(&found, serial + 1);
+
+		if (event && ue_rule_is_late(rule, earlier, event, xa_to_value(number))) {
+			pr_warn("the rule is not added, %s is recorded there for other programs, with another filter or limit, by the rule %.128s: %.128s\n",
+				ue_event_name(event), earlier->text, rule->text);
+			err = -EBUSY;
+			break;
+		}
+		mutex_unlock(ue_event_mutex);
+		cond_resched();
+		mutex_lock(ue_event_mutex);
+	}
+	mutex_unlock(ue_event_mutex);
+	return err;
+}
+
+/* Registering an event succeeds in any case. So only events that exist can conflict. */
+static int ue_rules_check(const struct ue_rule *rule)
+{
+	struct ue_rule *earlier;
+	int err = 0;
+
+	list_for_each_entry(earlier, &ue_rules, node) {
+		if (ue_rules_may_conflict(rule, earlier))
+			err = ue_rule_check(rule, earlier);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static int ue_rule_get_instance(struct ue_rule *rule)
+{
+	const struct cred *cred = override_creds(ue_kernel_cred());
+
+	rule->instance = ue_instance_get(rule->parsed.options[UE_RULE_INSTANCE]);
+	revert_creds(cred);
+	return rule->instance ? 0 : -ENOMEM;
+}
+
 /* On success, @rule is linked. */
 static int ue_rules_add(struct ue_rule *rule)
 {
-	const struct cred *cred;
 	int err;
 
 	if (ue_rules_find(rule->text))
@@ -659,14 +743,12 @@ static int ue_rules_add(struct ue_rule *rule)
 			ue_scope_reason(err), rule->text);
 		return err;
 	}
-	cred = override_creds(ue_kernel_cred());
-	rule->instance = ue_instance_get(rule->parsed.options[UE_RULE_INSTANCE]);
-	revert_creds(cred);
-	if (!rule->instance) {
+	err = ue_rule_get_instance(rule) ?: ue_rules_check(rule);
+	if (err) {
 		/* Here, as scopes are changed with the mutex held. */
 		ue_scope_put(rule->scope);
 		rule->scope = 0;
-		return -ENOMEM;
+		return err;
 	}
 	ue_rule_apply_all(rule);
 	return 0;

@@ -20,14 +20,15 @@ struct ue_event;
  *
  * A new rule is applied to all events that exist. Removing a rule undoes what
  * the rule did to events, unless others have changed an event since. Prints the
- * reason to the kernel log if the text is malformed.
+ * reason to the kernel log if the text is malformed, or another rule prevents a new one.
  *
  * Context: may sleep; event_mutex not held.
  * Return: 0; -EINVAL if the text is malformed; -EEXIST if the rule exists;
  * -ENOENT if the rule to remove does not exist, or a process that a new rule names;
- * -ENOSPC and -EOPNOTSUPP as ue_scope_get(); -EBUSY if the trigger of the
- * rule to remove is used by another trigger; -ENOMEM, also if the kernel can't
- * create the instance, or remove the trigger. A rule whose trigger can't be
+ * -ENOSPC and -EOPNOTSUPP as ue_scope_get(); -EBUSY if an earlier rule records an
+ * event for other programs and with another filter or limit in the same instance, or
+ * if the trigger of the rule to remove is used by another trigger; -ENOMEM, also if
+ * the kernel can't create the instance, or remove the trigger. A rule whose trigger can't be
  * removed from an event stays, and is undone for the other events.
  */
 int ue_rules_change(const char *text);

@@ -706,6 +706,27 @@ TEST_CASE("Adding a rule with a trigger survives each injected failure") {
     });
 }
 
+TEST_CASE("A rule that conflicts with another one is never added, whatever else fails") {
+    Unchanged unchanged;
+    Instance instance;
+    const Registered event(" u32 a", "fault_rule");
+    const std::string at = "fault_rule_* instance=" + instance.name();
+    const Rule earlier(at + " if a > 5");
+    const std::string rules = read_text(rules_file());
+    Faults faults;
+    fail_each("conflict", plain, [&](unsigned n) {
+        Attempt result = faults.attempt(n, [&] { return change_rule(at + " uid=0"); });
+        CHECK((result.error == EBUSY || result.injected));
+        CHECK(result.retry_error == EBUSY);
+        CHECK(read_text(rules_file()) == rules);
+        CHECK(event.word == 1);
+        if (result.error == EBUSY)
+            result.error = 0;
+        result.retry_error = 0;
+        return result;
+    });
+}
+
 TEST_CASE("Adding a rule fails if its instance cannot be created") {
     Unchanged unchanged;
     const std::string name = unique_name("fault_created");

@@ -112,9 +112,11 @@ following::following(const instance& in, wanted_events wanted)
         wanted_.patterns.emplace_back("*");
     rule_.options[rule::instance] = in_.name();
     choose_programs();
+    // The kernel adds no rule that conflicts with one for other programs.
+    remove_rules([&](const rule& left) { return left.programs() != rule_.programs(); });
     for (const auto& each : wanted_.patterns)
         follow(each);
-    remove_other_rules();
+    remove_rules([&](const rule& left) { return !has_own(left); });
     if (are_rules_wide_)
         disable_others();
 }
@@ -211,12 +213,12 @@ bool following::has_own(const rule& other) const {
                        [&](const temporary_rule& own) { return own.is(other); });
 }
 
-/// An instance that was adopted may have rules for other events.
-void following::remove_other_rules() {
+/// An instance that was adopted may have rules of a killed process, for other events or programs.
+void following::remove_rules(const std::function<bool(const rule&)>& is_left_over) {
     if (!has_rules_)
         return;
     for (const rule& each : rules())
-        if (each.options[rule::instance] == in_.name() && !has_own(each))
+        if (each.options[rule::instance] == in_.name() && is_left_over(each))
             remove_rule(each.text());
 }
 

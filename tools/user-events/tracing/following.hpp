@@ -9,6 +9,7 @@
 #include "tracing/tracefs.hpp"
 
 #include <chrono>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -90,7 +91,7 @@ private:
     void add(const std::string& glob, const std::string& filter);
     void enable(const event_name& name);
     void disable_others();
-    void remove_other_rules();
+    void remove_rules(const std::function<bool(const rule&)>& is_left_over);
 
     const instance& in_;
     wanted_events wanted_;

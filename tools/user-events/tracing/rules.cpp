@@ -40,7 +40,11 @@ std::string remedy_for(int error, bool removes) {
     case EEXIST:
         return "nothing is left to do: the same rule exists";
     case EBUSY:
-        return "another histogram uses its variables: remove that rule first";
+        return removes
+                   ? "another histogram uses its variables: remove that rule first"
+                   : "an earlier rule records one of the events in this instance, for other "
+                     "programs and with another filter or limit; the kernel log names the rule. "
+                     "Use the same filter and limit, or another instance";
     default:
         return text::remedy_for(error, instance::top().path(file));
     }
