@@ -485,6 +485,11 @@ TEST_CASE("A rule with another filter that conflicts with none fails for the eve
         CHECK_THAT(late.comment(), Catch::Contains(reason));
         REQUIRE(another.disable(kept.event) == succeeds());
     }
+    SECTION("and for none if the rule is for other events") {
+        const Rule others("kept_no_such instance=" + instance.name() + " " + pid_option(other) +
+                          filter);
+        CHECK(others.comment() == "applied to 0, matches 1");
+    }
     SECTION("and for none in another instance") {
         const Rule elsewhere(rule_text(kept.event, another, pid_option(other), filter));
         CHECK(elsewhere.comment() == "applied to 1, matches 1");
