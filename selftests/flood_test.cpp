@@ -184,11 +184,11 @@ TEST_CASE("The bit stays 1 as long as something records the program without a li
 
 TEST_CASE("Other limits let the bit be 0 if they are exceeded, too") {
     Kept kept;
-    Instance first, second;
+    Instance first, second, third;
     Program program(kept.event);
     const Rule one(rule_text(kept.event, first, "limit=1/s"));
     const Rule two(rule_text(kept.event, second, "limit=1/s/program"));
-    const Rule of_other(rule_text(kept.event, second, "pid=1"));
+    const Rule of_other(rule_text(kept.event, third, "pid=1"));
     CHECK(is_muted_by_flood(program));
     CHECK(gets_bit(program));
 }
