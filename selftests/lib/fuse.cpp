@@ -51,8 +51,8 @@ T body_of(const char* request) {
     return body;
 }
 
-void answer_error(const Descriptor& device, const fuse_in_header& request, int error) {
-    const fuse_out_header header{sizeof(header), -error, request.unique};
+void answer_error(const Descriptor& device, std::uint64_t unique, int error) {
+    const fuse_out_header header{sizeof(header), -error, unique};
     (void)!write(device.number(), &header, sizeof(header));
 }
 
@@ -63,49 +63,29 @@ Descriptor open_device() {
 
 } // namespace
 
-UnresponsiveFile::UnresponsiveFile(Kind unanswered)
-    : unanswered_(unanswered), directory_("/tmp/" + unique_name("fuse")), device_(open_device()) {
+FuseFile::FuseFile(std::string directory)
+    : directory_(std::move(directory)), device_(open_device()) {
     const std::string options =
         "fd=" + std::to_string(device_.number()) + ",rootmode=40000,user_id=0,group_id=0";
     if (mkdir(directory_.c_str(), 0755) != 0 ||
         mount("selftest", directory_.c_str(), "fuse", 0, options.c_str()) != 0)
         throw_errno("mount " + directory_);
-    server_ = std::jthread([this] { serve(); });
 }
 
-UnresponsiveFile::~UnresponsiveFile() {
+FuseFile::~FuseFile() {
     end();
-    server_.join();
     rmdir(directory_.c_str());
 }
 
-void UnresponsiveFile::end() {
+void FuseFile::end() const {
     umount2(directory_.c_str(), MNT_FORCE);
     umount2(directory_.c_str(), MNT_DETACH);
 }
 
-void UnresponsiveFile::respond() {
-    const std::lock_guard lock(mutex_);
-    responds_ = true;
-    for (const Transfer& transfer : waiting_)
-        complete(transfer);
-    waiting_.clear();
-    waits_ = false;
-}
-
-void UnresponsiveFile::receive(const Transfer& transfer) {
-    const std::lock_guard lock(mutex_);
-    if (transfer.kind != unanswered_ || responds_) {
-        complete(transfer);
-    } else {
-        waiting_.push_back(transfer);
-        user_ = transfer.user;
-        waits_ = true;
-    }
-}
-
-void UnresponsiveFile::complete(const Transfer& transfer) {
-    if (transfer.kind == Kind::reads) {
+void FuseFile::complete(const Transfer& transfer, int error) const {
+    if (error != 0) {
+        answer_error(device_, transfer.unique, error);
+    } else if (transfer.kind == Transfer::Kind::reads) {
         const std::vector<char> zeros(std::min<std::size_t>(transfer.size, page_size));
         answer(device_, transfer.unique, zeros.data(), zeros.size());
     } else {
@@ -114,7 +94,7 @@ void UnresponsiveFile::complete(const Transfer& transfer) {
     }
 }
 
-void UnresponsiveFile::serve() {
+void FuseFile::serve(const std::function<void(const Transfer&)>& receive) {
     alignas(8) std::array<char, FUSE_MIN_READ_BUFFER + (1 << 17)> buffer;
     ssize_t size;
     // Fails with ENODEV once the file system is unmounted.
@@ -153,24 +133,62 @@ void UnresponsiveFile::serve() {
             answer(device_, request, fuse_open_out{});
             break;
         case FUSE_READ:
-            receive({Kind::reads, request.unique, body_of<fuse_read_in>(buffer.data()).size,
-                     request.uid});
+            receive({Transfer::Kind::reads,
+                     request.unique,
+                     body_of<fuse_read_in>(buffer.data()).size,
+                     request.uid,
+                     {}});
             break;
-        case FUSE_WRITE:
-            receive({Kind::writes, request.unique, body_of<fuse_write_in>(buffer.data()).size,
-                     request.uid});
+        case FUSE_WRITE: {
+            const auto length = body_of<fuse_write_in>(buffer.data()).size;
+            receive({Transfer::Kind::writes,
+                     request.unique,
+                     length,
+                     request.uid,
+                     {buffer.data() + sizeof(request) + sizeof(fuse_write_in), length}});
             break;
+        }
         case FUSE_FORGET:
         case FUSE_BATCH_FORGET:
         case FUSE_INTERRUPT:
             break;
         case FUSE_FLUSH:
         case FUSE_RELEASE:
-            answer_error(device_, request, 0);
+            answer_error(device_, request.unique, 0);
             break;
         default:
-            answer_error(device_, request, ENOSYS);
+            answer_error(device_, request.unique, ENOSYS);
         }
+    }
+}
+
+UnresponsiveFile::UnresponsiveFile(Kind unanswered)
+    : unanswered_(unanswered), file_("/tmp/" + unique_name("fuse")), server_([this] {
+          file_.serve([this](const FuseFile::Transfer& transfer) { receive(transfer); });
+      }) {}
+
+UnresponsiveFile::~UnresponsiveFile() {
+    end();
+    server_.join();
+}
+
+void UnresponsiveFile::respond() {
+    const std::lock_guard lock(mutex_);
+    responds_ = true;
+    for (const auto& transfer : waiting_)
+        file_.complete(transfer);
+    waiting_.clear();
+    waits_ = false;
+}
+
+void UnresponsiveFile::receive(const FuseFile::Transfer& transfer) {
+    const std::lock_guard lock(mutex_);
+    if (transfer.kind != unanswered_ || responds_) {
+        file_.complete(transfer);
+    } else {
+        waiting_.push_back(transfer);
+        user_ = transfer.user;
+        waits_ = true;
     }
 }
 
