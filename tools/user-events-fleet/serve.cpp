@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands.hpp"
+#include "commands/group_option.hpp"
 #include "config.hpp"
 #include "metrics/counting.hpp"
 #include "metrics/exposition.hpp"
@@ -25,6 +26,7 @@ namespace {
 
 struct options {
     std::vector<std::string> patterns;
+    group_option group;
     std::vector<std::string> histograms;
     /// Used by cli.cpp; here it only says whether there is a file.
     std::string config;
@@ -41,11 +43,12 @@ constexpr std::chrono::seconds longest_pause(10);
 void serve_metrics(const options& given) {
     const std::vector<metrics::chosen_field> fields(given.histograms.begin(),
                                                     given.histograms.end());
-    const auto patterns = tracing::to_patterns(given.patterns);
+    (void)tracing::to_patterns(given.patterns);
     if (is_only_checked()) {
         metrics::check_address(given.listen);
         return;
     }
+    const auto patterns = given.group.read(given.patterns);
     tracing::stop_signals signals;
     if (!given.config.empty())
         signals.reload_on_hangup();
@@ -98,6 +101,7 @@ action serve(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positionals("PATTERN", given->patterns,
                      "events, such as 'order_*'; without it, all user events");
+    given->group.declare(with);
     with.option("--listen", "ADDRESS", given->listen,
                 "HOST:PORT, or :PORT for all addresses (default: 127.0.0.1:9927)");
     with.option("--histogram", "EVENT:FIELD", given->histograms,

@@ -3,6 +3,7 @@
 #include "commands/choice_options.hpp"
 #include "commands/cut_options.hpp"
 #include "commands/from_option.hpp"
+#include "commands/group_option.hpp"
 #include "commands/scope_options.hpp"
 #include "config.hpp"
 #include "otlp/collector.hpp"
@@ -38,6 +39,7 @@ constexpr std::uint64_t buffer_size = 4 << 20;
 
 struct options {
     std::vector<std::string> patterns;
+    group_option group;
     /// A recording, or the directory of a mounted instance.
     std::string from;
     /// At the speed of the recorded programs.
@@ -218,7 +220,7 @@ struct wanted {
         : filter(!given.has_mounted()   ? eventheader::filter::parse(given.filter)
                  : given.filter.empty() ? std::nullopt
                                         : std::optional(recording::to_filter(given.filter))),
-          events{.patterns = tracing::to_patterns(given.patterns),
+          events{.patterns = given.group.read(given.patterns, given.has_mounted()),
                  .filter = given.filter,
                  .choice = given.choice.read(),
                  .programs = given.programs.read(),
@@ -450,6 +452,9 @@ void ship_records(const options& given, const recording::input& from) {
 void ship_recording(options given) {
     if (given.patterns.size() > 1)
         throw text::usage_error("--from takes one pattern");
+    if (!given.group.name.empty())
+        throw text::usage_error("--group is not for a recording",
+                                "the pattern `user_events_NAME*:*` chooses the group's events");
     // May wait, if one is a FIFO.
     const recording::input input(given.from);
     otlp::read_files(given.delivery);
@@ -475,6 +480,7 @@ action ship(arguments& with) {
     with.flag("--timed", given->timed, "ship its records at the speed at which they were made");
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
+    given->group.declare(with);
     given->choice.declare(with);
     given->programs.declare(with);
     given->cut.declare(with);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "completion.hpp"
 
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "tracing/events.hpp"
+#include "tracing/groups.hpp"
 #include "tracing/programs.hpp"
 #include "tracing/scope.hpp"
 #include "tracing/tracefs.hpp"
@@ -45,7 +47,9 @@ words events(const place&, const std::string& word) {
         return events_of_system(word);
     words result;
     for (const auto& name : tracing::user_events({}))
-        result.push_back(name.system == "user_mark" ? "user_mark:" + name.event : name.event);
+        result.push_back(recording::is_system_of(name.system, "default")
+                             ? name.event
+                             : name.system + ":" + name.event);
     if (!word.empty())
         for (auto& system : systems())
             result.push_back(std::move(system));
@@ -135,6 +139,10 @@ words control_groups(const place&, const std::string& /*word*/) {
     return result;
 }
 
+words groups_of_events(const place&, const std::string& /*word*/) {
+    return tracing::names_of_groups();
+}
+
 words files(const place&, const std::string& /*word*/) {
     return {":files"};
 }
@@ -159,6 +167,7 @@ constexpr struct {
     {"GLOB", names_of_programs},
     {"UID", users_of_programs},
     {"GROUP", control_groups},
+    {"EVENT-GROUP", groups_of_events},
     {"FILE", files},
     {"DIR", files},
     {"PATH", files},

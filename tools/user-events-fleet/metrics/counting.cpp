@@ -3,6 +3,7 @@
 
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
+#include "tracing/groups.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -105,7 +106,7 @@ counting::counting(const tracing::instance& in, std::vector<tracing::pattern> pa
     : in_(in), patterns_(std::move(patterns)), fields_(std::move(fields)), limits_(limits),
       has_rules_(tracing::has_rules()) {
     if (patterns_.empty())
-        patterns_.emplace_back("*");
+        patterns_.emplace_back("*", std::string(tracing::all_groups));
     else
         for (const auto& chosen : fields_)
             patterns_.push_back(chosen.event);
@@ -124,7 +125,8 @@ void counting::add_rules() {
         return;
     const auto add = [this](const tracing::pattern& wanted, const std::string& trigger) {
         // The module's own limit for a rule with a trigger is lower than what may be asked for.
-        tracing::rule rule{.pattern = wanted.text(), .trigger = trigger};
+        tracing::rule rule{.trigger = trigger};
+        wanted.set_glob(rule, wanted.text());
         rule.options[tracing::rule::instance] = in_.name();
         if (limits_.events > triggers_max)
             rule.options[tracing::rule::max] =
@@ -273,13 +275,13 @@ void counting::add(const event_name& name, const state& from, event_counts& to) 
 sample counting::read() {
     update();
     sample result;
-    auto status = tracing::status();
+    tracing::statuses status;
     const auto instances = tracing::all_instances();
     for (auto& [name, state] : states_) {
         read(name, state);
         event_counts& event = result.events[registered_name(name)];
         add(name, state, event);
-        const auto& used = status[name.event];
+        const auto& used = status.of(name);
         event.lost += used.lost;
         const auto by = tracing::recorders(name, used, instances);
         // A trigger alone may be one of these, and the instance of this program.
@@ -289,7 +291,7 @@ sample counting::read() {
             }));
     }
     for (const auto& name : tracing::user_events({}))
-        result.registered += recording::is_registered_system(name.system);
+        result.registered += recording::is_system_of(name.system, "default");
     std::erase_if(not_counted_, [&](const event_name& name) { return !in_.has(name.directory()); });
     result.not_counted = not_counted_.size();
     result.most =

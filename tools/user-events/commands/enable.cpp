@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/commands.hpp"
+#include "commands/group_option.hpp"
 #include "text/errors.hpp"
 #include "text/table.hpp"
 #include "tracing/events.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 struct options {
     std::vector<std::string> patterns;
+    group_option group;
     std::string instance;
     std::string filter;
     bool future = false;
@@ -41,7 +43,8 @@ void enable_from_now_on(const tracing::pattern& wanted, const options& given) {
     if (!wanted.is_for_user_events())
         throw text::usage_error(
             fmt::format("--future is for user events, {} is none", wanted.text()));
-    tracing::rule rule{.pattern = wanted.text(), .filter = given.filter};
+    tracing::rule rule{.filter = given.filter};
+    wanted.set_glob(rule, wanted.text());
     rule.options[tracing::rule::instance] = given.instance;
     tracing::add_rule(rule.text());
     if (const auto reason = tracing::failure_of_rule(rule); !reason.empty())
@@ -60,7 +63,8 @@ void disable_now(const tracing::instance& instance, const tracing::pattern& want
 }
 
 void disable_from_now_on(const tracing::pattern& wanted, const options& given) {
-    tracing::rule meant{.pattern = wanted.text()};
+    tracing::rule meant;
+    wanted.set_glob(meant, wanted.text());
     meant.options[tracing::rule::instance] = given.instance;
     int removed = 0;
     for (const tracing::rule& each : tracing::rules()) {
@@ -79,6 +83,7 @@ void disable_from_now_on(const tracing::pattern& wanted, const options& given) {
 void declare(arguments& with, options& given) {
     with.required_positionals("PATTERN", given.patterns,
                               "names of events, with *, ? and [a-z], or SYSTEM:NAME");
+    given.group.declare(with);
     with.option("-i,--instance", "INSTANCE", given.instance, "in this ftrace instance");
 }
 
@@ -91,7 +96,7 @@ action enable(arguments& with) {
                 "record only what this is true for, such as 'cents > 300'");
     with.flag("--future", given->future, "with a rule, which is also for events to come");
     return [given] {
-        for (const auto& wanted : tracing::to_patterns(given->patterns)) {
+        for (const auto& wanted : given->group.read(given->patterns)) {
             if (given->future)
                 enable_from_now_on(wanted, *given);
             else
@@ -105,7 +110,7 @@ action disable(arguments& with) {
     declare(with, *given);
     with.flag("--future", given->future, "remove the rules for PATTERN");
     return [given] {
-        for (const auto& wanted : tracing::to_patterns(given->patterns)) {
+        for (const auto& wanted : given->group.read(given->patterns)) {
             if (given->future)
                 disable_from_now_on(wanted, *given);
             else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/group_option.hpp"
 #include "commands/scope_options.hpp"
 #include "eventheader/payload_filter.hpp"
 #include "recording/record.hpp"
@@ -38,6 +39,7 @@ struct options {
     bool log2 = false;
     choice_options choice;
     scope_options programs;
+    group_option group;
 };
 
 using buckets = std::vector<tracing::histogram::bucket>;
@@ -239,7 +241,7 @@ private:
 
 void count_in_payloads(const options& given, tracing::stop_signals& signals) {
     constexpr int pause_ms = 50;
-    tracing::wanted_events wanted{.patterns = {tracing::pattern(given.event)},
+    tracing::wanted_events wanted{.patterns = given.group.read({given.event}),
                                   .filter = given.filter,
                                   .choice = given.choice.read(),
                                   .programs = given.programs.read(),
@@ -269,7 +271,7 @@ bool has_payloads_of_dotnet(const tracing::event_name& name) {
 
 void show_histogram(const options& given) {
     tracing::stop_signals signals;
-    const tracing::pattern wanted(given.event);
+    const tracing::pattern wanted = given.group.read({given.event}).front();
     const auto names = tracing::events(wanted);
     if (names.empty() && wanted.is_for_providers())
         return count_in_payloads(given, signals);
@@ -291,6 +293,7 @@ action hist(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positional("EVENT", given->event,
                     "an event, such as order_placed, sched:sched_switch or MyProvider:Request");
+    given->group.declare(with);
     with.required_positionals("FIELD", given->keys, "fields to count by, or `process`");
     with.option("-f,--filter", "FILTER", given->filter,
                 "count only records for which this is true");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/commands.hpp"
+#include "commands/group_option.hpp"
 #include "eventheader/tracepoint_name.hpp"
 #include "eventheader/words.hpp"
 #include "recording/event_type.hpp"
@@ -7,12 +8,12 @@
 #include "text/json.hpp"
 #include "text/table.hpp"
 #include "tracing/events.hpp"
+#include "tracing/groups.hpp"
 #include "tracing/programs.hpp"
 #include "tracing/rules.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -26,6 +27,7 @@ namespace {
 
 struct options {
     std::vector<std::string> patterns;
+    group_option group;
     bool json = false;
 };
 
@@ -71,17 +73,13 @@ std::vector<tracing::listed_rule> rules_for_programs(const std::vector<tracing::
 
 std::vector<row> rows(const std::vector<tracing::pattern>& patterns) {
     const auto rules = tracing::rules_if_readable();
-    std::map<std::string, std::map<std::string, tracing::usage>> status{
-        {recording::one_format_system, tracing::status()}};
+    tracing::statuses status;
     const auto instances = tracing::all_instances();
     tracing::formats formats;
     std::vector<row> result;
     for (const auto& name : tracing::user_events(patterns)) {
         const tep_event* const format = formats.find(name);
-        const auto [known, is_new] = status.try_emplace(name.system);
-        if (is_new)
-            known->second = tracing::status_of_group(name.system);
-        const tracing::usage& used = known->second[name.event];
+        const tracing::usage& used = status.of(name);
         auto recorders = tracing::recorders(name, used, instances);
         auto for_programs = rules_for_programs(rules, name, recorders);
         result.push_back(
@@ -167,7 +165,7 @@ void print_table(const std::vector<row>& events, const std::vector<tracing::prog
     if (!text::is_terminal())
         return;
     if (programs.empty()) {
-        text::print("\nNo program has the events' file open.\n");
+        text::print("\nNo program has the events' file or the device of a group open.\n");
         return;
     }
     text::print("\n");
@@ -203,6 +201,7 @@ void print_json(const std::vector<row>& events, const std::vector<tracing::progr
     for (const auto& program : programs)
         result["processes"].push_back({{"pid", program.id},
                                        {"name", program.name},
+                                       {"groups", program.groups},
                                        {"events", events_of(program, patterns)}});
     text::print_json(result);
 }
@@ -212,9 +211,10 @@ void print_json(const std::vector<row>& events, const std::vector<tracing::progr
 action list(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positionals("PATTERN", given->patterns, "only events whose name matches, or SYSTEM:NAME");
+    given->group.declare(with);
     with.flag("--json", given->json, "print JSON");
     return [given] {
-        const auto patterns = tracing::to_patterns(given->patterns);
+        const auto patterns = given->group.read(given->patterns);
         const auto events = rows(patterns);
         if (events.empty() && !patterns.empty())
             throw text::failure(

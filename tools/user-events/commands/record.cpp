@@ -2,6 +2,7 @@
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
 #include "commands/from_option.hpp"
+#include "commands/group_option.hpp"
 #include "commands/scope_options.hpp"
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
@@ -49,6 +50,7 @@ struct options {
     std::string output = "trace.dat";
     from_option from;
     std::vector<std::string> patterns;
+    group_option group;
     std::vector<std::string> others;
     std::vector<std::string> program;
     std::string filter;
@@ -171,7 +173,7 @@ private:
 
 /// Patterns of both kinds, and the kernel's events that they name.
 std::vector<tracing::pattern> patterns_of(const options& given, tracing::trace_dat& file) {
-    auto patterns = tracing::to_patterns(given.patterns);
+    auto patterns = given.group.read(given.patterns, given.from.is_given());
     // Events of the kernel alone do not mean all user events besides.
     for (const auto& other : tracing::to_patterns(given.others))
         patterns.push_back(other);
@@ -402,8 +404,9 @@ std::string remedy_for_snapshot(const std::string& output, const tracing::instan
 /// Pages are recorded as they are.
 void require_all_of_mounted(const options& given) {
     given.from.require_alone(given.programs.read(), given.buffer != buffer_size);
-    if (given.from.is_given() && (!given.patterns.empty() || !given.others.empty() ||
-                                  !given.filter.empty() || !given.choice.read().is_all()))
+    if (given.from.is_given() &&
+        (!given.patterns.empty() || !given.others.empty() || !given.group.name.empty() ||
+         !given.filter.empty() || !given.choice.read().is_all()))
         throw text::usage_error("--from records all that the instance does",
                                 "choose when the file is read: user-events report FILE PATTERN "
                                 "--filter FILTER");
@@ -433,6 +436,7 @@ action record(arguments& with) {
     with.positionals("PATTERN", given->patterns,
                      "user events, also as 'MyProvider:*'; without -e too, all of them");
     with.option("-o,--output", "FILE", given->output, "the file (default: trace.dat)");
+    given->group.declare(with);
     given->from.declare(with);
     with.option("-e,--event", "SYSTEM:EVENT", given->others,
                 "events of the kernel, such as sched:sched_switch");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/commands.hpp"
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "tracing/data_file.hpp"
 #include "tracing/events.hpp"
@@ -36,8 +37,9 @@ action delete_events(arguments& with) {
                 deleted++;
                 int error = top.try_append("dynamic_events",
                                            fmt::format("-:{}/{}\n", name.system, name.event));
-                // The kernel's own user_events does not take a name without its fields there.
-                if (error == ENOENT)
+                // The kernel's own user_events, without groups, does not take a name without its
+                // fields there.
+                if (error == ENOENT && recording::is_system_of(name.system, "default"))
                     error = tracing::data_file().try_delete(name.event);
                 if (error)
                     throw text::failure(

@@ -2,6 +2,7 @@
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
 #include "commands/from_option.hpp"
+#include "commands/group_option.hpp"
 #include "commands/scope_options.hpp"
 #include "recording/record.hpp"
 #include "text/errors.hpp"
@@ -33,6 +34,7 @@ namespace {
 
 struct options {
     std::vector<std::string> patterns;
+    group_option group;
     from_option from;
     double interval = 1;
     std::uint64_t count = 0;
@@ -303,7 +305,8 @@ void run_top(const options& given) {
     const bool has_screen = !given.batch;
     if (has_screen && (!text::is_terminal() || !isatty(STDIN_FILENO)))
         throw text::usage_error("standard input and output are no terminal", "use --batch");
-    const tracing::wanted_events wanted{.patterns = tracing::to_patterns(given.patterns),
+    const tracing::wanted_events wanted{.patterns =
+                                            given.group.read(given.patterns, given.from.is_given()),
                                         .choice = given.choice.read(),
                                         .programs = given.programs.read(),
                                         .has_providers = true};
@@ -344,6 +347,7 @@ void run_top(const options& given) {
 action top(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positionals("PATTERN", given->patterns, "events; without it, all user events");
+    given->group.declare(with);
     given->from.declare(with);
     with.duration("-i,--interval", given->interval, "the time between two counts (default: 1s)");
     with.option("-n,--count", "NUMBER", given->count, "end after this many counts");

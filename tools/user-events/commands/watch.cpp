@@ -2,6 +2,7 @@
 #include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
 #include "commands/from_option.hpp"
+#include "commands/group_option.hpp"
 #include "commands/scope_options.hpp"
 #include "eventheader/payload_filter.hpp"
 #include "recording/record.hpp"
@@ -27,6 +28,7 @@ constexpr std::uint64_t buffer_size = 4 << 20;
 
 struct options {
     std::vector<std::string> patterns;
+    group_option group;
     from_option from;
     std::string filter;
     std::string fields;
@@ -124,7 +126,8 @@ void warn_of_lost(const options& given, std::uint64_t lost) {
 }
 
 void watch_events(const options& given) {
-    tracing::wanted_events wanted{.patterns = tracing::to_patterns(given.patterns),
+    tracing::wanted_events wanted{.patterns =
+                                      given.group.read(given.patterns, given.from.is_given()),
                                   .filter = given.filter,
                                   .choice = given.choice.read(),
                                   .programs = given.programs.read(),
@@ -156,6 +159,7 @@ action watch(arguments& with) {
         "PATTERN", given->patterns,
         "events, such as 'order_*', 'sched:sched_switch' or 'MyProvider:Request*'; without "
         "it, all user events");
+    given->group.declare(with);
     given->from.declare(with);
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
@@ -164,7 +168,8 @@ action watch(arguments& with) {
     with.option("--fields", "NAME,...", given->fields, "show only these fields");
     with.option("-n,--count", "NUMBER", given->count, "end after this many records");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
-    with.flag("--since-boot", given->since_boot, "show seconds since the boot");
+    with.flag("--since-boot", given->since_boot,
+              "show seconds since the boot");
     with.flag("--wall-clock", given->wall_clock, "show date and time of day (the default)");
     with.flag("--json", given->json, "print a line of JSON for each record");
     with.flag("--raw", given->raw, "do not decode payloads that describe themselves");

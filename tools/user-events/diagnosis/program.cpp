@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnosis/checks.hpp"
 #include "diagnosis/system.hpp"
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
+#include "text/table.hpp"
 #include "tracing/programs.hpp"
 
 #include <filesystem>
@@ -31,6 +33,21 @@ std::vector<named_finding> without_events(const std::string& name, const std::st
                         "see what `user-events doctor` finds as its user")}};
 }
 
+/// "the events' file", "the device of the group web"
+std::string files_of(const tracing::program& program) {
+    std::vector<std::string> result;
+    for (const auto& group : program.groups)
+        result.push_back(group == "default" ? "the events' file"
+                                            : fmt::format("the device of the group {}", group));
+    return text::joined(result, " and ");
+}
+
+std::string shown(const tracing::event_name& event) {
+    return recording::is_system_of(event.system, "default")
+               ? event.event
+               : fmt::format("{}:{}", event.system, event.event);
+}
+
 } // namespace
 
 std::vector<named_finding> examine_program(int id) {
@@ -46,7 +63,8 @@ std::vector<named_finding> examine_program(int id) {
     if (!program)
         return without_events(name, process);
     std::vector<named_finding> result{
-        {"program", good(name + " has the events' file open: it can register and write events")}};
+        {"program", good(fmt::format("{} has {} open: it can register and write events", name,
+                                     files_of(*program)))}};
     if (origin_of_events() == origin::built_in)
         result.push_back({"events", note("the kernel's own user_events does not tell which ones",
                                          "`user-events list` lists all events")});
@@ -54,7 +72,7 @@ std::vector<named_finding> examine_program(int id) {
         result.push_back({"events", note("it has registered none",
                                          "it may register them later, when it needs them")});
     for (const auto& event : program->events)
-        result.push_back({"event", good(fmt::format("{} is {}", event.name.event,
+        result.push_back({"event", good(fmt::format("{} is {}", shown(event.name),
                                                     event.enabled ? "enabled" : "not enabled"))});
     return result;
 }

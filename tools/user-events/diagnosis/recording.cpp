@@ -4,6 +4,7 @@
 #include "text/table.hpp"
 #include "tracing/data_file.hpp"
 #include "tracing/events.hpp"
+#include "tracing/groups.hpp"
 #include "tracing/live_source.hpp"
 #include "tracing/programs.hpp"
 #include "tracing/tracefs.hpp"
@@ -27,6 +28,13 @@ unsigned long size_of_buffers(const tracing::instance& of) {
 
 } // namespace
 
+/// Those of the group "default" have files of their own.
+static std::vector<tracing::group> other_groups() {
+    auto result = tracing::groups();
+    std::erase_if(result, [](const tracing::group& each) { return each.name == "default"; });
+    return result;
+}
+
 finding number_of_events() {
     const std::string most = first_line("/proc/sys/kernel/user_events_max");
     const std::size_t number = tracing::status().size();
@@ -34,6 +42,19 @@ finding number_of_events() {
     if (!most.empty() && number + 1 >= std::strtoull(most.c_str(), nullptr, 10))
         return bad(std::move(found),
                    "sysctl kernel.user_events_max=65000, or `user-events delete PATTERN`");
+    const auto groups = other_groups();
+    std::uint64_t others = 0;
+    for (const auto& group : groups) {
+        if (group.events + 1 >= group.most)
+            return bad(
+                fmt::format("{} of {} exist in the group {}", group.events, group.most, group.name),
+                fmt::format("echo '{} max={}' >>{}", group.name, 2 * (group.most + 1),
+                            tracing::instance::top().path("user_events_groups")));
+        others += group.events;
+    }
+    if (!groups.empty())
+        found += fmt::format(", and {} in {} other group{}", others, groups.size(),
+                             groups.size() == 1 ? "" : "s");
     return good(std::move(found));
 }
 
@@ -42,6 +63,9 @@ finding lost_records() {
     for (const auto& [name, used] : tracing::status())
         if (used.lost)
             events.push_back(fmt::format("{} of {}", used.lost, name));
+    for (const auto& group : other_groups())
+        if (group.lost)
+            events.push_back(fmt::format("{} in the group {}", group.lost, group.name));
     if (events.empty())
         return good("none");
     return note(text::joined(events),

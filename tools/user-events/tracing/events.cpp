@@ -5,6 +5,7 @@
 #include "recording/parse_event.hpp"
 #include "text/errors.hpp"
 #include "tracing/libtracefs.hpp"
+#include "tracing/rule.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,8 +26,9 @@ bool glob(const std::string& wanted, const std::string& name) {
 
 } // namespace
 
-pattern::pattern(std::string text)
-    : text_(std::move(text)), system_("*"), event_(text_), described_(text_) {
+pattern::pattern(std::string text, std::string group)
+    : text_(std::move(text)), group_(std::move(group)), system_("*"), event_(text_),
+      described_(text_) {
     const auto is_odd = [](char character) {
         return character == '/' || static_cast<unsigned char>(character) <= ' ' ||
                character == 0x7f;
@@ -52,8 +54,22 @@ bool pattern::is_for_providers() const {
            (is_for_user_events() || !instance::top().has("events/" + system_));
 }
 
+bool pattern::is_for_system(const std::string& name) const {
+    if (has_system() || group_.empty())
+        return glob(system_, name);
+    return group_ == all_groups ? recording::is_user_system(name)
+                                : recording::is_system_of(name, group_);
+}
+
+void pattern::set_glob(rule& of, const std::string& glob) const {
+    const bool has_group = !has_system() && !group_.empty() && group_ != "default";
+    const bool is_for_all = has_group && group_ == all_groups;
+    of.pattern = is_for_all ? "user_events*:" + glob : glob;
+    of.options[rule::group] = has_group && !is_for_all ? group_ : "";
+}
+
 bool pattern::matches(const event_name& name) const {
-    return glob(system_, name.system) &&
+    return is_for_system(name.system) &&
            (glob(event_, name.event) ||
             glob(event_, std::string(recording::registered_name(name.system, name.event))));
 }
@@ -74,8 +90,13 @@ bool matches_any(const std::vector<pattern>& patterns, const event_name& name) {
                        [&](const pattern& wanted) { return wanted.matches(name); });
 }
 
-std::vector<pattern> to_patterns(const std::vector<std::string>& texts) {
-    return {texts.begin(), texts.end()};
+std::vector<pattern> to_patterns(const std::vector<std::string>& texts, const std::string& group) {
+    std::vector<pattern> result;
+    for (const auto& text : texts)
+        result.emplace_back(text, group);
+    if (texts.empty() && !group.empty())
+        result.emplace_back("*", group);
+    return result;
 }
 
 std::vector<event_name> user_events(const std::vector<pattern>& patterns) {
@@ -86,8 +107,8 @@ std::vector<event_name> user_events(const std::vector<pattern>& patterns) {
             if (event_name found{system, name}; matches_any(patterns, found))
                 result.push_back(std::move(found));
     std::vector<pattern> of_groups = patterns;
-    std::erase_if(of_groups, [](const pattern& each) { return !each.has_system(); });
-    if (of_groups.empty())
+    std::erase_if(of_groups, [](const pattern& each) { return !each.is_for_groups(); });
+    if (of_groups.empty() && !patterns.empty())
         return result;
     for (auto& found : all_user_events(top))
         if (recording::is_registered_system(found.system) &&

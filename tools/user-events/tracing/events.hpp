@@ -31,17 +31,28 @@ struct event_name {
     auto operator<=>(const event_name&) const = default;
 };
 
+struct rule;
+
+/// In place of the name of a group.
+inline constexpr std::string_view all_groups = "*";
+
 /// A glob, or two of them, SYSTEM:NAME, as in a rule: it is compared with the registered name. Of
-/// the events in tracefs, one glob means those of the group "default" and marks. A multi-format
-/// event is also found by the name of one format, `order.1`. Two globs may also be PROVIDER:EVENT,
-/// for what payloads describe; the commands that decode payloads ask for that.
+/// the events in tracefs, one glob means those of a group; if none is given, those of "default" and
+/// marks. A multi-format event is also found by the name of one format, `order.1`. Two globs may
+/// also be PROVIDER:EVENT, for what payloads describe; the commands that decode payloads ask for
+/// that.
 class pattern {
 public:
-    /// Throws text::usage_error if it could match no event.
-    explicit pattern(std::string text);
+    /// For one glob, `group` is the name of a group, or all_groups, which includes marks. Throws
+    /// text::usage_error if it could match no event.
+    explicit pattern(std::string text, std::string group = {});
 
     const std::string& text() const noexcept { return text_; }
     bool has_system() const noexcept { return text_.find(':') != text_.npos; }
+    /// Whether it could match events of other groups than "default".
+    bool is_for_groups() const noexcept { return has_system() || !group_.empty(); }
+    /// Has the rule be for one of the globs that the pattern consists of.
+    void set_glob(rule& of, const std::string& glob) const;
     bool matches(const event_name& name) const;
     /// For PROVIDER:EVENT.
     const eventheader::event_pattern& described() const noexcept { return described_; }
@@ -55,7 +66,10 @@ public:
     bool is_for_registered_events() const;
 
 private:
+    bool is_for_system(const std::string& name) const;
+
     std::string text_;
+    std::string group_;
     std::string system_;
     std::string event_;
     eventheader::event_pattern described_;
@@ -64,10 +78,12 @@ private:
 
 /// Whether one of the patterns matches; if there is none, all do.
 bool matches_any(const std::vector<pattern>& patterns, const event_name& name);
-std::vector<pattern> to_patterns(const std::vector<std::string>& texts);
+/// Those with one glob are for the group, if there is one; without texts, all of its events are
+/// meant.
+std::vector<pattern> to_patterns(const std::vector<std::string>& texts,
+                                 const std::string& group = {});
 
-/// The user events that exist and match; of other groups than "default" those whose system a
-/// pattern has.
+/// The user events that exist and match. Without patterns, those of all groups, and marks.
 std::vector<event_name> user_events(const std::vector<pattern>& patterns);
 /// All user events whose formats the instance has, of all groups, and what rules with limits
 /// record.
@@ -135,6 +151,7 @@ std::vector<std::string> recorders(const event_name& name, const usage& used,
 /// user_events_status, by the name of the event.
 std::map<std::string, usage> status();
 /// The same for the group of an event that has this system. Empty if this user may not read that.
+/// See `statuses`.
 std::map<std::string, usage> status_of_group(const std::string& system);
 
 } // namespace tool::tracing

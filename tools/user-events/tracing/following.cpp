@@ -83,33 +83,60 @@ bool wanted_events::is_filtered_by_caller(std::string_view registered_name) cons
                              eventheader::to_tracepoint_name(registered_name).is_complete);
 }
 
+namespace {
+
+int open_if_readable(const char* name) {
+    return open(instance::top().path(name).c_str(), O_RDONLY | O_CLOEXEC);
+}
+
+/// Appends the text of a file. Returns whether it could be read.
+bool append_text(std::string& to, int file) {
+    const std::size_t begin = to.size();
+    std::array<char, 1 << 16> part;
+    ssize_t size = -1;
+    while ((size = pread(file, part.data(), part.size(), static_cast<off_t>(to.size() - begin))) >
+           0)
+        to.append(part.data(), static_cast<std::size_t>(size));
+    return size == 0;
+}
+
+} // namespace
+
 event_changes::event_changes()
-    : file_(open(instance::top().path("user_events_status").c_str(), O_RDONLY | O_CLOEXEC)) {}
+    : status_(open_if_readable("user_events_status")),
+      groups_(open_if_readable("user_events_groups")) {}
 
 event_changes::~event_changes() {
-    if (file_ >= 0)
-        close(file_);
+    for (const int file : {status_, groups_})
+        if (file >= 0)
+            close(file);
 }
 
 bool event_changes::may_have_happened() {
     // An event may have its line before its directory.
     constexpr std::chrono::seconds longest_delay(1);
-    std::string status;
-    std::array<char, 1 << 16> part;
-    ssize_t size = -1;
-    while ((size = pread(file_, part.data(), part.size(), static_cast<off_t>(status.size()))) > 0)
-        status.append(part.data(), static_cast<std::size_t>(size));
+    // A group may have as many events as before, but others.
+    constexpr std::chrono::seconds longest_pause(5);
+    std::string now_seen;
+    const bool is_known = append_text(now_seen, status_);
+    const std::size_t of_default = now_seen.size();
+    (void)append_text(now_seen, groups_);
+    const bool has_groups = std::count(now_seen.begin() + static_cast<std::ptrdiff_t>(of_default),
+                                       now_seen.end(), '\n') > 1;
     const auto now = std::chrono::steady_clock::now();
-    if (size < 0 || status != status_)
+    if (!is_known || now_seen != seen_)
         settled_ = now + longest_delay;
-    status_ = std::move(status);
-    return now < settled_;
+    seen_ = std::move(now_seen);
+    if (now >= settled_ && !(has_groups && now - listed_ >= longest_pause))
+        return false;
+    listed_ = now;
+    return true;
 }
 
 following::following(const instance& in, wanted_events wanted)
     : in_(in), wanted_(std::move(wanted)), has_rules_(has_rules()) {
     if (wanted_.patterns.empty())
-        wanted_.patterns.emplace_back("*");
+        wanted_.patterns.emplace_back("*", std::string(all_groups));
     rule_.options[rule::instance] = in_.name();
     choose_programs();
     // The kernel adds no rule that conflicts with one for other programs.
@@ -142,22 +169,22 @@ void following::follow(const pattern& wanted) {
     // The first rule that matches counts.
     if (is_shared && is_for_tracepoints)
         for (const auto& glob : eventheader::tracepoint_globs("*", wanted_.choice))
-            add(glob, "");
+            add(wanted, glob, "");
     if (is_for_providers)
         for (const auto& glob :
              eventheader::tracepoint_globs(wanted.described().provider(), wanted_.choice))
-            add(glob, is_shared ? "" : wanted_.filter);
+            add(wanted, glob, is_shared ? "" : wanted_.filter);
     if (is_for_tracepoints)
         for (const auto& glob : globs_of(wanted.text(), wanted_.choice))
-            add(glob, wanted_.filter);
+            add(wanted, glob, wanted_.filter);
     enable_existing(wanted, is_for_providers);
 }
 
-void following::add(const std::string& glob, const std::string& filter) {
+void following::add(const pattern& wanted, const std::string& glob, const std::string& filter) {
     if (!has_rules_)
         return;
     rule added = rule_;
-    added.pattern = glob;
+    wanted.set_glob(added, glob);
     added.filter = filter;
     if (has_own(added))
         return;

@@ -41,7 +41,8 @@ struct wanted_events {
 };
 
 /// Tells when the directories of user events have to be listed again. tracefs reports no changes,
-/// but user_events_status has a line for each event.
+/// but user_events_status has a line for each event of the group "default", and user_events_groups
+/// the number of events of each group.
 class event_changes {
 public:
     event_changes();
@@ -53,9 +54,11 @@ public:
     bool may_have_happened();
 
 private:
-    int file_; // -1 if it cannot be read
-    std::string status_;
+    int status_; // -1 if it cannot be read
+    int groups_; // the same
+    std::string seen_;
     std::chrono::steady_clock::time_point settled_;
+    std::chrono::steady_clock::time_point listed_;
 };
 
 /// While the object exists, the events that are wanted are recorded in the instance, which has to
@@ -88,7 +91,7 @@ private:
     bool has_own(const rule& other) const;
     void follow(const pattern& wanted);
     void enable_existing(const pattern& wanted, bool is_for_providers);
-    void add(const std::string& glob, const std::string& filter);
+    void add(const pattern& wanted, const std::string& glob, const std::string& filter);
     void enable(const event_name& name);
     void disable_others();
     void remove_rules(const std::function<bool(const rule&)>& is_left_over);

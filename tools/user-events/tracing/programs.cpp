@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracing/programs.hpp"
 
+#include "tracing/groups.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -15,18 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_file(const std::string& path, const struct stat& what) {
-    struct stat found {};
-    if (stat(path.c_str(), &found) != 0)
-        return false;
-    return S_ISCHR(found.st_mode) ? S_ISCHR(what.st_mode) && found.st_rdev == what.st_rdev
-                                  : found.st_dev == what.st_dev && found.st_ino == what.st_ino;
-}
-
-/// Whether an open file is the data file or the device.
-bool is_events_file(const struct stat& open) {
-    return is_file("/dev/user_events/default", open) ||
-           is_file(mount_point() + "/user_events_data", open);
+/// The group with whose events an open file works: it is the data file or a device.
+std::optional<std::string> group_of_file(const struct stat& open) {
+    struct stat data {};
+    if (stat((mount_point() + "/user_events_data").c_str(), &data) == 0 &&
+        data.st_dev == open.st_dev && data.st_ino == open.st_ino && S_ISREG(open.st_mode))
+        return "default";
+    return group_of_device(open);
 }
 
 /// Calls a function for each file that a process has open, with its entry in /proc, as far as this
@@ -77,10 +74,12 @@ std::optional<program> program_with_events(int id) {
     const std::string process = fmt::format("/proc/{}", id);
     std::optional<program> result;
     for_each_file(id, [&](const fs::path& file, const struct stat& open) {
-        if (!is_events_file(open))
+        auto group = group_of_file(open);
+        if (!group)
             return;
         if (!result)
-            result = program{id, "", {}};
+            result = program{id, "", {}, {}};
+        result->groups.insert(std::move(*group));
         add_events(result->events, process + "/fdinfo/" + file.filename().string());
     });
     if (result)

@@ -5,12 +5,13 @@
 #include "tracing/events.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace tool::tracing {
 
-/// A process that has the data file or the device open.
+/// A process that has the data file or the device of a group open.
 struct program {
     struct event {
         event_name name;
@@ -19,6 +20,8 @@ struct program {
 
     int id;
     std::string name;
+    /// The groups whose files it has open, each once.
+    std::set<std::string> groups;
     /// What it has registered through the file, each once. The kernel's own user_events does not
     /// tell.
     std::vector<event> events;
