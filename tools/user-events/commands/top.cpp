@@ -311,7 +311,7 @@ void run_top(const options& given) {
                                         .programs = given.programs.read(),
                                         .has_providers = true};
     tracing::stop_signals signals;
-    tracing::observation observation(given.from.directory, 4 << 20);
+    tracing::observation observation(given.from.directory, 4 << 20, tracing::clock::any);
     counter counter(observation.in(), wanted);
     observation.start(wanted);
     const std::unique_ptr<screen> terminal(has_screen ? new screen : nullptr);

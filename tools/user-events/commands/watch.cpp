@@ -136,7 +136,8 @@ void watch_events(const options& given) {
     wanted.is_filter_shared = filter.has_value();
     wanted.is_filter_own = given.from.is_given() && filter.has_value();
     tracing::stop_signals signals;
-    tracing::observation observation(given.from.directory, given.buffer);
+    tracing::observation observation(given.from.directory, given.buffer,
+                                     given.since_boot ? tracing::clock::any : tracing::clock::wall);
     watcher watcher(given, observation.in(), wanted, std::move(filter));
     observation.start(wanted);
     for (bool stopped = false; watcher.is_wanting() && !stopped;) {
@@ -169,7 +170,7 @@ action watch(arguments& with) {
     with.option("-n,--count", "NUMBER", given->count, "end after this many records");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
     with.flag("--since-boot", given->since_boot,
-              "show seconds since the boot");
+              "show seconds since the boot, or those of the clock of --from");
     with.flag("--wall-clock", given->wall_clock, "show date and time of day (the default)");
     with.flag("--json", given->json, "print a line of JSON for each record");
     with.flag("--raw", given->raw, "do not decode payloads that describe themselves");

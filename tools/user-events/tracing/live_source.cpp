@@ -20,7 +20,8 @@ live_source::live_source(const instance& in, const wanted_events& wanted,
     : in_(in), how_(std::move(how)), selector_(wanted, std::move(filter)),
       formats_(how_.has_only_instance || in.is_mounted() ? in.copy() : instance::top()),
       tasks_(in.with_names(), !in.is_mounted() || has_threads_of_records()),
-      lost_before_(in.is_mounted() ? lost_records(in) : 0) {
+      lost_before_(in.is_mounted() ? lost_records(in) : 0),
+      clock_(readable_clock(name_of_clock(in)).value_or(CLOCK_MONOTONIC)) {
     open_buffers();
 }
 

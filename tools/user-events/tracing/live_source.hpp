@@ -19,7 +19,7 @@
 namespace tool::tracing {
 
 struct live_options {
-    /// Whether times are those of the day, not since the boot.
+    /// Whether times are those of the day, not those of the instance's clock: see readable_clock().
     bool has_wall_clock = false;
     /// Whether the names and processes of threads are looked for.
     bool has_tasks = true;
@@ -32,9 +32,9 @@ struct live_options {
     std::function<void(const recording::record&)> take_unknown = {};
 };
 
-/// Takes the records that are wanted out of an instance, whose clock has to be "mono". The instance
-/// and `wanted` have to exist as long as the object. Of a mounted instance, the names of threads
-/// are known as far as has_threads_of_records() says so, or there is a file saved_cmdlines.
+/// Takes the records that are wanted out of an instance. The instance and `wanted` have to exist as
+/// long as the object. Of a mounted instance, the names of threads are known as far as
+/// has_threads_of_records() says so, or there is a file saved_cmdlines.
 class live_source {
 public:
     using function = std::function<bool(const recording::record&)>;

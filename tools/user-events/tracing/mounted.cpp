@@ -3,6 +3,7 @@
 
 #include "text/errors.hpp"
 #include "tracing/buffers.hpp"
+#include "tracing/wall_clock.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -71,12 +72,14 @@ instance open_mounted(const std::string& directory, clock needed) {
                             "bind-mount the whole directory, with those in it");
     for (const int cpu : numbers)
         require_readable(result, fmt::format("per_cpu/cpu{}/trace_pipe_raw", cpu), R_OK);
-    if (needed == clock::mono && result.read("trace_clock").find("[mono]") == std::string::npos)
+    if (needed == clock::any)
+        return result;
+    if (const auto name = name_of_clock(result); !readable_clock(name))
         throw text::failure(
-            fmt::format("the clock of {} does not tell the time of day", result.name()),
+            fmt::format("the clock of {}, {}, does not tell the time of day", result.name(), name),
             "an administrator can change that, which empties the instance: echo mono "
-            ">/sys/kernel/tracing/instances/NAME/trace_clock; `user-events record` takes any "
-            "clock");
+            ">/sys/kernel/tracing/instances/NAME/trace_clock; `user-events record`, `user-events "
+            "top` and `user-events watch --since-boot` take any clock");
     return result;
 }
 

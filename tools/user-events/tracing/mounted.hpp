@@ -9,12 +9,12 @@
 
 namespace tool::tracing {
 
-/// For live_source, the clock of the instance has to be "mono"; a recording keeps any.
-enum class clock { mono, any };
+/// Which clock the instance may have: one whose distance from the time of day is known, or any.
+enum class clock { wall, any };
 
 /// The instance in this directory. Throws text::failure if it lacks one of the files with which its
 /// records can be read, or this user may not read it: the remedy is a mount, or a permission.
-instance open_mounted(const std::string& directory, clock needed = clock::mono);
+instance open_mounted(const std::string& directory, clock needed = clock::wall);
 
 /// Whether /proc knows the threads of the kernel's records by their numbers, as it does in the
 /// initial namespace of process IDs.

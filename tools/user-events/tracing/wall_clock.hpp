@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace tool::tracing {
 
@@ -13,23 +16,31 @@ inline std::int64_t nanoseconds(clockid_t clock) {
     return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
+class instance;
+
+/// The name of the clock that an instance has. Throws text::failure.
+std::string name_of_clock(const instance& in);
+/// How programs read the clock of tracing that has this name; nothing if they cannot, so that its
+/// distance from the time of day is unknown.
+std::optional<clockid_t> readable_clock(std::string_view name);
+
 /// The distance of the two clocks changes as the time of day is corrected: slowly, or by a jump.
 class wall_clock {
 public:
-    wall_clock() { measure(); }
+    explicit wall_clock(clockid_t of = CLOCK_MONOTONIC) : of_(of) { measure(); }
 
     /// To be called before records are read.
     void measure() {
         before_ = now_;
-        const std::int64_t first = nanoseconds(CLOCK_MONOTONIC);
+        const std::int64_t first = nanoseconds(of_);
         const std::int64_t wall = nanoseconds(CLOCK_REALTIME);
-        now_.time = first + (nanoseconds(CLOCK_MONOTONIC) - first) / 2;
+        now_.time = first + (nanoseconds(of_) - first) / 2;
         now_.offset = wall - now_.time;
         if (!before_.time)
             before_ = now_;
     }
 
-    /// What was last added to CLOCK_MONOTONIC to get the time of day, in nanoseconds.
+    /// What was last added to the clock to get the time of day, in nanoseconds.
     std::int64_t offset() const noexcept { return now_.offset; }
 
     /// The time of day of a record that was made since the measurement before the last one; or of
@@ -55,6 +66,7 @@ private:
         std::int64_t time = 0;
         std::int64_t offset = 0;
     };
+    clockid_t of_;
     measurement before_, now_;
 };
 
