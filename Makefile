@@ -213,7 +213,7 @@ test-packages: ## install the packages on Debian 12 and 13 in QEMU (about 30 min
 	+@selftests/packages/run
 
 .PHONY: test-containers
-test-containers: ## run programs in containers of Podman, Docker, crun, runc and systemd, on KERNEL= (about 8 minutes)
+test-containers: ## run programs in containers of Podman, Docker, crun, runc and systemd, on KERNEL= (about 8 minutes; of Debian 13 with 6.12-deb13)
 	+@selftests/containers/run $(KERNEL)
 
 .PHONY: fuzz-recordings
