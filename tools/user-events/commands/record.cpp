@@ -5,6 +5,7 @@
 #include "commands/group_option.hpp"
 #include "commands/scope_options.hpp"
 #include "recording/event_type.hpp"
+#include "recording/statistics.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "text/output.hpp"
@@ -14,14 +15,17 @@
 #include "tracing/events.hpp"
 #include "tracing/mounted.hpp"
 #include "tracing/observation.hpp"
+#include "tracing/parts.hpp"
 #include "tracing/rules.hpp"
 #include "tracing/signals.hpp"
+#include "tracing/stop_triggers.hpp"
 #include "tracing/threads.hpp"
 #include "tracing/trace_dat.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -56,12 +60,38 @@ struct options {
     std::string filter;
     double duration = 0;
     std::uint64_t size = 0;
+    double time = 0;
+    std::string keep;
+    std::vector<std::string> on;
+    double last = 0;
     std::uint64_t buffer = buffer_size;
     bool background = false;
     bool recover = false;
     choice_options choice;
     scope_options programs;
+
+    /// Whether a file after the other is made.
+    bool has_parts() const noexcept { return time > 0 || !keep.empty(); }
+    bool waits() const noexcept { return !on.empty(); }
 };
+
+constexpr auto all_parts = ~std::uint64_t{0};
+
+/// How many parts stay. Throws text::usage_error.
+std::uint64_t kept_parts(const options& given) {
+    if (!given.keep.empty() && given.time == 0 && given.size == 0 && !given.waits())
+        throw text::usage_error("--keep needs --size, --time or --on",
+                                "they say when the next file begins");
+    if (given.keep.empty() || given.keep == "all")
+        return all_parts;
+    std::uint64_t number = 0;
+    const char* const end = given.keep.data() + given.keep.size();
+    const auto read = std::from_chars(given.keep.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end || number == 0)
+        throw text::usage_error(fmt::format("--keep: {} is no number of files", given.keep),
+                                "give 1 or more, or all");
+    return number;
+}
 
 constexpr int pause_ms = 50;
 
@@ -94,7 +124,8 @@ private:
 
 /// The file FILE.recording. It says which instance records into FILE, for --recover, and is locked
 /// by the process that writes FILE. A name that begins with a slash is the directory of a mounted
-/// instance; the second line has what there was when the recording began.
+/// instance; the second line has what there was when the recording began, and the number of its
+/// first part, 0 if it has none.
 class recording_note {
 public:
     explicit recording_note(const std::string& output)
@@ -116,7 +147,7 @@ public:
         std::istringstream lines(
             std::string(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0));
         std::getline(lines, instance_);
-        lines >> since_.records >> since_.lost;
+        lines >> since_.records >> since_.lost >> first_part_;
         // A link could make it any file of this user.
         if (!S_ISREG(found.st_mode) || found.st_nlink > 1 || found.st_uid != geteuid() ||
             (found.st_size > 0 && !is_mounted() &&
@@ -143,8 +174,11 @@ public:
     const std::string& instance() const noexcept { return instance_; }
     bool is_mounted() const noexcept { return instance_.starts_with('/'); }
     const progress::beginning& since() const noexcept { return since_; }
-    void set_instance(const std::string& name, const progress::beginning& since) {
-        const std::string text = fmt::format("{}\n{} {}\n", name, since.records, since.lost);
+    std::uint64_t first_part() const noexcept { return first_part_; }
+    void set_instance(const std::string& name, const progress::beginning& since,
+                      std::uint64_t first_part = 0) {
+        const std::string text =
+            fmt::format("{}\n{} {} {}\n", name, since.records, since.lost, first_part);
         if (ftruncate(file_, 0) != 0 ||
             pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
             throw text::file_failure(errno, "write", path_);
@@ -168,8 +202,13 @@ private:
     std::string path_;
     std::string instance_;
     progress::beginning since_;
+    std::uint64_t first_part_ = 0;
     int file_;
 };
+
+std::vector<tracing::stop_condition> stop_conditions(const options& given) {
+    return {given.on.begin(), given.on.end()};
+}
 
 /// Patterns of both kinds, and the kernel's events that they name.
 std::vector<tracing::pattern> patterns_of(const options& given, tracing::trace_dat& file) {
@@ -177,6 +216,14 @@ std::vector<tracing::pattern> patterns_of(const options& given, tracing::trace_d
     // Events of the kernel alone do not mean all user events besides.
     for (const auto& other : tracing::to_patterns(given.others))
         patterns.push_back(other);
+    // What a trigger waits for is recorded, too.
+    for (const auto& condition : stop_conditions(given)) {
+        if (patterns.empty() && condition.pattern.is_for_user_events())
+            continue;
+        if (patterns.empty())
+            patterns.emplace_back("*");
+        patterns.push_back(condition.pattern);
+    }
     for (const auto& wanted : patterns)
         if (!wanted.is_for_user_events())
             for (const auto& name : tracing::events(wanted))
@@ -208,26 +255,112 @@ const char* same_line() {
     return is_terminal ? "\r\x1b[K" : "";
 }
 
-void show_progress(const tracing::cpu_files& files, const progress& so_far) {
+/// The files of a recording: one, or a part after the other.
+class output {
+public:
+    output(const options& given, const tracing::instance& in)
+        : given_(given), in_(in), kept_(kept_parts(given)), writer_(given.output, kept_) {
+        if (given.has_parts()) {
+            // They are of recordings that cannot be finished any more.
+            for (const auto left : tracing::part_numbers(given.output, ".cpu"))
+                tracing::remove_unfinished(given.output, left);
+            const auto parts = tracing::part_numbers(given.output);
+            first_ = number_ = parts.empty() ? 1 : parts.back() + 1;
+        }
+        begin();
+    }
+
+    /// The number of the first part; 0 if there are no parts.
+    std::uint64_t first() const noexcept { return first_; }
+    /// Of all files.
+    std::uint64_t size() const noexcept { return size_ + files_->size(); }
+    bool is_full() const noexcept { return given_.size && files_->size() >= given_.size; }
+
+    /// Takes what was recorded. A part that is full is written while the next one is recorded; as
+    /// long as the one before is not written, it grows.
+    void take(const tracing::trace_dat& what) {
+        files_->take();
+        const bool is_late = given_.time > 0 && clock::now() >= end_;
+        if (number_ == 0 || (!is_full() && !is_late) || writer_.is_busy())
+            return;
+        files_->take_rest(true);
+        size_ += files_->size();
+        writer_.start({path(), what.kernel_events}, in_, std::move(*files_));
+        number_++;
+        begin();
+    }
+    /// Makes a file of what an instance has that was stopped, as far as it is not older than so many
+    /// seconds before its end. Returns how many seconds there are.
+    double keep_newest(double seconds) {
+        constexpr double most = 1e9;
+        files_->take_rest(false);
+        return static_cast<double>(files_->keep_newest(
+                   static_cast<std::uint64_t>((seconds > 0 ? std::min(seconds, most) : most) *
+                                              1e9))) /
+               1e9;
+    }
+    /// Goes on with the next part.
+    std::string next(const tracing::trace_dat& what) {
+        std::string written = path();
+        writer_.start({written, what.kernel_events}, in_, std::move(*files_));
+        writer_.finish();
+        number_++;
+        begin();
+        return written;
+    }
+    /// Returns what the files are called.
+    std::string finish(const tracing::trace_dat& what) {
+        files_->take_rest(in_.is_mounted());
+        writer_.finish();
+        write_trace_dat({path(), what.kernel_events}, in_, *files_);
+        remove();
+        if (number_ == 0)
+            return path();
+        tracing::keep_parts(given_.output, kept_);
+        return number_ == first_
+                   ? path()
+                   : fmt::format("{} to {}",
+                                 tracing::part_name(
+                                     given_.output,
+                                     std::max(first_, number_ - std::min(number_, kept_) + 1)),
+                                 path());
+    }
+    void remove() noexcept { files_->remove(); }
+
+private:
+    std::string path() const {
+        return number_ ? tracing::part_name(given_.output, number_) : given_.output;
+    }
+    void begin() {
+        files_.emplace(in_, path(), false);
+        const auto length = std::chrono::duration_cast<clock::duration>(
+            std::chrono::duration<double>(given_.time));
+        end_ = std::max(end_, clock::now() - length) + length;
+    }
+
+    const options& given_;
+    const tracing::instance& in_;
+    std::uint64_t kept_;
+    std::uint64_t first_ = 0, number_ = 0;
+    std::uint64_t size_ = 0;
+    clock::time_point end_ = clock::now();
+    std::optional<tracing::cpu_files> files_;
+    tracing::part_writer writer_;
+};
+
+void show_progress(const output& to, const progress& so_far) {
     static auto next = clock::now();
     if (!*same_line() || clock::now() < next)
         return;
     next = clock::now() + std::chrono::milliseconds(500);
     text::say(fmt::format("{}{} records, {}, {} lost", same_line(), so_far.records(),
-                          text::from_bytes(files.size()), so_far.lost()));
+                          text::from_bytes(to.size()), so_far.lost()));
 }
 
-void finish(const tracing::trace_dat& file, const tracing::instance& in, tracing::cpu_files& files,
-            recording_note& note, const progress& whole) {
-    if (!in.is_mounted())
-        in.write("tracing_on", "0");
-    files.take_rest();
-    tracing::write_trace_dat(file, in, files);
-    files.remove();
-    note.remove();
+void say_what_was_recorded(const std::string& files, const tracing::instance& in,
+                           const progress& whole) {
     const auto lost = whole.lost();
-    text::say(
-        fmt::format("{}{}: {} records, {} lost\n", same_line(), file.path, whole.records(), lost));
+    text::say(fmt::format("{}{}: {} records, {} lost\n", same_line(), files, whole.records(), lost));
     if (lost)
         text::warn(in.is_mounted()
                        ? "an administrator can make the buffers larger, with buffer_size_kb"
@@ -259,7 +392,7 @@ void call_or_leave(const std::string& output, tracing::observation& observation,
 
 /// Removes the files of a recording that fails before it has begun.
 struct files_until_begun {
-    tracing::cpu_files& files;
+    output& files;
     recording_note& note;
     bool has_begun = false;
 
@@ -270,6 +403,55 @@ struct files_until_begun {
         note.remove();
     }
 };
+
+/// Waits until the kernel has stopped the instance, and writes what it has recorded before.
+class flight_recorder {
+public:
+    flight_recorder(const options& given, tracing::observation& observation, output& files)
+        : given_(given), observation_(observation), files_(files), triggers_(in(), stop_conditions(given)) {}
+
+    /// Returns whether all is written that was wanted.
+    bool take(const tracing::trace_dat& what) {
+        if (!has_stopped())
+            return false;
+        const double seconds = files_.keep_newest(given_.last);
+        count_++;
+        std::string written;
+        if (given_.has_parts()) {
+            written = files_.next(what);
+            in().write("tracing_on", "1");
+        } else {
+            written = files_.finish(what);
+        }
+        text::say(fmt::format("{}{}: the last {} before the trigger\n", same_line(), written,
+                              recording::as_time(seconds)));
+        if (given_.last > 0 && seconds < given_.last && has_overwritten())
+            text::warn(fmt::format("the buffers have not held {} s", given_.last),
+                       "--buffer makes them larger");
+        return !given_.has_parts();
+    }
+    unsigned count() const noexcept { return count_; }
+
+private:
+    const tracing::instance& in() const { return observation_.in(); }
+    bool has_stopped() const { return in().try_read("tracing_on").value_or("1")[0] == '0'; }
+    bool has_overwritten() const { return tracing::lost_records(in()) > 0; }
+
+    const options& given_;
+    tracing::observation& observation_;
+    output& files_;
+    tracing::stop_triggers triggers_;
+    unsigned count_ = 0;
+};
+
+/// Without a trigger there is no file.
+void remove_last(output& files, recording_note& note, unsigned count) {
+    files.remove();
+    note.remove();
+    if (count == 0)
+        throw text::failure("no trigger came: nothing was written",
+                            "without --on, record writes all until its end");
+}
 
 /// `started` is called when everything is in place. Returns the status of the program, as a shell
 /// would; 0 if there is none, or if it was ended.
@@ -292,30 +474,47 @@ int record_events(const options& given, Started started) {
         file = file_of(given.output, in);
     else
         tracing::remember_processes(in);
-    tracing::cpu_files files(in, given.output, false);
+    output files(given, in);
     files_until_begun left{files, note};
     const progress so_far(in);
-    note.set_instance(in.name(), so_far.since());
+    note.set_instance(in.name(), so_far.since(), files.first());
     observation.start(wanted);
     const auto end = clock::now() + std::chrono::duration<double>(given.duration);
+    std::optional<flight_recorder> flight;
+    if (given.waits())
+        flight.emplace(given, observation, files);
     std::optional<tracing::child_process> program;
     if (!given.program.empty())
         program.emplace(given.program);
     started();
     left.has_begun = true;
     int status = 0;
+    bool is_complete = false;
     call_or_leave(given.output, observation, [&] {
         bool ended = false;
         do {
             ended = signals.wait(pause_ms) || (program && program->has_ended()) ||
                     (given.duration > 0 && clock::now() >= end);
             observation.update();
-            files.take();
+            if (flight)
+                is_complete = flight->take(file);
+            else
+                files.take(file);
             show_progress(files, so_far);
-        } while (!ended && (given.size == 0 || files.size() < given.size));
+        } while (!ended && !is_complete && (given.has_parts() || !files.is_full()));
         status = program ? program->status() : 0;
-        finish(file, in, files, note, so_far);
+        if (flight)
+            return;
+        if (!in.is_mounted())
+            in.write("tracing_on", "0");
+        const auto written = files.finish(file);
+        note.remove();
+        say_what_was_recorded(written, in, so_far);
     });
+    if (flight && is_complete)
+        note.remove();
+    else if (flight)
+        remove_last(files, note, flight->count());
     return status;
 }
 
@@ -353,6 +552,37 @@ void record_in_background(const options& given) {
     text::say(fmt::format("recording to {} until: kill {}\n", given.output, child));
 }
 
+/// Makes a file of what was taken of an instance, and of the rest of it if it has the last records.
+void recover_file(const std::string& path, const tracing::instance& in, bool is_last) {
+    tracing::cpu_files files(in, path, true);
+    if (is_last)
+        files.take_rest(in.is_mounted());
+    write_trace_dat(file_of(path, in), in, files);
+    files.remove();
+}
+
+/// Finishes the parts but the last one, whose path is returned.
+std::string recover_parts(const std::string& output, std::uint64_t first,
+                          const tracing::instance& in) {
+    if (first == 0)
+        return output;
+    const auto complete = tracing::part_numbers(output);
+    auto left = tracing::part_numbers(output, ".cpu");
+    // A part is complete when it has its name. Older ones are not of this recording.
+    std::erase_if(left, [&](std::uint64_t number) {
+        const bool is_complete =
+            std::binary_search(complete.begin(), complete.end(), number);
+        if (is_complete)
+            tracing::remove_unfinished(output, number);
+        return is_complete || number < first;
+    });
+    if (left.empty())
+        left.push_back(complete.empty() ? first : std::max(first, complete.back() + 1));
+    for (std::size_t i = 0; i + 1 < left.size(); i++)
+        recover_file(tracing::part_name(output, left[i]), in, false);
+    return tracing::part_name(output, left.back());
+}
+
 /// Finishes a file whose process was killed, and removes what it has left.
 void recover(const options& given) {
     const auto none = [&] {
@@ -377,10 +607,15 @@ void recover(const options& given) {
                                              ? tracing::open_mounted(name, tracing::clock::any)
                                              : tracing::instance::existing(name));
         const auto& in = observation.in();
-        const auto file = file_of(given.output, in);
-        tracing::cpu_files files(in, given.output, true);
         const progress whole(in, note.since());
-        call_or_leave(given.output, observation, [&] { finish(file, in, files, note, whole); });
+        call_or_leave(given.output, observation, [&] {
+            if (!in.is_mounted())
+                in.write("tracing_on", "0");
+            const auto path = recover_parts(given.output, note.first_part(), in);
+            recover_file(path, in, true);
+            note.remove();
+            say_what_was_recorded(path, in, whole);
+        });
     }
     if (name.starts_with(tracing::temporary_prefix)) {
         tracing::remove_rules_of(name);
@@ -412,13 +647,22 @@ void require_all_of_mounted(const options& given) {
                                 "--filter FILTER");
 }
 
+void require_trigger_options(const options& given) {
+    (void)stop_conditions(given);
+    if (given.last > 0 && !given.waits())
+        throw text::usage_error("--last needs --on", "it says before what");
+    if (given.waits() && (given.size > 0 || given.time > 0 || given.from.is_given()))
+        throw text::usage_error("--on excludes --size, --time and --from",
+                                "with --keep, each trigger makes a file");
+}
+
 /// Moves the records of an instance into a file, by way of the kernel's snapshot of it.
 void take_snapshot(const tracing::trace_dat& file, const tracing::instance& in) {
     in.write("snapshot", "1");
     std::optional<tracing::cpu_files> files;
     try {
         files.emplace(tracing::cpu_files::of_snapshot(in, file.path));
-        files->take_rest();
+        files->take_rest(false);
         tracing::write_trace_dat(file, in, *files);
         files->remove();
     } catch (const text::failure& error) {
@@ -445,7 +689,13 @@ action record(arguments& with) {
     given->choice.declare(with);
     given->programs.declare(with);
     with.duration("-d,--duration", given->duration, "end after this time");
-    with.size("-s,--size", given->size, "end when the records have this size");
+    with.size("-s,--size", given->size,
+              "end when the records have this size; with --keep, begin the next file");
+    with.duration("--time", given->time, "begin the next file after this time: FILE.000001 and so on");
+    with.option("--keep", "N", given->keep, "how many of these files stay, or all");
+    with.option("--on", "EVENT", given->on,
+                "write what was recorded before this event, or 'EVENT if FILTER'; can be repeated");
+    with.duration("--last", given->last, "with --on, leave out what is older than this");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
     with.flag("-b,--background", given->background, "print the number of a process that records");
     with.flag("--recover", given->recover,
@@ -453,6 +703,8 @@ action record(arguments& with) {
     with.program(given->program, "record until this program ends");
     return [given] {
         require_all_of_mounted(*given);
+        (void)kept_parts(*given);
+        require_trigger_options(*given);
         if (given->recover)
             recover(*given);
         else if (given->background)

@@ -2,6 +2,8 @@
 #include "tracing/trace_dat.hpp"
 
 #include "recording/event_type.hpp"
+#include "recording/machine.hpp"
+#include "recording/ring_buffer.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "tracing/buffers.hpp"
@@ -15,7 +17,9 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <iterator>
@@ -69,7 +73,7 @@ static std::uint64_t capacity_of(const instance& from) {
     return text ? std::strtoull(text->c_str(), nullptr, 10) << 10 : unknown;
 }
 
-cpu_files::cpu_files() = default;
+cpu_files::cpu_files() : clock_offset_(wall_clock().offset()) {}
 cpu_files::cpu_files(cpu_files&&) noexcept = default;
 
 void cpu_files::add(const instance& from, int number, const char* source, const std::string& path,
@@ -92,7 +96,7 @@ void cpu_files::add(const instance& from, int number, const char* source, const 
 }
 
 cpu_files::cpu_files(const instance& from, const std::string& path, bool again)
-    : from_(&from), capacity_(capacity_of(from)) {
+    : from_(&from), capacity_(capacity_of(from)), clock_offset_(wall_clock().offset()) {
     for (const int number : cpus(from))
         add(from, number, "trace_pipe_raw", path, again);
 }
@@ -132,19 +136,117 @@ void cpu_files::take() {
     }
 }
 
-void cpu_files::take_rest() {
+void cpu_files::take_rest(bool goes_on) {
     take();
     for (const cpu& cpu : cpus_) {
         int size = 0;
         while ((size = tracefs_cpu_flush_write(cpu.pages.get(), cpu.file)) > 0) {
             size_ += static_cast<std::uint64_t>(size);
-            // It may be recording: what comes from now on is left.
-            if (from_ && from_->is_mounted())
+            if (goes_on)
                 break;
         }
         if (size < 0)
             cannot_write(cpu.path);
     }
+}
+
+namespace {
+
+/// The pages of a CPU in its file.
+class page_file {
+public:
+    page_file(int file, std::size_t page_size, const std::string& path)
+        : file_(file), path_(path), page_(page_size), records_({.size = page_size}) {
+        struct stat found {};
+        if (fstat(file, &found) == 0)
+            count_ = static_cast<std::uint64_t>(found.st_size) / page_size;
+    }
+
+    std::uint64_t count() const noexcept { return count_; }
+    /// Of the first record in a page, and of the last one.
+    std::uint64_t begin(std::uint64_t number) {
+        read(number);
+        return records_.next() ? records_.time() : 0;
+    }
+    std::uint64_t end(std::uint64_t number) {
+        read(number);
+        std::uint64_t time = 0;
+        while (records_.next())
+            time = records_.time();
+        return time;
+    }
+    /// Whether records are missing before the first page.
+    bool was_overwritten() {
+        if (count_ == 0)
+            return false;
+        read(0);
+        return records_.missing().has_value();
+    }
+    /// Removes pages from the beginning, and what the first page says of missing records.
+    void drop(std::uint64_t number) {
+        for (std::uint64_t to = 0; to + number < count_; to++) {
+            read(to + number);
+            if (to == 0)
+                clear_missing();
+            if (pwrite(file_, page_.data(), page_.size(), at(to)) !=
+                static_cast<ssize_t>(page_.size()))
+                cannot_write(path_);
+        }
+        count_ -= number;
+        if (ftruncate(file_, at(count_)) != 0 || lseek(file_, 0, SEEK_END) < 0)
+            cannot_write(path_);
+    }
+
+private:
+    off_t at(std::uint64_t number) const noexcept {
+        return static_cast<off_t>(number * page_.size());
+    }
+    void read(std::uint64_t number) {
+        if (pread(file_, page_.data(), page_.size(), at(number)) !=
+            static_cast<ssize_t>(page_.size()))
+            throw text::file_failure(errno ? errno : EIO, "read", path_);
+        records_.load(page_);
+    }
+    /// Two bits of the `long` behind the time.
+    void clear_missing() noexcept {
+        constexpr unsigned long flags = 3UL << 30;
+        unsigned long size = 0;
+        std::memcpy(&size, page_.data() + sizeof(std::uint64_t), sizeof(size));
+        size &= ~flags;
+        std::memcpy(page_.data() + sizeof(std::uint64_t), &size, sizeof(size));
+    }
+
+    int file_;
+    const std::string& path_;
+    std::uint64_t count_ = 0;
+    std::vector<std::byte> page_;
+    recording::page_records records_;
+};
+
+} // namespace
+
+std::uint64_t cpu_files::keep_newest(std::uint64_t age) {
+    std::vector<page_file> files;
+    std::uint64_t newest = 0, oldest = ~std::uint64_t{0}, complete = 0;
+    for (const cpu& cpu : cpus_) {
+        page_file& added = files.emplace_back(cpu.file, page_size(), cpu.path);
+        if (added.count() == 0)
+            continue;
+        newest = std::max(newest, added.end(added.count() - 1));
+        oldest = std::min(oldest, added.begin(0));
+        if (added.was_overwritten())
+            complete = std::max(complete, added.begin(0));
+    }
+    const std::uint64_t first = newest < age ? 0 : newest - age;
+    size_ = 0;
+    for (page_file& file : files) {
+        std::uint64_t old = 0;
+        while (old < file.count() && file.end(old) < first)
+            old++;
+        file.drop(old);
+        size_ += file.count() * page_size();
+    }
+    return newest ? newest - std::max(complete, std::min(oldest, newest)) : 0;
 }
 
 std::size_t cpu_files::page_size() const noexcept {
@@ -312,7 +414,7 @@ std::map<std::string, std::vector<std::string>> described_events(const trace_dat
 
 /// All up to the records.
 trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_t cpus,
-                         std::size_t page_size) {
+                         std::size_t page_size, std::int64_t first_offset) {
     trace_dat_writer to(from);
     const auto described = described_events(what, from);
     to.add_formats(described, page_size);
@@ -320,8 +422,9 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
     to.begin_options(cpus);
     const std::string clocks = from.read("trace_clock");
     // What to add to get the time of day, in microseconds.
+    const std::int64_t offset = wall_clock().offset();
     if (clocks.find("[mono]") != clocks.npos)
-        to.add_option(date, std::to_string(wall_clock().offset() / 1000));
+        to.add_option(date, std::to_string(offset / 1000));
     utsname system{};
     uname(&system);
     to.add_option(uname_text, fmt::format("{} {} {} {}", system.sysname, system.nodename,
@@ -331,8 +434,11 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
             cpu_statistics,
             fmt::format("CPU: {}\n{}", i,
                         from.try_read(fmt::format("per_cpu/cpu{}/stats", i)).value_or("")));
+    const recording::machine machine{first_line("/proc/sys/kernel/random/boot_id"), first_offset,
+                                     offset};
     to.add_option(cpu_statistics, recording::to_text(find_threads(from)) +
-                                      recording::to_text(find_sampled(from, described)));
+                                      recording::to_text(find_sampled(from, described)) +
+                                      recording::to_text(machine));
     to.end_options(clocks);
     return to;
 }
@@ -340,12 +446,12 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
 } // namespace
 
 std::uint64_t head_size(const trace_dat& what, const instance& from) {
-    return head_of(what, from, cpus(from).size(), page_size(from)).size();
+    return head_of(what, from, cpus(from).size(), page_size(from), 0).size();
 }
 
 void write_trace_dat(const trace_dat& what, const instance& from, const cpu_files& files) {
     text::new_file file(what.path);
-    head_of(what, from, files.descriptors().size(), files.page_size())
+    head_of(what, from, files.descriptors().size(), files.page_size(), files.clock_offset())
         .write_with_records(file, files.descriptors(), files.page_size());
     file.keep_old();
     file.finish();

@@ -32,10 +32,18 @@ public:
     /// Takes what is there, in whole pages. Throws text::failure. What the disk has no space for
     /// stays in the instance, which has to exist.
     void take();
-    /// Takes the rest. The instance does not record any more, unless it is mounted.
-    void take_rest();
+    /// Takes the rest, also what is not a whole page yet. Of an instance that goes on recording, what
+    /// comes while this function runs may be left.
+    void take_rest(bool goes_on);
+
+    /// Of an instance that overwrites its oldest records, leaves out the pages whose records are all
+    /// older than so many nanoseconds before the newest one; what was overwritten does not count
+    /// as lost. Returns how much time before the newest record the files cover on all CPUs.
+    std::uint64_t keep_newest(std::uint64_t age);
 
     std::uint64_t size() const noexcept { return size_; }
+    /// How far the time of day was from CLOCK_MONOTONIC when the files were opened.
+    std::int64_t clock_offset() const noexcept { return clock_offset_; }
     /// Of the pages in the files.
     std::size_t page_size() const noexcept;
     /// The files, one for each CPU.
@@ -54,6 +62,7 @@ private:
     std::uint64_t size_ = 0;
     const instance* from_ = nullptr;
     std::uint64_t capacity_ = 0;
+    std::int64_t clock_offset_ = 0;
 };
 
 /// What a file is made of.

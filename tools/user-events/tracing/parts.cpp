@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracing/parts.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace tool::tracing {
+
+namespace {
+
+/// Calls the function with each name in the directory of PATH that begins with its last component
+/// and a point: with what is behind that.
+template <typename Function>
+void for_each_suffix(const std::string& path, Function function) {
+    const auto slash = path.rfind('/');
+    const std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
+    const std::string prefix = path.substr(slash == path.npos ? 0 : slash + 1) + ".";
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
+         at.increment(error))
+        if (const auto name = at->path().filename().string(); name.starts_with(prefix))
+            function(std::string_view(name).substr(prefix.size()));
+}
+
+} // namespace
+
+std::string part_name(const std::string& path, std::uint64_t number) {
+    return fmt::format("{}.{:06}", path, number);
+}
+
+std::vector<std::uint64_t> part_numbers(const std::string& path, std::string_view suffix) {
+    constexpr std::size_t digits = 6;
+    std::vector<std::uint64_t> result;
+    for_each_suffix(path, [&](std::string_view name) {
+        std::uint64_t number = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+        const auto size = static_cast<std::size_t>(end - name.data());
+        if (error == std::errc() && size >= digits && name.substr(size).starts_with(suffix) &&
+            (!suffix.empty() || size == name.size()))
+            result.push_back(number);
+    });
+    std::sort(result.begin(), result.end());
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+}
+
+void remove_unfinished(const std::string& path, std::uint64_t number) {
+    const std::string part = part_name(path, number);
+    std::vector<std::string> names;
+    for_each_suffix(part, [&](std::string_view name) {
+        if (name.starts_with("cpu"))
+            names.push_back(fmt::format("{}.{}", part, name));
+    });
+    for (const auto& name : names)
+        unlink(name.c_str());
+}
+
+void keep_parts(const std::string& path, std::uint64_t most) {
+    const auto numbers = part_numbers(path);
+    for (std::size_t i = 0; i + most < numbers.size(); i++) {
+        const std::string name = part_name(path, numbers[i]);
+        struct stat found {};
+        if (lstat(name.c_str(), &found) == 0 && S_ISREG(found.st_mode))
+            unlink(name.c_str());
+    }
+}
+
+struct part_writer::job {
+    job(trace_dat what, const instance& from, cpu_files files, const std::string& path,
+        std::uint64_t most)
+        : what(std::move(what)), files(std::move(files)), run([&, path, most] {
+              write_trace_dat(this->what, from, this->files);
+              this->files.remove();
+              keep_parts(path, most);
+              is_done = true;
+          }) {}
+
+    trace_dat what;
+    cpu_files files;
+    std::atomic<bool> is_done = false;
+    // The last one: its thread uses the others.
+    worker run;
+};
+
+part_writer::part_writer(std::string path, std::uint64_t most)
+    : path_(std::move(path)), most_(most) {}
+
+part_writer::~part_writer() = default;
+
+bool part_writer::is_busy() const noexcept {
+    return job_ && !job_->is_done;
+}
+
+void part_writer::start(trace_dat what, const instance& from, cpu_files files) {
+    finish();
+    job_ = std::make_unique<job>(std::move(what), from, std::move(files), path_, most_);
+}
+
+void part_writer::finish() {
+    if (job_)
+        job_->run.join();
+    job_.reset();
+}
+
+} // namespace tool::tracing
