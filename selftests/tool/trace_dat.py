@@ -174,6 +174,13 @@ class Recording:
         """A line of the list that `user-events snapshot` writes: system, event, and N of sample=1/N."""
         self.sampled.append(" ".join(map(str, words)) + "\n")
 
+    def machine(self, host, boot="", first=0, last=0):
+        """The machine, and what the distances of its clocks were at both ends, in nanoseconds."""
+        self.options.append((5, f"Linux {host} 6.12 x86_64\0".encode()))
+        if boot:
+            self.options.append((2, "\nboot, clock at first, clock at last:\n"
+                                    f"{boot} {first} {last}\n\0".encode()))
+
     def record(self, cpu, time, pid, event, *values, buffer=None):
         (buffer or self.buffers[0]).add(cpu, time, event.pack(pid, values))
 

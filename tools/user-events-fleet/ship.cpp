@@ -10,7 +10,7 @@
 #include "otlp/encoder.hpp"
 #include "otlp/queue.hpp"
 #include "otlp/report.hpp"
-#include "recording/file.hpp"
+#include "recording/opened.hpp"
 #include "service.hpp"
 #include "text/errors.hpp"
 #include "tracing/buffers.hpp"
@@ -413,12 +413,12 @@ private:
 };
 
 /// In the process that reads the recording.
-void ship_records(const options& given, const recording::input& from) {
+void ship_records(const options& given, const recording::opened_recording& from) {
     tracing::stop_signals signals;
-    recording::file file(from, {.pattern = given.patterns.empty() ? "" : given.patterns.front(),
-                                .filter = given.filter,
-                                .choice = given.choice.read(),
-                                .cut = to_cut(given)});
+    const auto source = from.read({.pattern = given.patterns.empty() ? "" : given.patterns.front(),
+                                   .filter = given.filter,
+                                   .choice = given.choice.read(),
+                                   .cut = to_cut(given)});
     otlp::queue queue("", std::min(given.spool_size, most_of_recording),
                       otlp::report_maker(given.delivery.encoding));
     sender sender(queue, given.delivery);
@@ -428,7 +428,7 @@ void ship_records(const options& given, const recording::input& from) {
         [&](otlp::request made) { queue.put(std::move(made), [&] { return signals.wait(0); }); });
     replay replay(encoder, signals);
     bool stopped = false;
-    file.read([&](const recording::record& record) {
+    source->read([&](const recording::record& record) {
         require_wall_clock(record, given.from);
         stopped = stopped || queue.is_stopped() || signals.has_stopped() ||
                   (given.timed && !replay.wait_for(record));
@@ -438,12 +438,12 @@ void ship_records(const options& given, const recording::input& from) {
             encoder.add(record);
     });
     encoder.finish();
-    queue.drop(otlp::reason::kernel, file.missing().lost);
+    queue.drop(otlp::reason::kernel, source->lost());
     queue.report();
     while (!queue.is_empty() && !signals.wait(pause_ms))
         ;
     sender.finish();
-    file.warn_about_gaps();
+    source->warn_about_gaps();
     warn_about_rest(queue, given);
     if (queue.drops().size() > queue.drops().count("kernel"))
         throw text::silent_failure();
@@ -456,12 +456,12 @@ void ship_recording(options given) {
         throw text::usage_error("--group is not for a recording",
                                 "the pattern `user_events_NAME*:*` chooses the group's events");
     // May wait, if one is a FIFO.
-    const recording::input input(given.from);
+    const recording::opened_recording input({given.from});
     otlp::read_files(given.delivery);
     tracing::held_signals held;
     recording::isolated_work work{.needs = {.network = true}};
     work.read = [&] { ship_records(given, input); };
-    recording::isolate(held, input, std::move(work));
+    recording::isolate(held, input.name(), input.size(), std::move(work));
 }
 
 } // namespace

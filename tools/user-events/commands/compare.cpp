@@ -2,7 +2,7 @@
 #include "commands/commands.hpp"
 #include "commands/recording_options.hpp"
 #include "export/comparison.hpp"
-#include "recording/perf_data.hpp"
+#include "recording/opened.hpp"
 #include "text/output.hpp"
 #include "tracing/signals.hpp"
 
@@ -26,7 +26,7 @@ struct options {
 
 exporting::measured measure(const options& given, const recording::opened_recording& from) {
     exporting::measured result(exporting::to_pairs(given.pairs));
-    result.file = from.from().path();
+    result.file = from.name();
     const auto source = from.read(given.selection);
     source->read([&](const recording::record& record) { result.add(record); });
     source->warn_about_gaps(given.which.is_strict());
@@ -34,7 +34,7 @@ exporting::measured measure(const options& given, const recording::opened_record
 }
 
 void compare_files(const options& given) {
-    recording::opened_recording first(given.first), second(given.second);
+    recording::opened_recording first({given.first}), second({given.second});
     tracing::held_signals held;
     for (auto* file : {&first, &second})
         file->start(given.selection.is_raw);
@@ -52,8 +52,7 @@ void compare_files(const options& given) {
         for (auto* file : {&first, &second})
             file->finish();
     };
-    // Its memory is limited by the size of one of the files, and does not depend on it.
-    recording::isolate(held, first.from(), std::move(work));
+    recording::isolate(held, first.name(), first.size() + second.size(), std::move(work));
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 #include "export/exporter.hpp"
 #include "export/output_directory.hpp"
 #include "export/tracks.hpp"
-#include "recording/perf_data.hpp"
+#include "recording/opened.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "tracing/signals.hpp"
@@ -38,7 +38,6 @@ constexpr format formats[] = {
 };
 
 struct options {
-    std::string path;
     std::string format;
     std::vector<std::string> pairs;
     recording_options which;
@@ -91,7 +90,7 @@ struct outputs {
 void export_file(const options& given) {
     const format& format = format_of(given.format);
     const auto pairs = exporting::to_pairs(given.pairs);
-    recording::opened_recording file(given.path);
+    auto file = given.which.open();
     outputs outputs;
     outputs.open(format, given.output);
     // From here on, a signal would leave outputs that are not complete.
@@ -100,7 +99,7 @@ void export_file(const options& given) {
     const auto exporter = format.make({.file = outputs.file ? &*outputs.file : nullptr,
                                        .directory = given.output,
                                        .pairs = pairs,
-                                       .source = given.path});
+                                       .source = file.name()});
     recording::isolated_work work;
     if (outputs.directory) {
         work.needs.directories = {"."};
@@ -118,15 +117,14 @@ void export_file(const options& given) {
         file.finish();
         outputs.finish();
     };
-    recording::isolate(held, file.from(), std::move(work));
+    recording::isolate(held, file.name(), file.size(), std::move(work));
 }
 
 } // namespace
 
 action export_records(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positional("FILE", given->path, "a recording");
-    given->which.declare(with);
+    given->which.declare_files(with);
     with.choice("--format", "FORMAT", given->format, format_names());
     with.option("-o,--output", "PATH", given->output,
                 "a file, or for csv and ctf a directory; otherwise standard output");

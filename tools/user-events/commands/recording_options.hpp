@@ -5,17 +5,62 @@
 
 #include "commands/choice_options.hpp"
 #include "commands/cut_options.hpp"
-#include "recording/file.hpp"
+#include "recording/opened.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
 
 namespace tool {
 
 class recording_options {
 public:
+    /// FILE... and PATTERN, and the options.
+    void declare_files(arguments& with) {
+        with.required_positionals("FILE", words_,
+                                  "recordings, and a PATTERN: only these events, such as "
+                                  "'order_*', 'sched:*' or 'MyProvider:Request*'");
+        with.option("--align", "MARK", align_,
+                    "of several machines: count times from the first mark with this text");
+        declare_others(with);
+    }
     /// After the arguments for files.
     void declare(arguments& with) {
         with.optional_positional(
             "PATTERN", selection_.pattern,
             "only these events, such as 'order_*', 'sched:*' or 'MyProvider:Request*'");
+        declare_others(with);
+    }
+
+    /// Opens the files.
+    recording::opened_recording open() const {
+        std::vector<std::string> files = words_;
+        if (has_pattern())
+            files.pop_back();
+        return recording::opened_recording(files, align_);
+    }
+
+    /// Throws text::usage_error for values that make no sense.
+    recording::selection read() const {
+        recording::selection result = selection_;
+        if (has_pattern())
+            result.pattern = words_.back();
+        result.choice = choice_.read();
+        result.cut = cut_.read();
+        return result;
+    }
+    bool is_strict() const noexcept { return is_strict_; }
+
+private:
+    /// Whether the last word is a pattern: it neither is a recording nor seems to be meant as one.
+    bool has_pattern() const {
+        const auto kind = [](const std::string& word) {
+            return std::filesystem::path(word).extension();
+        };
+        return words_.size() > 1 && !recording::is_recording(words_.back()) &&
+               (kind(words_.back()).empty() || kind(words_.back()) != kind(words_.front()));
+    }
+    void declare_others(arguments& with) {
         with.option("-f,--filter", "FILTER", selection_.filter,
                     "only records for which this is true, such as 'cents > 300'");
         choice_.declare(with);
@@ -25,16 +70,8 @@ public:
         with.flag("--strict", is_strict_, "fail if records are missing");
     }
 
-    /// Throws text::usage_error for values that make no sense.
-    recording::selection read() const {
-        recording::selection result = selection_;
-        result.choice = choice_.read();
-        result.cut = cut_.read();
-        return result;
-    }
-    bool is_strict() const noexcept { return is_strict_; }
-
-private:
+    std::vector<std::string> words_;
+    std::string align_;
     recording::selection selection_;
     choice_options choice_;
     cut_options cut_;

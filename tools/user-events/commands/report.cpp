@@ -2,7 +2,7 @@
 #include "commands/commands.hpp"
 #include "commands/recording_options.hpp"
 
-#include "recording/perf_data.hpp"
+#include "recording/opened.hpp"
 #include "recording/statistics.hpp"
 #include "text/output.hpp"
 #include "tracing/signals.hpp"
@@ -16,7 +16,6 @@ namespace tool {
 namespace {
 
 struct options {
-    std::string path;
     recording_options which;
     recording::selection selection;
     bool with_statistics = false;
@@ -57,7 +56,7 @@ void print_statistics(recording::source& file, bool as_json) {
 }
 
 void print_report(const options& given) {
-    recording::opened_recording file(given.path);
+    auto file = given.which.open();
     tracing::held_signals held;
     file.start(given.selection.is_raw);
     recording::isolated_work work;
@@ -71,15 +70,14 @@ void print_report(const options& given) {
         source->warn_about_gaps(given.which.is_strict());
     };
     work.finish = [&] { file.finish(); };
-    recording::isolate(held, file.from(), std::move(work));
+    recording::isolate(held, file.name(), file.size(), std::move(work));
 }
 
 } // namespace
 
 action report(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positional("FILE", given->path, "a recording");
-    given->which.declare(with);
+    given->which.declare_files(with);
     with.flag("--stats", given->with_statistics, "counts, rates and distributions instead");
     with.flag("--json", given->as_json, "a line of JSON for each record");
     return [given] {

@@ -177,6 +177,16 @@ void cutter::set_start(std::uint64_t start) {
         throw text::usage_error("--from-time is later than --to-time");
 }
 
+cut cutter::counted_from(std::uint64_t start) const {
+    cut result = cut_;
+    for (auto* each : {&result.from, &result.to})
+        if (*each && (*each)->origin == moment::origin::start)
+            *each = {moment::origin::absolute,
+                     {},
+                     static_cast<std::int64_t>(sum(start, (*each)->offset))};
+    return result;
+}
+
 bool cutter::includes(const record& record) const {
     const auto is_named = [&](std::string_view name) {
         return fnmatch(cut_.comm.c_str(), std::string(name).c_str(), 0) == 0;

@@ -49,6 +49,8 @@ public:
     const std::string* unknown_mark() const noexcept;
     void set_mark(std::uint64_t time) noexcept;
     void set_start(std::uint64_t start);
+    /// The same with absolute times, once all marks are known.
+    cut counted_from(std::uint64_t start) const;
 
     bool is_before_end(std::uint64_t time) const noexcept { return time <= last_; }
     bool includes(std::uint64_t time, int cpu) const noexcept {

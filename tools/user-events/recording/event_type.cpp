@@ -139,6 +139,16 @@ event_type::event_type(const tep_event& event)
     is_described = is_eventpipe || (!fields.empty() && fields.front().name == "eventheader_flags");
 }
 
+std::unique_ptr<event_type> event_type::copy(int id) const {
+    auto result = std::make_unique<event_type>(id, system, name);
+    result->fields = fields;
+    result->sample = sample;
+    result->is_described = is_described;
+    result->is_eventpipe = is_eventpipe;
+    result->chosen = chosen;
+    return result;
+}
+
 const number_type* find_number_type(std::string_view name) noexcept {
     const auto* const found =
         std::find_if(std::begin(number_types), std::end(number_types),

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,6 +107,8 @@ struct event_type {
     std::string_view registered_name() const noexcept {
         return recording::registered_name(system, name);
     }
+    /// The same event with another number.
+    std::unique_ptr<event_type> copy(int id) const;
 
     int id;
     std::string system;

@@ -277,47 +277,72 @@ bool file::may_pass(const event_type& type) const {
                        [&](const std::string& name) { return type.find(name) != nullptr; });
 }
 
-void file::open_buffers(merged_buffers& to, std::vector<const std::string*>& instances) {
+void file::open_buffers() {
+    buffers_ = {};
+    instances_.clear();
     for (const stored_buffer& buffer : head_.buffers)
         for (const stored_cpu& cpu : buffer.cpus) {
             if (cpu.size == 0)
                 continue;
             page_layout layout = head_.pages;
             layout.size = buffer.page_size;
-            to.add(std::make_unique<ring_buffer>(
+            buffers_.add(std::make_unique<ring_buffer>(
                 cpu.number, layout, stored_pages(from_, head_, buffer, cpu, is_damaged_)));
-            instances.push_back(&buffer.name);
+            instances_.push_back(&buffer.name);
         }
+    buffers_.refill();
+    last_.assign(instances_.size(), 0);
 }
 
 void file::read(const std::function<void(const record&)>& take_record,
                 const std::function<void(const gap&)>& miss) {
+    begin();
+    while (next_time())
+        take_next(take_record, miss);
+    end();
+}
+
+void file::begin() {
     missing_ = {};
     is_damaged_ = false;
-    merged_buffers buffers;
-    std::vector<const std::string*> instances;
-    open_buffers(buffers, instances);
-    buffers.refill();
-    if (const auto first = buffers.first())
-        set_times(head_.clock(buffers[*first].time()));
-    std::vector<std::uint64_t> last(instances.size());
-    while (const auto first = buffers.first()) {
-        const ring_buffer& buffer = buffers[*first];
-        const std::uint64_t time = head_.clock(buffer.time());
-        if (!cutter_.is_before_end(time))
-            return;
-        const std::uint64_t since = std::exchange(last[*first], time);
-        if (const auto lost = buffer.missing(); lost && cutter_.includes(time, buffer.cpu())) {
-            missing_.times++;
-            missing_.lost += *lost;
-            if (miss)
-                miss({since ? since : last[*first], last[*first], buffer.cpu(), *instances[*first],
-                      *lost});
-        }
-        take(buffer, *instances[*first], take_record);
-        buffers.advance_first();
+    open_buffers();
+    if (const auto first = buffers_.first())
+        set_times(head_.clock(buffers_[*first].time()));
+}
+
+std::optional<std::uint64_t> file::first_time() {
+    open_buffers();
+    const auto first = buffers_.first();
+    return first ? std::optional(head_.clock(buffers_[*first].time())) : std::nullopt;
+}
+
+std::optional<std::uint64_t> file::next_time() const {
+    const auto first = buffers_.first();
+    if (!first)
+        return {};
+    const std::uint64_t time = head_.clock(buffers_[*first].time());
+    return cutter_.is_before_end(time) ? std::optional(time) : std::nullopt;
+}
+
+void file::take_next(const std::function<void(const record&)>& take_record,
+                     const std::function<void(const gap&)>& miss) {
+    const std::size_t first = *buffers_.first();
+    const ring_buffer& buffer = buffers_[first];
+    const std::uint64_t time = head_.clock(buffer.time());
+    const std::uint64_t since = std::exchange(last_[first], time);
+    if (const auto lost = buffer.missing(); lost && cutter_.includes(time, buffer.cpu())) {
+        missing_.times++;
+        missing_.lost += *lost;
+        if (miss)
+            miss({since ? since : time, time, buffer.cpu(), *instances_[first], *lost});
     }
-    if (is_damaged_ || buffers.is_damaged())
+    take(buffer, *instances_[first], take_record);
+    buffers_.advance_first();
+}
+
+void file::end() {
+    // What is behind the chosen time was not looked at.
+    if (!buffers_.first() && (is_damaged_ || buffers_.is_damaged()))
         throw text::failure(
             fmt::format("{} is damaged: not all records can be read", from_.path()));
 }
@@ -325,20 +350,28 @@ void file::read(const std::function<void(const record&)>& take_record,
 /// Times that count from the first record or from a mark become absolute.
 void file::set_times(std::uint64_t start) {
     cutter_ = cutter(selection_.cut);
-    while (const std::string* const mark = cutter_.unknown_mark())
-        cutter_.set_mark(time_of_mark(*mark));
+    while (const std::string* const mark = cutter_.unknown_mark()) {
+        const auto time = find_mark(*mark);
+        if (!time)
+            throw text::usage_error(
+                fmt::format("{} has no mark {}", from_.path(), *mark),
+                fmt::format("`user-events report {} user_mark:text` shows all marks",
+                            from_.path()));
+        cutter_.set_mark(*time);
+    }
     cutter_.set_start(start);
 }
 
 /// Reads the file up to the mark.
-std::uint64_t file::time_of_mark(const std::string& text) const {
+std::optional<std::uint64_t> file::find_mark(const std::string& text) const {
     struct found {
         std::uint64_t time;
     };
     selection only_marks;
     only_marks.pattern = fmt::format("{}:text", mark_system);
-    file marks(from_, only_marks);
     try {
+        file marks(from_, only_marks);
+        marks.head_.clock = head_.clock;
         marks.read([&](const record& record) {
             const field* const field = record.event->find("text");
             if (field && recording::read(*field, record.data).text() == text)
@@ -346,10 +379,10 @@ std::uint64_t file::time_of_mark(const std::string& text) const {
         });
     } catch (const found& mark) {
         return mark.time;
+    } catch (const text::usage_error&) {
+        // The file has no such event.
     }
-    throw text::usage_error(
-        fmt::format("{} has no mark {}", from_.path(), text),
-        fmt::format("`user-events report {} user_mark:text` shows all marks", from_.path()));
+    return {};
 }
 
 void file::take(const ring_buffer& from, std::string_view instance,

@@ -78,6 +78,8 @@ public:
     /// about fields that the filter names and no record had. If records are missing, throws
     /// text::silent_failure with the status complete_but_failed if `is_strict` says so.
     virtual void warn_about_gaps(bool is_strict = false) const = 0;
+    /// After read(): how many records the kernel has dropped, as far as it has counted them.
+    virtual std::uint64_t lost() const { return 0; }
 };
 
 /// A recording of trace-cmd's format. libtraceevent parses the formats of its events, and trusts
@@ -91,6 +93,22 @@ public:
     void read(const std::function<void(const record&)>& take,
               const std::function<void(const gap&)>& miss = {}) override;
 
+    /// The parts of read(), for those who read several files at a time: begin(), take_next() while
+    /// there is a next time, and end().
+    void begin();
+    std::optional<std::uint64_t> next_time() const;
+    void take_next(const std::function<void(const record&)>& take,
+                   const std::function<void(const gap&)>& miss);
+    void end();
+
+    const file_head& head() const noexcept { return head_; }
+    /// The time of the first record, selected or not.
+    std::optional<std::uint64_t> first_time();
+    /// The time of the first mark with this text.
+    std::optional<std::uint64_t> find_mark(const std::string& text) const;
+    /// Adds to all times.
+    void shift(std::int64_t by) noexcept { head_.clock.offset += static_cast<std::uint64_t>(by); }
+
     /// After read(): what the function did not get.
     struct gaps {
         /// Records that the kernel dropped, as far as it has counted them.
@@ -103,6 +121,7 @@ public:
     const gaps& missing() const noexcept { return missing_; }
 
     void warn_about_gaps(bool is_strict = false) const override;
+    std::uint64_t lost() const override { return missing_.lost; }
 
 private:
     struct known_event {
@@ -116,7 +135,7 @@ private:
         int tgid = 0;
     };
 
-    void open_buffers(merged_buffers& to, std::vector<const std::string*>& instances);
+    void open_buffers();
     void take(const ring_buffer& from, std::string_view instance,
               const std::function<void(const record&)>& function);
     known_event& event_of(int id);
@@ -127,7 +146,6 @@ private:
     bool may_pass(const event_type& type) const;
     bool selects(const known_event& event, const record& record);
     void set_times(std::uint64_t start);
-    std::uint64_t time_of_mark(const std::string& text) const;
     void learn_thread(const event_type& type, bytes data, int parent);
 
     struct closer {
@@ -148,6 +166,10 @@ private:
     sampled_list sampled_;
     std::unordered_map<int, std::string> task_names_;
     std::unordered_map<int, task> tasks_;
+    /// What is being read: the buffers, and of each, the instance and the time of the last record.
+    merged_buffers buffers_;
+    std::vector<const std::string*> instances_;
+    std::vector<std::uint64_t> last_;
     /// Whether a part of the file cannot be read.
     bool is_damaged_ = false;
     gaps missing_;
@@ -172,10 +194,12 @@ struct isolated_work {
 /// Does the work, and passes on signals to the child process. The caller holds the signals before
 /// it makes outputs, so that none stays behind. In this process, isolate() returns after success,
 /// and throws what ends the command otherwise. In the child, it throws what read() throws, or ends
-/// the process. The caller's objects exist in both processes.
+/// the process. The caller's objects exist in both processes. `name` is what the recording is called
+/// in messages, `size` that of its files.
 ///
 /// If the child crashes, which damaged files cause in libtraceevent, or needs more memory than such
 /// a recording can take, the message says so.
-void isolate(tracing::held_signals& held, const input& from, isolated_work work);
+void isolate(tracing::held_signals& held, const std::string& name, std::uint64_t size,
+             isolated_work work);
 
 } // namespace tool::recording

@@ -20,6 +20,8 @@ enum : std::uint64_t {
     opt_date = 1,
     opt_statistics = 2,
     opt_buffer = 3,
+    opt_clock = 4,
+    opt_uname = 5,
     opt_offset = 7,
     opt_cpu_count = 8,
     opt_guest_times = 12, // trace-cmd.dat.v7(5): TIME_SHIFT
@@ -66,6 +68,7 @@ public:
             read_version_7(rest);
         else
             damaged();
+        head_.machine = to_machine(head_.statistics);
         if (head_.buffers.empty())
             throw bad_file("has no records", "`trace-cmd report` prints the text of a tracer");
         return std::move(head_);
@@ -123,6 +126,10 @@ private:
             head_.clock.offset += to_number(text);
         } else if (id == opt_statistics) {
             head_.statistics += text;
+        } else if (id == opt_uname) {
+            // Linux NAME RELEASE MACHINE
+            const auto begin = std::min(text.find(' '), text.size() - !text.empty());
+            head_.host = text.substr(begin + !text.empty(), text.find(' ', begin + 1) - begin - 1);
         } else if (id == opt_guest_times) {
             head_.is_of_guest = true;
         } else if (id == opt_ticks) {
@@ -140,6 +147,7 @@ private:
         from.sized(4); // formats of trace_printk()
         head_.tasks = from.sized(8);
         std::uint64_t cpus = from.number(4);
+        bool has_clock = false;
         std::vector<std::string_view> instances;
         if (from.has(options_mark))
             while (const auto id = from.number(2)) {
@@ -148,11 +156,14 @@ private:
                     instances.push_back(data);
                 else if (id == opt_cpu_count)
                     cpus = reader(data).number(4);
+                has_clock |= id == opt_clock;
                 read_option(id, data);
             }
         if (from.has({"latency  \0", 10}))
             return;
         read_places(from, "", cpus);
+        if (has_clock)
+            head_.clock_name = from.sized(8);
         for (const auto data : instances) {
             byte_reader option = reader(data);
             byte_reader place = at(option.number(8));
@@ -249,7 +260,7 @@ private:
         std::uint64_t size = 0;
         const bool is_compressed = take_section(place, size);
         stored_buffer buffer{std::string(from.text()), 0, {}, is_compressed};
-        from.text(); // the clock
+        head_.clock_name = from.text();
         buffer.page_size = page_size(from.number(4));
         for (auto count = from.number(4); count > 0; count--) {
             const auto cpu = static_cast<int>(from.number(4));

@@ -3,9 +3,11 @@
 // it. The file may have any bytes.
 #pragma once
 
+#include "recording/machine.hpp"
 #include "recording/ring_buffer.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -92,6 +94,11 @@ struct file_head {
     /// What `trace-cmd report --stat` prints.
     std::string statistics;
     clock_conversion clock;
+    /// As in trace_clock, "local [mono]", or "mono"; empty if it is not known.
+    std::string clock_name;
+    /// The machine's name for itself; empty if it is not known.
+    std::string host;
+    std::optional<recording::machine> machine;
     /// Whether the file says how the clock of the host differs, which `clock` does not have.
     bool is_of_guest = false;
     std::vector<stored_buffer> buffers;

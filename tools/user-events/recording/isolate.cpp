@@ -24,8 +24,9 @@ namespace {
 constexpr std::uint64_t memory_for_byte = 16;
 
 /// In the child process.
-[[noreturn]] void read_in_sandbox(const input& from, isolated_work& work) {
-    work.needs.memory += memory_for_byte * from.size();
+[[noreturn]] void read_in_sandbox(const std::string& name, std::uint64_t size,
+                                  isolated_work& work) {
+    work.needs.memory += memory_for_byte * size;
     // These open files.
     if (work.prepare)
         work.prepare();
@@ -41,7 +42,7 @@ constexpr std::uint64_t memory_for_byte = 16;
         rlimit most{};
         getrlimit(RLIMIT_AS, &most);
         throw text::failure(fmt::format("cannot read {}: it needs more than {} MiB of memory",
-                                        from.path(), most.rlim_cur >> 20),
+                                        name, most.rlim_cur >> 20),
                             "the file is damaged, or made to exhaust memory");
     }
     // The objects of the caller are for the other process.
@@ -50,10 +51,11 @@ constexpr std::uint64_t memory_for_byte = 16;
 
 } // namespace
 
-void isolate(tracing::held_signals& held, const input& from, isolated_work work) {
+void isolate(tracing::held_signals& held, const std::string& name, std::uint64_t size,
+             isolated_work work) {
     const auto status = tracing::continue_in_child(held);
     if (!status)
-        read_in_sandbox(from, work);
+        read_in_sandbox(name, size, work);
     if (WIFEXITED(*status)) {
         const int number = WEXITSTATUS(*status);
         if ((number == 0 || number == complete_but_failed) && work.finish)
@@ -66,7 +68,7 @@ void isolate(tracing::held_signals& held, const input& from, isolated_work work)
     if (tracing::is_stop_signal(signal))
         throw text::ended_by_signal{signal};
     throw text::failure(
-        fmt::format("cannot read {}: its reader ended with \"{}\"", from.path(), strsignal(signal)),
+        fmt::format("cannot read {}: its reader ended with \"{}\"", name, strsignal(signal)),
         "the file is damaged or cut off");
 }
 

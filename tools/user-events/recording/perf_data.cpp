@@ -221,20 +221,4 @@ void perf_data::warn_about_gaps(bool) const {
         warn_of_unknown_fields(*filter_);
 }
 
-void opened_recording::start(bool is_raw) {
-    if (is_perf_data(input_))
-        perf_.emplace(input_, is_raw);
-}
-
-std::unique_ptr<source> opened_recording::read(const selection& selection) const {
-    if (perf_)
-        return std::make_unique<perf_data>(*perf_, selection);
-    return std::make_unique<file>(input_, selection);
-}
-
-void opened_recording::finish() {
-    if (perf_)
-        perf_->finish();
-}
-
 } // namespace tool::recording

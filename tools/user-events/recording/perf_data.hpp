@@ -74,23 +74,4 @@ private:
     std::string data_;
 };
 
-/// A recording of either kind.
-class opened_recording {
-public:
-    /// May wait, if it is a FIFO. Throws failure if the file cannot be opened.
-    explicit opened_recording(const std::string& path) : input_(path) {}
-
-    const input& from() const noexcept { return input_; }
-    /// Starts perf, if it is needed. To be called before isolate(), with the signals held.
-    void start(bool is_raw);
-    /// In the process that reads.
-    std::unique_ptr<source> read(const selection& selection) const;
-    /// After all was read. Throws text::failure if perf has failed.
-    void finish();
-
-private:
-    input input_;
-    std::optional<perf_script> perf_;
-};
-
 } // namespace tool::recording

@@ -190,13 +190,17 @@ void warn_of_unknown_fields(const eventheader::filter& filter) {
 
 void append_line(std::string& to, const record& record) {
     append_time(to, record.time);
+    if (!record.host.empty()) {
+        to += ' ';
+        text::append_escaped(to, record.host);
+    }
     to += " [";
     fmt::format_to(std::back_inserter(to), "{:03}", record.cpu);
     to += "] ";
     const std::size_t start = to.size();
     text::append_escaped(to, record.task);
     to += '-';
-    text::append_json(to, static_cast<std::int64_t>(record.pid));
+    text::append_json(to, static_cast<std::int64_t>(record.pid - record.distance));
     if (to.size() - start < 16)
         to.append(16 - (to.size() - start), ' ');
     to += ' ';
@@ -232,12 +236,17 @@ void append_json_fields(std::string& to, const record& record) {
 
 namespace {
 
-/// The beginning of an object.
-void append_json_place(std::string& to, std::uint64_t time, int cpu) {
+/// The beginning of an object, for a record or a gap.
+template <typename Place>
+void append_json_place(std::string& to, const Place& of) {
     to += "{\"time\":";
-    append_seconds(to, time);
+    append_seconds(to, of.time);
+    if (!of.host.empty()) {
+        to += ",\"host\":";
+        text::append_json(to, of.host);
+    }
     to += ",\"cpu\":";
-    text::append_json(to, static_cast<std::int64_t>(cpu));
+    text::append_json(to, static_cast<std::int64_t>(of.cpu));
 }
 
 void append_json_instance(std::string& to, std::string_view instance) {
@@ -250,7 +259,7 @@ void append_json_instance(std::string& to, std::string_view instance) {
 } // namespace
 
 void append_json_line(std::string& to, const gap& gap) {
-    append_json_place(to, gap.time, gap.cpu);
+    append_json_place(to, gap);
     append_json_instance(to, gap.instance);
     to += ",\"since\":";
     append_seconds(to, gap.since);
@@ -260,14 +269,14 @@ void append_json_line(std::string& to, const gap& gap) {
 }
 
 void append_json_line(std::string& to, const record& record) {
-    append_json_place(to, record.time, record.cpu);
+    append_json_place(to, record);
     to += ",\"task\":";
     text::append_json(to, record.task);
     to += ",\"pid\":";
-    text::append_json(to, static_cast<std::int64_t>(record.pid));
+    text::append_json(to, static_cast<std::int64_t>(record.pid - record.distance));
     if (record.tgid) {
         to += ",\"tgid\":";
-        text::append_json(to, static_cast<std::int64_t>(record.tgid));
+        text::append_json(to, static_cast<std::int64_t>(record.tgid - record.distance));
     }
     append_json_instance(to, record.instance);
     to += ",\"system\":";

@@ -30,6 +30,13 @@ struct record {
     std::string_view process_name = {};
     /// What describe() has found: the event of a record of .NET, if it is known.
     const eventpipe::description* description = nullptr;
+    /// The machine, if the records are of several.
+    std::string_view host = {};
+    /// What was added to the numbers of threads and processes, to tell those of machines apart.
+    int distance = 0;
+
+    /// No kernel has a thread with this number.
+    static constexpr int machine_distance = 10'000'000;
 
     /// The process; if that is not known, the thread.
     int process() const noexcept { return tgid ? tgid : pid; }
@@ -49,6 +56,7 @@ struct gap {
     int cpu;
     std::string_view instance; // empty for the top-level one
     std::uint64_t lost;        // 0 if the number is not known
+    std::string_view host = {}; // the machine, if there are several
 };
 
 /// Whether a time is counted from 1970. No computer has been up for the 30 years that would make

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "recording/merged.hpp"
+
+#include "text/errors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <tuple>
+
+namespace tool::recording {
+
+namespace {
+
+/// A time of day that was set by less is that of a network's time servers.
+constexpr std::int64_t tolerated_step = 10'000'000;
+
+/// Whether records of both can be read by one of the types.
+bool is_same(const event_type& a, const event_type& b) {
+    const auto parts = [](const field& field) {
+        return std::tie(field.name, field.type, field.kind, field.place, field.is_signed,
+                        field.is_big_endian, field.offset, field.size, field.element_size);
+    };
+    return a.name == b.name && a.system == b.system && a.sample == b.sample &&
+           a.is_described == b.is_described &&
+           std::equal(
+               a.fields.begin(), a.fields.end(), b.fields.begin(), b.fields.end(),
+               [&](const field& one, const field& other) { return parts(one) == parts(other); });
+}
+
+void warn_of_step(const file_head& head, const std::string& path) {
+    if (!head.machine)
+        return;
+    const std::int64_t step = head.machine->last_offset - head.machine->first_offset;
+    if (head.clock.offset && std::abs(step) > tolerated_step)
+        text::warn(fmt::format("the time of day was set by {:+.3f} s while {} was made: its times "
+                               "count by the clock as it was at the end",
+                               static_cast<double>(step) / 1e9, path),
+                   "--align MARK takes a mark that all machines have instead");
+}
+
+} // namespace
+
+merged::merged(const std::vector<std::unique_ptr<input>>& from, const selection& selection,
+               const std::string& align) {
+    std::vector<std::unique_ptr<file>> all;
+    for (const auto& each : from) {
+        all.push_back(std::make_unique<file>(*each, recording::selection{}));
+        add_machine(all.back()->head(), *each);
+        if (align.empty())
+            warn_of_step(all.back()->head(), each->path());
+    }
+    if (align.empty())
+        require_one_clock(all);
+    else
+        this->align(all, align);
+    recording::selection resolved = selection;
+    resolved.cut = this->resolved(selection.cut, all);
+    all.clear();
+    open(resolved);
+}
+
+void merged::add_machine(const file_head& head, const input& from) {
+    const std::string key = head.machine        ? head.machine->boot
+                            : head.host.empty() ? from.path()
+                                                : head.host;
+    const auto known = std::find_if(machines_.begin(), machines_.end(),
+                                    [&](const machine& each) { return each.key == key; });
+    const auto number = static_cast<std::size_t>(known - machines_.begin());
+    parts_.push_back({&from, number, 0, {}});
+    if (known != machines_.end())
+        return;
+    machine added{key, head.host.empty() ? from.path() : head.host, from.path()};
+    if (std::any_of(machines_.begin(), machines_.end(),
+                    [&](const machine& each) { return each.host == added.host; }))
+        added.host += fmt::format(" ({})", from.path());
+    machines_.push_back(std::move(added));
+}
+
+/// Times of day can be compared, and the times of one clock of one machine.
+void merged::require_one_clock(const files& all) const {
+    for (std::size_t i = 1; i < all.size(); i++) {
+        const file_head &first = all[0]->head(), &other = all[i]->head();
+        const bool has_time = first.clock.offset != 0, other_has_time = other.clock.offset != 0;
+        if (has_time && other_has_time)
+            continue;
+        const std::size_t without = has_time ? i : 0;
+        const bool is_same_clock = has_time == other_has_time &&
+                                   parts_[0].machine == parts_[i].machine &&
+                                   first.clock_name == other.clock_name;
+        if (!is_same_clock)
+            throw text::failure(
+                fmt::format("{} does not say how far its clock is from the time of day: its times "
+                            "cannot be compared with those of {}",
+                            parts_[without].from->path(), parts_[without ? 0 : i].from->path()),
+                "--align MARK takes a mark that all machines have; `user-events record` and "
+                "`trace-cmd record --date` write the distance");
+    }
+}
+
+void merged::align(const files& all, const std::string& text) {
+    std::vector<std::optional<std::uint64_t>> marks(machines_.size());
+    for (std::size_t i = 0; i < all.size(); i++)
+        if (const auto time = all[i]->find_mark(text)) {
+            auto& mark = marks[parts_[i].machine];
+            mark = std::min(mark.value_or(*time), *time);
+        }
+    for (std::size_t i = 0; i < marks.size(); i++)
+        if (!marks[i])
+            throw text::usage_error(
+                fmt::format("{} has no mark {}", machines_[i].path, text),
+                fmt::format("`user-events report {} user_mark:text` shows all marks",
+                            machines_[i].path));
+    // The first machine's clock is that of all.
+    for (std::size_t i = 0; i < all.size(); i++) {
+        parts_[i].shift = static_cast<std::int64_t>(*marks[0] - *marks[parts_[i].machine]);
+        all[i]->shift(parts_[i].shift);
+    }
+}
+
+/// Times that count from the first record of all, or from a mark, become absolute.
+cut merged::resolved(const cut& cut, const files& all) const {
+    cutter resolved(cut);
+    while (const std::string* const text = resolved.unknown_mark()) {
+        std::optional<std::uint64_t> first;
+        for (const auto& file : all)
+            if (const auto time = file->find_mark(*text))
+                first = std::min(first.value_or(*time), *time);
+        if (!first)
+            throw text::usage_error(fmt::format("none of the files has a mark {}", *text));
+        resolved.set_mark(*first);
+    }
+    std::optional<std::uint64_t> start;
+    for (const auto& file : all)
+        if (const auto time = file->first_time())
+            start = std::min(start.value_or(*time), *time);
+    return resolved.counted_from(start.value_or(0));
+}
+
+/// A file that has none of the events that are chosen is left out, if another one has them.
+void merged::open(const selection& selection) {
+    std::optional<text::usage_error> reason;
+    for (part& part : parts_)
+        try {
+            part.file = std::make_unique<file>(*part.from, selection);
+            part.file->shift(part.shift);
+        } catch (const text::usage_error& error) {
+            if (!reason)
+                reason = error;
+        }
+    if (std::none_of(parts_.begin(), parts_.end(),
+                     [](const part& part) { return part.file != nullptr; }))
+        throw text::usage_error(*reason);
+}
+
+const event_type* merged::shared(const event_type& type) {
+    const auto [at, is_new] = shared_.try_emplace(&type);
+    if (!is_new)
+        return at->second;
+    const auto known = std::find_if(types_.begin(), types_.end(),
+                                    [&](const auto& each) { return is_same(*each, type); });
+    if (known == types_.end()) {
+        types_.push_back(type.copy(static_cast<int>(types_.size()) + 1));
+        return at->second = types_.back().get();
+    }
+    return at->second = known->get();
+}
+
+void merged::take(const record& from, std::size_t machine,
+                  const std::function<void(const record&)>& function) {
+    record record = from;
+    record.event = shared(*from.event);
+    if (machines_.size() == 1)
+        return function(record);
+    record.host = machines_[machine].host;
+    record.distance = static_cast<int>(machine) * record::machine_distance;
+    record.pid += record.distance;
+    if (record.tgid)
+        record.tgid += record.distance;
+    const std::string name = fmt::format("{}: {}", record.host, from.process_name);
+    record.process_name = name;
+    function(record);
+}
+
+void merged::read(const std::function<void(const record&)>& take_record,
+                  const std::function<void(const gap&)>& miss) {
+    using next = std::pair<std::uint64_t, std::size_t>;
+    std::priority_queue<next, std::vector<next>, std::greater<>> waiting;
+    const auto wait = [&](std::size_t number) {
+        if (const auto time = parts_[number].file->next_time())
+            waiting.emplace(*time, number);
+    };
+    for (std::size_t i = 0; i < parts_.size(); i++)
+        if (parts_[i].file) {
+            parts_[i].file->begin();
+            wait(i);
+        }
+    while (!waiting.empty()) {
+        const std::size_t number = waiting.top().second;
+        waiting.pop();
+        const std::size_t machine = parts_[number].machine;
+        parts_[number].file->take_next(
+            [&](const record& record) { take(record, machine, take_record); },
+            [&](gap gap) {
+                if (machines_.size() > 1)
+                    gap.host = machines_[machine].host;
+                if (miss)
+                    miss(gap);
+            });
+        wait(number);
+    }
+    for (const part& part : parts_)
+        if (part.file)
+            part.file->end();
+}
+
+void merged::warn_about_gaps(bool is_strict) const {
+    std::optional<text::silent_failure> failure;
+    for (const part& part : parts_)
+        try {
+            if (part.file)
+                part.file->warn_about_gaps(is_strict);
+        } catch (const text::silent_failure& error) {
+            failure = error;
+        }
+    if (failure)
+        throw text::silent_failure(*failure);
+}
+
+std::uint64_t merged::lost() const {
+    std::uint64_t sum = 0;
+    for (const part& part : parts_)
+        sum += part.file ? part.file->lost() : 0;
+    return sum;
+}
+
+} // namespace tool::recording
