@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
+#include "commands/color_option.hpp"
 #include "commands/commands.hpp"
 #include "commands/from_option.hpp"
 #include "commands/group_option.hpp"
 #include "commands/scope_options.hpp"
 #include "recording/record.hpp"
+#include "recording/severity.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
+#include "text/line_editor.hpp"
+#include "text/output.hpp"
 #include "text/quantity.hpp"
+#include "text/sparkline.hpp"
 #include "text/table.hpp"
 #include "tracing/events.hpp"
 #include "tracing/live_source.hpp"
@@ -20,11 +25,14 @@
 #include <clocale>
 #include <cmath>
 #include <fmt/format.h>
+#include <langinfo.h>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 #include <ncurses.h>
 
@@ -39,11 +47,16 @@ struct options {
     double interval = 1;
     std::uint64_t count = 0;
     bool batch = false;
+    color_option color;
     choice_options choice;
     scope_options programs;
 };
 
 constexpr int pause_ms = 50;
+
+/// The numbers of records in the last intervals, the latest one last.
+using history = std::vector<std::uint64_t>;
+constexpr std::size_t most_intervals = 40;
 
 /// The records of an event that a program has made in an interval.
 struct row {
@@ -55,6 +68,9 @@ struct row {
     std::uint64_t bytes;
     /// By the recorders of the event, whatever program has made them.
     std::uint64_t lost;
+    /// Of the most severe record since the interval before.
+    recording::severity severity;
+    tool::history history;
 };
 
 enum class order { records, bytes, name };
@@ -75,7 +91,7 @@ public:
     }
 
     /// Ends the interval. There is a row for each event and program that has had a record so far.
-    std::vector<row> rows(order by, const std::string& part) {
+    std::vector<row> rows() {
         std::vector<row> result;
         // Only the records of user events are counted there.
         std::map<std::string, tracing::usage> used;
@@ -85,25 +101,20 @@ public:
             const auto& [event, described, program] = key;
             const std::string& shown = described.empty() ? event->name : described;
             const std::uint64_t lost = used[event->name].lost;
-            if (shown.find(part) != shown.npos || program.find(part) != program.npos)
-                result.push_back({{event->system, event->name},
-                                  shown,
-                                  program,
-                                  counted.records,
-                                  counted.bytes,
-                                  lost - std::min(lost, counted.lost)});
-            counted = {0, 0, lost};
+            if (counted.history.size() == most_intervals)
+                counted.history.erase(counted.history.begin());
+            counted.history.push_back(counted.records);
+            result.push_back({{event->system, event->name},
+                              shown,
+                              program,
+                              counted.records,
+                              counted.bytes,
+                              lost - std::min(lost, counted.lost),
+                              counted.severity,
+                              counted.history});
+            // The severity stays until there are other records: it does not flicker.
+            counted = {0, 0, lost, counted.severity, std::move(counted.history)};
         }
-        std::stable_sort(result.begin(), result.end(), [by](const row& a, const row& b) {
-            switch (by) {
-            case order::records:
-                return a.records > b.records;
-            case order::bytes:
-                return a.bytes > b.bytes;
-            default:
-                return std::tie(a.event, a.name) < std::tie(b.event, b.name);
-            }
-        });
         return result;
     }
 
@@ -115,6 +126,8 @@ private:
         std::uint64_t bytes = 0;
         /// At the end of the last interval.
         std::uint64_t lost = 0;
+        recording::severity severity = {};
+        tool::history history = {};
     };
 
     /// Programs choose the names. Those that come later are counted as their tracepoint.
@@ -125,6 +138,8 @@ private:
         if (record.event->is_described && counts_.size() < most_names)
             append_name(name, record);
         auto& found = counts_[{record.event, std::move(name), std::string(record.task)}];
+        const recording::severity severity = severity_of(record);
+        found.severity = found.records ? std::max(found.severity, severity) : severity;
         found.records++;
         found.bytes += record.data.size();
     }
@@ -133,6 +148,24 @@ private:
     tracing::live_source source_;
     std::map<std::tuple<const recording::event_type*, std::string, std::string>, counts> counts_;
 };
+
+/// The rows that have a text in the name of the event or the program.
+std::vector<row> arranged(std::vector<row> rows, order by, const std::string& part) {
+    std::erase_if(rows, [&](const row& row) {
+        return row.name.find(part) == row.name.npos && row.program.find(part) == row.program.npos;
+    });
+    std::stable_sort(rows.begin(), rows.end(), [by](const row& a, const row& b) {
+        switch (by) {
+        case order::records:
+            return a.records > b.records;
+        case order::bytes:
+            return a.bytes > b.bytes;
+        default:
+            return std::tie(a.event, a.name) < std::tie(b.event, b.name);
+        }
+    });
+    return rows;
+}
 
 /// Rounded up, so that what has records does not look as if it had none.
 std::string rate(std::uint64_t number, double seconds) {
@@ -150,7 +183,7 @@ void print(const std::vector<row>& rows, double seconds, std::uint64_t lost) {
             table.add({{rate(row.records, seconds), text::style::bold, true},
                        {byte_rate(row.bytes, seconds), text::style::plain, true},
                        {rate(row.lost, seconds), text::style::plain, true},
-                       {row.name},
+                       {row.name, style_of(row.severity)},
                        {row.program}});
     table.print();
     text::print(fmt::format("lost: {}\n", lost));
@@ -184,6 +217,14 @@ public:
         curs_set(0);
         keypad(stdscr, true);
         nodelay(stdscr, true);
+        // Escape is a key of its own.
+        set_escdelay(25);
+        if (text::has_colours() && has_colors()) {
+            start_color();
+            use_default_colors();
+            init_pair(red, COLOR_RED, -1);
+            init_pair(yellow, COLOR_YELLOW, -1);
+        }
     }
     screen(const screen&) = delete;
     screen& operator=(const screen&) = delete;
@@ -193,8 +234,12 @@ public:
     }
 
     void draw(const std::vector<row>& rows, double seconds, std::uint64_t lost) {
-        static constexpr int rates = 36, program = 16;
-        const int event = COLS - rates - program;
+        static constexpr int rates = 36, program = 16, narrowest = 4;
+        const int spare = (COLS - rates - program) / 3;
+        const int spark = spare < narrowest ? 0 : std::min<int>(spare, most_intervals);
+        const int gap = spark ? 2 : 0;
+        const int event = COLS - rates - program - spark - gap;
+        const bool is_utf8 = std::string_view(nl_langinfo(CODESET)) == "UTF-8";
         erase();
         line(0, A_NORMAL,
              fmt::format("{} lost  q quit  s sort by {}  / filter{}  e enable  d disable", lost,
@@ -203,17 +248,20 @@ public:
                                               : "records",
                          part.empty() ? "" : " (" + part + ")"));
         line(1, A_BOLD,
-             fmt::format("{:>10} {:>10} {:>10}  {} {}", "RECORDS/S", "BYTES/S", "LOST/S",
-                         in_columns("EVENT", event), "PROGRAM"));
+             fmt::format("{:>10} {:>10} {:>10}  {:{}}{} {}", "RECORDS/S", "BYTES/S", "LOST/S",
+                         spark ? "RATE" : "", spark + gap, in_columns("EVENT", event), "PROGRAM"));
         const int selected = index_of_selected(rows);
         for (int i = 0; i < static_cast<int>(rows.size()) && i + 3 < LINES; i++) {
             const row& row = rows[static_cast<std::size_t>(i)];
-            line(i + 2, i == selected ? A_REVERSE : A_NORMAL,
-                 fmt::format("{:>10} {:>10} {:>10}  {} {}", rate(row.records, seconds),
-                             byte_rate(row.bytes, seconds), rate(row.lost, seconds),
-                             in_columns(row.name, event), text::escaped(row.program)));
+            line(i + 2, attributes_of(row) | (i == selected ? A_REVERSE : A_NORMAL),
+                 fmt::format("{:>10} {:>10} {:>10}  {:{}}{} {}", rate(row.records, seconds),
+                             byte_rate(row.bytes, seconds), rate(row.lost, seconds), "",
+                             spark + gap, in_columns(row.name, event), text::escaped(row.program)));
+            mvaddstr(i + 2, rates - 2, text::sparkline(row.history, spark, is_utf8).c_str());
         }
-        line(LINES - 1, A_NORMAL, message_);
+        line(LINES - 1, A_NORMAL,
+             is_typing_ ? "show events and programs with: " + text::escaped(editor_.line())
+                        : message_);
         refresh();
     }
 
@@ -221,6 +269,10 @@ public:
     bool handle_keys(const std::vector<row>& rows) {
         for (int key = 0; (key = getch()) != ERR;) {
             message_.clear();
+            if (is_typing_) {
+                type(key);
+                continue;
+            }
             if (key == 'q')
                 return false;
             if (key == 's')
@@ -228,7 +280,7 @@ public:
                      : by == order::bytes ? order::name
                                           : order::records;
             else if (key == '/')
-                part = question("show events and programs with: ");
+                begin_typing();
             else if (!rows.empty())
                 handle_key_of_row(key, rows);
         }
@@ -265,22 +317,43 @@ private:
             enable(row.event, key == 'e');
     }
 
-    void line(int y, int attributes, const std::string& text) {
-        attrset(attributes);
+    void line(int y, attr_t attributes, const std::string& text) {
+        attrset(static_cast<int>(attributes));
         mvaddnstr(y, 0, text.c_str(), std::max(COLS - 1, 0));
     }
 
-    std::string question(const char* text) {
-        char answer[100] = "";
-        move(LINES - 1, 0);
-        clrtoeol();
-        addstr(text);
-        echo();
-        nodelay(stdscr, false);
-        getnstr(answer, sizeof(answer) - 1);
-        nodelay(stdscr, true);
-        noecho();
-        return answer;
+    static attr_t attributes_of(const row& row) {
+        if (!text::has_colours())
+            return A_NORMAL;
+        switch (style_of(row.severity)) {
+        case text::style::dim:
+            return A_DIM;
+        case text::style::yellow:
+            return static_cast<attr_t>(COLOR_PAIR(yellow));
+        case text::style::red:
+            return static_cast<attr_t>(COLOR_PAIR(red));
+        case text::style::bold_red:
+            return static_cast<attr_t>(COLOR_PAIR(red)) | A_BOLD;
+        default:
+            return A_NORMAL;
+        }
+    }
+
+    void begin_typing() {
+        part_before_ = std::exchange(part, "");
+        editor_.begin();
+        is_typing_ = true;
+    }
+
+    /// The rows follow what is typed.
+    void type(int key) {
+        if (key > 0xff && key != KEY_BACKSPACE && key != KEY_ENTER)
+            return;
+        const auto result = editor_.take(key == KEY_BACKSPACE ? 0x7f
+                                         : key == KEY_ENTER   ? '\n'
+                                                              : static_cast<unsigned char>(key));
+        part = result == text::line_editor::result::cancelled ? part_before_ : editor_.line();
+        is_typing_ = result == text::line_editor::result::typing;
     }
 
     void enable(const tracing::event_name& name, bool on) {
@@ -293,7 +366,13 @@ private:
                                        text::escaped(name.event), on ? "enabled" : "disabled");
     }
 
+    /// Pairs of colours.
+    enum : short { red = 1, yellow };
+
     SCREEN* terminal_;
+    text::line_editor editor_;
+    bool is_typing_ = false;
+    std::string part_before_;
     tracing::event_name selected_event_;
     std::string selected_name_;
     std::string selected_program_;
@@ -318,27 +397,28 @@ void run_top(const options& given) {
     if (terminal)
         terminal->is_read_only = given.from.is_given();
     const auto interval = std::chrono::duration<double>(given.interval);
-    std::vector<row> rows;
+    std::vector<row> rows, shown_rows;
     auto start = clock::now();
     double seconds = given.interval;
     for (std::uint64_t shown = 0; given.count == 0 || shown < given.count;) {
         const bool stopped = signals.wait(pause_ms);
         observation.update();
         counter.read();
-        if (stopped || (terminal && !terminal->handle_keys(rows)))
+        if (stopped || (terminal && !terminal->handle_keys(shown_rows)))
             return;
         const auto now = clock::now();
         if (now - start >= interval) {
             seconds = std::chrono::duration<double>(now - start).count();
-            rows = counter.rows(terminal ? terminal->by : order::records,
-                                terminal ? terminal->part : "");
+            rows = counter.rows();
             start = now;
             shown++;
             if (!terminal)
-                print(rows, seconds, counter.lost());
+                print(arranged(rows, order::records, ""), seconds, counter.lost());
         }
-        if (terminal)
-            terminal->draw(rows, seconds, counter.lost());
+        if (terminal) {
+            shown_rows = arranged(rows, terminal->by, terminal->part);
+            terminal->draw(shown_rows, seconds, counter.lost());
+        }
     }
 }
 
@@ -353,9 +433,11 @@ action top(arguments& with) {
     with.option("-n,--count", "NUMBER", given->count, "end after this many counts");
     given->choice.declare(with);
     given->programs.declare(with);
+    given->color.declare(with);
     with.flag("-b,--batch", given->batch, "print tables, without a screen");
     return [given] {
         given->from.require_alone(given->programs.read());
+        given->color.apply();
         run_top(*given);
     };
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/choice_options.hpp"
+#include "commands/color_option.hpp"
 #include "commands/commands.hpp"
 #include "commands/from_option.hpp"
 #include "commands/group_option.hpp"
 #include "commands/scope_options.hpp"
+#include "commands/typed_filter.hpp"
 #include "eventheader/payload_filter.hpp"
 #include "recording/record.hpp"
+#include "recording/severity.hpp"
 #include "text/errors.hpp"
 #include "text/output.hpp"
 #include "tracing/events.hpp"
@@ -38,6 +41,7 @@ struct options {
     bool wall_clock = false;
     bool json = false;
     bool raw = false;
+    color_option color;
     choice_options choice;
     scope_options programs;
 };
@@ -63,7 +67,7 @@ public:
         if (given_.json)
             append_json_line(lines_, record);
         else
-            append_line(lines_, record);
+            append_text_line(record);
         if (lines_.size() >= enough)
             print();
         return ++shown_ != given_.count;
@@ -71,19 +75,36 @@ public:
 
     /// Shows what was recorded until now.
     void read() {
+        typed_.update();
         if (is_wanting_)
-            source_.read(
-                [this](const recording::record& record) { return is_wanting_ = show(record); });
+            source_.read([this](const recording::record& record) {
+                return is_wanting_ = !typed_.passes(record) || show(record);
+            });
         print();
+    }
+    /// To be called after the last record.
+    void finish() {
+        typed_.finish();
+        source_.warn_of_unknown_fields();
     }
     bool is_wanting() const noexcept { return is_wanting_; }
     const tracing::live_source& source() const noexcept { return source_; }
 
 private:
     void print() {
-        text::print(lines_);
-        text::flush();
+        typed_.print_above(lines_);
         lines_.clear();
+    }
+
+    void append_text_line(const recording::record& record) {
+        const std::size_t start = lines_.size();
+        append_line(lines_, record);
+        if (!text::has_colours())
+            return;
+        const std::string line = lines_.substr(start, lines_.size() - 1 - start);
+        lines_.resize(start);
+        lines_ += text::styled(line, style_of(severity_of(record)));
+        lines_ += '\n';
     }
 
     static constexpr std::size_t enough = 1 << 16;
@@ -104,6 +125,7 @@ private:
     bool is_wanting_ = true;
     std::vector<std::string> fields_;
     std::string lines_;
+    typed_filter typed_;
 };
 
 /// The filter that the kernel does not apply.
@@ -148,7 +170,7 @@ void watch_events(const options& given) {
     }
     const std::uint64_t lost = watcher.source().lost();
     observation.stop();
-    watcher.source().warn_of_unknown_fields();
+    watcher.finish();
     warn_of_lost(given, lost);
 }
 
@@ -173,11 +195,13 @@ action watch(arguments& with) {
               "show seconds since the boot, or those of the clock of --from");
     with.flag("--wall-clock", given->wall_clock, "show date and time of day (the default)");
     with.flag("--json", given->json, "print a line of JSON for each record");
+    given->color.declare(with);
     with.flag("--raw", given->raw, "do not decode payloads that describe themselves");
     return [given] {
         if (given->since_boot && given->wall_clock)
             throw text::usage_error("--since-boot and --wall-clock exclude each other");
         given->from.require_alone(given->programs.read(), given->buffer != buffer_size);
+        given->color.apply();
         watch_events(*given);
     };
 }

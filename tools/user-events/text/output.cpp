@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@
 namespace tool::text {
 
 namespace {
+
+std::optional<bool> wanted_colours;
 
 [[noreturn]] void write_failed() {
     if (errno == EPIPE)
@@ -28,13 +31,24 @@ bool is_terminal() {
     return result;
 }
 
-bool has_colours() {
+bool is_capable_terminal() {
     static const bool result = [] {
-        const char* const no_color = std::getenv("NO_COLOR");
         const char* const term = std::getenv("TERM");
-        return is_terminal() && !(no_color && *no_color) && term && std::strcmp(term, "dumb") != 0;
+        return is_terminal() && term && std::strcmp(term, "dumb") != 0;
     }();
     return result;
+}
+
+bool has_colours() {
+    static const bool by_default = [] {
+        const char* const no_color = std::getenv("NO_COLOR");
+        return is_capable_terminal() && !(no_color && *no_color);
+    }();
+    return wanted_colours.value_or(by_default);
+}
+
+void set_colours(bool wanted) {
+    wanted_colours = wanted;
 }
 
 int columns() {
@@ -45,9 +59,15 @@ int columns() {
 }
 
 std::string_view code(style style) {
-    static constexpr const char* codes[] = {"\x1b[0m",  "\x1b[1m",  "\x1b[2m",  "\x1b[31m",
-                                            "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[36m"};
+    static constexpr const char* codes[] = {"\x1b[0m",  "\x1b[1m",  "\x1b[2m",
+                                            "\x1b[31m", "\x1b[32m", "\x1b[33m",
+                                            "\x1b[34m", "\x1b[36m", "\x1b[1;31m"};
     return has_colours() ? codes[static_cast<int>(style)] : "";
+}
+
+std::string styled(std::string_view text, style style) {
+    const std::string_view end = style == style::plain ? "" : code(style::plain);
+    return std::string(end.empty() ? "" : code(style)).append(text).append(end);
 }
 
 void print(std::string_view text) {

@@ -2,6 +2,7 @@
 // Standard output: its colours, and its end.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace tool::text {
@@ -9,16 +10,23 @@ namespace tool::text {
 /// Whether standard output is a terminal.
 bool is_terminal();
 
-/// Whether to use colours: on a terminal, unless NO_COLOR is set or TERM is dumb.
+/// Whether standard output is a terminal that can do more than print lines.
+bool is_capable_terminal();
+
+/// Whether to use colours: on such a terminal, unless NO_COLOR is set; or as set_colours() says.
 bool has_colours();
+void set_colours(bool wanted);
 
 /// The number of columns of the terminal, or 0 if the lines need not fit.
 int columns();
 
-enum class style { plain, bold, dim, red, green, yellow, blue, cyan };
+enum class style { plain, bold, dim, red, green, yellow, blue, cyan, bold_red };
 
 /// The text that switches a style on or, for plain, all off. Empty without colours.
 std::string_view code(style style);
+
+/// Text with the codes of a style around it.
+std::string styled(std::string_view text, style style);
 
 /// Prints text that was escaped, if need be, by the caller. Throws failure if that fails, and
 /// reader_left if the pipe has no reader left.

@@ -54,11 +54,7 @@ void print_aligned(const std::vector<cell>& row, const std::vector<std::size_t>&
         column += widths[i] + 2;
         if (row[i].right)
             line.append(spaces, ' ');
-        if (row[i].shown != style::plain)
-            line += code(row[i].shown);
-        line += shown;
-        if (row[i].shown != style::plain)
-            line += code(style::plain);
+        line += styled(shown, row[i].shown);
         if (!last)
             line.append((row[i].right ? 0 : spaces) + 2, ' ');
     }
@@ -72,7 +68,8 @@ void table::print() const {
         for (const auto& row : rows_) {
             std::string line;
             for (const cell& cell : row)
-                (line += line.empty() && &cell == row.data() ? "" : "\t") += escaped(cell.text);
+                (line += line.empty() && &cell == row.data() ? "" : "\t") +=
+                    styled(escaped(cell.text), cell.shown);
             text::print(line + "\n");
         }
         return;
