@@ -57,42 +57,53 @@ enum class field_type : std::uint8_t {
 
 namespace detail {
 
+/// How a field_type is described and stored.
 struct dynamic_type {
-    std::string_view before, after;
+    /// Of the field; of the elements, if it is located.
+    number_names names;
+    /// Of the number, or of the location.
     std::size_t size;
-    /// Of an array, the name of its elements' type.
-    std::string_view element;
+    /// Text, or an array.
+    bool is_located;
 };
 
-/// By field_type.
-[[gnu::visibility("hidden")]] inline constexpr dynamic_type dynamic_types[] = {
-    {"s8 ", "", 1, ""},
-    {"u8 ", "", 1, ""},
-    {"s16 ", "", 2, ""},
-    {"u16 ", "", 2, ""},
-    {"s32 ", "", 4, ""},
-    {"u32 ", "", 4, ""},
-    {"s64 ", "", 8, ""},
-    {"u64 ", "", 8, ""},
-    {"struct f32 ", " 4", 4, ""},
-    {"struct f64 ", " 8", 8, ""},
-    {"__rel_loc char[] ", "", 4, ""},
-    {"__rel_loc u8[] ", "", 4, "u8"},
-    {"__rel_loc s8[] ", "", 4, "s8"},
-    {"__rel_loc s16[] ", "", 4, "s16"},
-    {"__rel_loc u16[] ", "", 4, "u16"},
-    {"__rel_loc s32[] ", "", 4, "s32"},
-    {"__rel_loc u32[] ", "", 4, "u32"},
-    {"__rel_loc s64[] ", "", 4, "s64"},
-    {"__rel_loc u64[] ", "", 4, "u64"},
-    {"__rel_loc f32[] ", "", 4, "f32"},
-    {"__rel_loc f64[] ", "", 4, "f64"},
+/// By field_type: the numbers, text, and arrays of the numbers, that of u8 first.
+struct dynamic_type_table {
+    static constexpr std::size_t size = static_cast<std::size_t>(field_type::f64_array) + 1;
+    dynamic_type rows[size];
+
+    consteval dynamic_type_table() : rows{} {
+        std::size_t used = 0;
+        find_number([&](auto each) {
+            rows[used++] = {each, sizeof(typename decltype(each)::type), false};
+            return false;
+        });
+        const auto add_located = [&](number_names names) { rows[used++] = {names, 4, true}; };
+        add_located({"char"});
+        add_located(names_of_number<std::uint8_t>());
+        find_number([&](auto each) {
+            if (each.name != names_of_number<std::uint8_t>().name)
+                add_located(each);
+            return false;
+        });
+    }
 };
+[[gnu::visibility("hidden")]] inline constexpr dynamic_type_table dynamic_types;
 
 constexpr const dynamic_type* dynamic_type_of(field_type type) noexcept {
     const auto number = static_cast<std::size_t>(type);
-    return number < std::size(dynamic_types) ? &dynamic_types[number] : nullptr;
+    return number < dynamic_type_table::size ? &dynamic_types.rows[number] : nullptr;
 }
+
+consteval bool has_name(field_type type, std::string_view name, bool is_located) {
+    return dynamic_type_of(type)->names.name == name &&
+           dynamic_type_of(type)->is_located == is_located;
+}
+static_assert(has_name(field_type::s8, "s8", false) && has_name(field_type::f64, "f64", false) &&
+              has_name(field_type::text, "char", true) && has_name(field_type::bytes, "u8", true) &&
+              has_name(field_type::s8_array, "s8", true) &&
+              has_name(field_type::u16_array, "u16", true) &&
+              has_name(field_type::f64_array, "f64", true));
 
 } // namespace detail
 
@@ -134,7 +145,9 @@ private:
     template <typename T>
     dynamic_value(const T* data, std::size_t size) noexcept
         : kind_(kind::array),
-          element_(detail::type_name<std::remove_const_t<T>>()), array_{data, size * sizeof(T)} {}
+          element_(detail::names_of_number<std::remove_const_t<T>>().name), array_{data,
+                                                                                   size *
+                                                                                       sizeof(T)} {}
 
     friend class dynamic_event;
     template <typename T>
@@ -220,7 +233,7 @@ private:
     /// The kernel writes into the registration, so it stays where it is.
     struct state {
         command_text command;
-        const detail::dynamic_type* types[max_fields];
+        field_type types[max_fields];
         std::size_t count;
         detail::declaration declared;
         detail::registration registered;
@@ -234,7 +247,7 @@ private:
                                                  is_multi_format ? USER_EVENTS_MULTI_FORMAT : 0u)},
               registered(declared) {
             for (std::size_t i = 0; i < count; i++)
-                types[i] = detail::dynamic_type_of(fields[i].type);
+                types[i] = fields[i].type;
         }
     };
 
@@ -243,8 +256,7 @@ private:
     template <typename T>
     [[gnu::visibility("hidden")]] static int store(std::byte* to,
                                                    const dynamic_value& value) noexcept;
-    [[gnu::visibility("hidden")]] static int store_number(std::byte* to,
-                                                          const detail::dynamic_type& type,
+    [[gnu::visibility("hidden")]] static int store_number(std::byte* to, field_type type,
                                                           const dynamic_value& value) noexcept;
 
     state* state_;
@@ -263,12 +275,12 @@ inline result<dynamic_event> dynamic_event::create(std::string_view name,
         const detail::dynamic_type* const type = detail::dynamic_type_of(field.type);
         if (!type || !detail::is_field_name(field.name) || detail::is_common_field(field.name))
             return detail::error_of(EINVAL);
-        command.begin_field();
-        command.add(type->before);
-        command.begin_name();
-        command.add(field.name);
-        command.end_name();
-        command.add(type->after);
+        const detail::number_names& names = type->names;
+        if (type->is_located)
+            detail::describe_located(command, names.name, {field.name});
+        else
+            detail::describe(command, names.field, {field.name}, 0,
+                             names.field == names.name ? 0 : type->size);
         size += type->size;
     }
     if (!command.fits() || size > max_payload)
@@ -302,32 +314,17 @@ int dynamic_event::store(std::byte* to, const dynamic_value& value) noexcept {
     return 0;
 }
 
-inline int dynamic_event::store_number(std::byte* to, const detail::dynamic_type& type,
+inline int dynamic_event::store_number(std::byte* to, field_type type,
                                        const dynamic_value& value) noexcept {
-    switch (static_cast<field_type>(&type - detail::dynamic_types)) {
-    case field_type::s8:
-        return store<std::int8_t>(to, value);
-    case field_type::u8:
-        return store<std::uint8_t>(to, value);
-    case field_type::s16:
-        return store<std::int16_t>(to, value);
-    case field_type::u16:
-        return store<std::uint16_t>(to, value);
-    case field_type::s32:
-        return store<std::int32_t>(to, value);
-    case field_type::u32:
-        return store<std::uint32_t>(to, value);
-    case field_type::s64:
-        return store<std::int64_t>(to, value);
-    case field_type::u64:
-        return store<std::uint64_t>(to, value);
-    case field_type::f32:
-        return store<float>(to, value);
-    case field_type::f64:
-        return store<double>(to, value);
-    default:
-        return EINVAL;
-    }
+    int result = EINVAL;
+    auto left = static_cast<std::size_t>(type);
+    detail::find_number([&](auto each) {
+        if (left-- != 0)
+            return false;
+        result = store<typename decltype(each)::type>(to, value);
+        return true;
+    });
+    return result;
 }
 
 inline std::error_code dynamic_event::write(std::span<const dynamic_value> values) const noexcept {
@@ -342,13 +339,13 @@ inline std::error_code dynamic_event::write(std::span<const dynamic_value> value
     std::size_t used = 0, place = 0;
     for (std::size_t i = 0; i < values.size(); i++) {
         const dynamic_value& value = values[i];
-        const detail::dynamic_type& type = *types[i];
-        const bool is_text = type.before == detail::dynamic_type_of(field_type::text)->before;
+        const detail::dynamic_type& type = *detail::dynamic_type_of(types[i]);
+        const bool is_text = types[i] == field_type::text;
         int error = 0;
-        if (!is_text && type.element.empty())
-            error = store_number(payload + place, type, value);
+        if (!type.is_located)
+            error = store_number(payload + place, types[i], value);
         else if (value.kind_ != (is_text ? kind::text : kind::array) ||
-                 (!is_text && value.element_ != type.element))
+                 (!is_text && value.element_ != type.names.name))
             error = EINVAL;
         else {
             const std::string_view characters = is_text ? value.text_.view() : std::string_view();

@@ -6,6 +6,7 @@
 #include "event.hpp"
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -148,10 +149,8 @@ struct header_value {
     }
     template <typename Number>
     static consteval unsigned number_encoding() {
-        return static_cast<unsigned>(detail::encoding::number) + (sizeof(Number) == 1   ? 0
-                                                                  : sizeof(Number) == 2 ? 1
-                                                                  : sizeof(Number) == 4 ? 2
-                                                                                        : 3);
+        return static_cast<unsigned>(detail::encoding::number) +
+               static_cast<unsigned>(std::countr_zero(sizeof(Number)));
     }
     /// T is the type in the declaration.
     template <typename T>

@@ -7,6 +7,7 @@
 
 #include "command.hpp"
 #include "literal.hpp"
+#include "number.hpp"
 #include "stored.hpp"
 #include "text.hpp"
 #include "version.h"
@@ -118,17 +119,16 @@ concept real = std::floating_point<T> && sizeof(T) <= 8;
 template <typename T>
 concept byte = std::same_as<T, unsigned char> || std::same_as<T, std::byte>;
 
-/// The name of an arithmetic type.
-template <typename T>
-constexpr std::string_view type_name() {
-    constexpr std::string_view names[] = {"u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"};
-    constexpr int log = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-    if constexpr (real<T>)
-        return sizeof(T) == 4 ? "f32" : "f64";
-    else if constexpr (std::same_as<T, bool> || std::same_as<T, std::byte>)
-        return names[0];
-    else
-        return names[2 * log + std::is_signed_v<T>];
+/// An array of numbers or characters elsewhere in the record.
+template <typename Writer>
+constexpr void describe_located(Writer& writer, std::string_view element, const field_name& name) {
+    writer.begin_field();
+    writer.add("__rel_loc ");
+    writer.add(element);
+    writer.add("[] ");
+    writer.begin_name();
+    name.write(writer);
+    writer.end_name();
 }
 
 /// What types have in common that are recorded as an arithmetic type. `Like` is the type that
@@ -139,7 +139,7 @@ struct recorded_number {
 
     template <typename Writer>
     static constexpr void describe(Writer& writer, const field_name& name) {
-        detail::describe(writer, std::same_as<T, char> ? "char" : type_name<T>(), name);
+        detail::describe(writer, std::same_as<T, char> ? "char" : names_of_number<T>().name, name);
     }
     template <typename From>
     static constexpr bool accepts = std::convertible_to<From, Like>;
@@ -174,7 +174,7 @@ template <real T>
 struct recorded<T> : recorded_number<T> {
     template <typename Writer>
     static constexpr void describe(Writer& writer, const field_name& name) {
-        detail::describe(writer, sizeof(T) == 4 ? "struct f32" : "struct f64", name, 0, sizeof(T));
+        detail::describe(writer, names_of_number<T>().field, name, 0, sizeof(T));
     }
     template <typename From>
     static constexpr bool accepts = std::convertible_to<From, T> && !std::same_as<From, bool> &&
@@ -321,14 +321,7 @@ struct recorded_sequence {
 
     template <typename Writer>
     static constexpr void describe(Writer& writer, const field_name& name) {
-        constexpr bool is_byte_type = byte<T>;
-        writer.begin_field();
-        writer.add("__rel_loc ");
-        writer.add(is_byte_type ? "u8" : type_name<T>());
-        writer.add("[] ");
-        writer.begin_name();
-        name.write(writer);
-        writer.end_name();
+        describe_located(writer, names_of_number<T>().name, name);
     }
     template <typename From>
     static constexpr bool accepts = has_elements<From, T>;

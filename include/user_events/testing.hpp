@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mutex.hpp"
+#include "number.hpp"
 #include "registration.hpp"
 
 #include <charconv>
@@ -72,12 +73,22 @@ private:
         return word;
     }
 
+    /// Calls a function with a number of the type, if it is one.
+    template <typename Function>
+    static void with_type(std::string_view type, Function function) {
+        const std::string_view name = type == "char" ? "s8" : type == "unsigned char" ? "u8" : type;
+        detail::find_number([&](auto each) {
+            if (each.name != name)
+                return false;
+            function(typename decltype(each)::type());
+            return true;
+        });
+    }
+
     static std::size_t size_of(std::string_view type) {
-        if (type == "char" || type == "unsigned char")
-            return 1;
-        std::size_t bits = 0;
-        std::from_chars(type.data() + 1, type.data() + type.size(), bits);
-        return bits / 8;
+        std::size_t size = 0;
+        with_type(type, [&](auto number) { size = sizeof(number); });
+        return size;
     }
 
     template <typename Function>
@@ -135,34 +146,17 @@ private:
     /// Calls a function with the number at the beginning of bytes, as a 64-bit number or a double.
     template <typename Function>
     static void with_number(std::string_view type, std::string_view bytes, Function function) {
-        const auto as = [&](auto number, auto wide) {
+        with_type(type, [&](auto number) {
+            using exact = decltype(number);
+            using integer =
+                std::conditional_t<std::is_signed_v<exact>, std::int64_t, std::uint64_t>;
             if (bytes.size() < sizeof(number))
                 return;
             std::memcpy(&number, bytes.data(), sizeof(number));
-            function(static_cast<decltype(wide)>(number));
-        };
-        constexpr std::int64_t integer = 0;
-        constexpr std::uint64_t natural = 0;
-        if (type == "f32")
-            as(float(), double());
-        else if (type == "f64")
-            as(double(), double());
-        else if (type == "s8" || type == "char")
-            as(std::int8_t(), integer);
-        else if (type == "s16")
-            as(std::int16_t(), integer);
-        else if (type == "s32")
-            as(std::int32_t(), integer);
-        else if (type == "s64")
-            as(std::int64_t(), integer);
-        else if (type == "u8" || type == "unsigned char")
-            as(std::uint8_t(), natural);
-        else if (type == "u16")
-            as(std::uint16_t(), natural);
-        else if (type == "u32")
-            as(std::uint32_t(), natural);
-        else if (type == "u64")
-            as(std::uint64_t(), natural);
+            function(
+                static_cast<std::conditional_t<std::is_floating_point_v<exact>, double, integer>>(
+                    number));
+        });
     }
 
     template <typename T>

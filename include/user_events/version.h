@@ -15,7 +15,7 @@
  * change of an object's members, of what they mean, or of what a function does that shares objects
  * with another part of a process; selftests/library/user_space/shared_test.cpp has their sizes.
  */
-#define USER_EVENTS_LAYOUT layout_2
+#define USER_EVENTS_LAYOUT layout_3
 
 /*
  * A program that is compiled with USER_EVENTS_NO_CHECKS does not check whether the file is still
@@ -24,7 +24,7 @@
  */
 #ifdef USER_EVENTS_NO_CHECKS
 #undef USER_EVENTS_LAYOUT
-#define USER_EVENTS_LAYOUT layout_2_unchecked
+#define USER_EVENTS_LAYOUT layout_3_unchecked
 #endif
 
 #ifdef __cplusplus
