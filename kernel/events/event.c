@@ -30,7 +30,7 @@ static void ue_events_check_unused(struct work_struct *work)
 		 * event again. If the last user has put it before, the owner
 		 * finds no users.
 		 */
-		atomic_xchg(&event->check_queued, 0);
+		atomic_fetch_andnot(UE_QUEUED_CHECK, &event->queued);
 		mutex_lock(ue_event_mutex);
 		event->owner->unused(event);
 		mutex_unlock(ue_event_mutex);
@@ -74,7 +74,8 @@ void ue_event_put_later(struct ue_event *event)
 	rcu_read_lock();
 	if (atomic_long_dec_and_test(&event->users) &&
 	    refcount_inc_not_zero(&event->references)) {
-		if (!atomic_xchg(&event->check_queued, 1)) {
+		if (!(atomic_fetch_or(UE_QUEUED_CHECK, &event->queued) &
+		      UE_QUEUED_CHECK)) {
 			llist_add(&event->check_node, &ue_events_to_check);
 			schedule_work(&ue_check_work);
 		} else {

@@ -62,6 +62,10 @@ struct ue_event_owner {
 	void (*freed)(const struct ue_event_owner *owner);
 };
 
+/* In what lists an event is, with a reference for each: bits of @queued. */
+#define UE_QUEUED_CHECK		1
+#define UE_QUEUED_SUPPRESSION	2
+
 /**
  * struct ue_event - an event
  * @call: the event as the kernel's tracing sees it
@@ -94,8 +98,6 @@ struct ue_event_owner {
  * @mutes: of struct ue_mute, by @of_event; protected by ue_enabler_mutex
  * @muted: how long bits were 0 because of limits, in all address spaces, in jiffies; changed
  *	with ue_enabler_mutex held
- * @suppression_node: entry in the list of events of which payloads were suppressed
- * @suppression_queued: the event is in that list
  * @set_elsewhere: bits are set because there are such tasks or scopes, and not all of
  *	them are in address spaces that want the event; protected by ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
@@ -105,12 +107,13 @@ struct ue_event_owner {
  *	protected by event_mutex
  * @dynamic: entry in the kernel's list of dynamic events, or in the list of
  *	retired events; protected by event_mutex
- * @references: number of references to the memory: one of the registry, one
- *	while @check_queued, one of each work item that finishes an update, one
- *	while the event is retired, one for each of its open files in tracefs that
- *	event_files.c keeps
- * @check_queued: the event is queued to be checked for being unused
- * @check_node: entry in the queue, while @check_queued
+ * @references: number of references to the memory. The registry has one, and so have
+ *	each bit of @queued and each work item that finishes an update. There is one
+ *	while the event is retired, and one for each of its open files in tracefs
+ *	that event_files.c keeps
+ * @queued: UE_QUEUED_CHECK and UE_QUEUED_SUPPRESSION
+ * @check_node: entry in the list of events to be checked for being unused
+ * @suppression_node: entry in the list of events of which payloads were suppressed
  * @rcu: frees the memory
  * @inline_data: rest of the memory that kmalloc() returned, used for a small
  *	format and print format
@@ -129,25 +132,26 @@ struct ue_event {
 	u64 update_scopes;
 	struct hlist_head mutes;
 	unsigned long muted;
-	struct llist_node suppression_node;
-	atomic_t suppression_queued;
 	unsigned int nr_perf_all;
 	unsigned int nr_targets;
+	u32 update;
+	refcount_t references;
 	unsigned long serial;
 	struct list_head in_group;
 	struct rhash_head by_key;
 	struct hlist_node same_name;
 	struct dyn_event dynamic;
-	u32 update;
-	refcount_t references;
-	atomic_t check_queued;
+	atomic_t queued;
 	u16 inline_used;
 	bool multi : 1;
 	bool persistent : 1;
 	bool has_records : 1;
 	bool set_elsewhere;
-	union {	/* never in use at the same time */
-		struct llist_node check_node;
+	union {	/* the last is used without a reference, the others with one */
+		struct {
+			struct llist_node check_node;
+			struct llist_node suppression_node;
+		};
 		struct rcu_head rcu;
 	};
 	u32 inline_data[];

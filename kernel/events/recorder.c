@@ -44,6 +44,33 @@ static enum ue_recorder_kind ue_recorder_kind(const struct ue_recorder *recorder
 				       ue_recorder_counts_as(recorder);
 }
 
+/*
+ * Here, and not in each event, as only one is prepared at a time. A trigger of the event
+ * may enable another event meanwhile, which gets none of this. Protected by event_mutex.
+ */
+static struct {
+	const struct ue_recorders *recorders;
+	u64 scopes;
+	struct ue_limit *limit;
+} ue_next;
+
+void ue_recorder_prepare(const struct ue_recorders *recorders, u64 scopes,
+			 struct ue_limit *limit)
+{
+	lockdep_assert_held(ue_event_mutex);
+	ue_next.recorders = recorders;
+	ue_next.scopes = scopes;
+	ue_next.limit = limit;
+}
+
+void ue_recorder_prepared(void)
+{
+	lockdep_assert_held(ue_event_mutex);
+	ue_limit_put(ue_next.limit);
+	ue_next.recorders = NULL;
+	ue_next.limit = NULL;
+}
+
 int ue_recorder_add(struct ue_recorders *recorders,
 		    struct trace_event_file *file, enum ue_recorder_kind *kind)
 {
@@ -54,10 +81,10 @@ int ue_recorder_add(struct ue_recorders *recorders,
 		return -ENOMEM;
 	recorder->file = file;
 	recorder->number = ++ue_last_number;
-	if (file) {
-		recorder->scopes = recorders->next_scopes;
-		RCU_INIT_POINTER(recorder->limit, recorders->next_limit);
-		recorders->next_limit = NULL;
+	if (file && recorders == ue_next.recorders) {
+		recorder->scopes = ue_next.scopes;
+		RCU_INIT_POINTER(recorder->limit, ue_next.limit);
+		ue_next.limit = NULL;
 	}
 	recorder->kind = ue_recorder_kind(recorder);
 	*kind = ue_recorder_counts_as(recorder);

@@ -56,10 +56,6 @@ struct ue_recorder {
  *	RCU-sched
  * @nr: number of recorders of each kind, those of UE_RECORDER_LIMITED as if they had no
  *	limit; changed with event_mutex held
- * @next_scopes: scopes of the next recorder of an ftrace instance; 0: it records all
- *	programs. Protected by event_mutex
- * @next_limit: limit of the next recorder of an ftrace instance, which takes it over; or
- *	NULL. Protected by event_mutex
  * @lost: number of payloads that a recorder dropped although the write
  *	succeeded
  * @suppressed: number of payloads beyond limits that have ended; changed with event_mutex
@@ -68,11 +64,31 @@ struct ue_recorder {
 struct ue_recorders {
 	struct list_head list;
 	unsigned int nr[UE_RECORDER_KINDS];
-	u64 next_scopes;
-	struct ue_limit *next_limit;
 	atomic_long_t lost;
 	unsigned long suppressed;
 };
+
+/**
+ * ue_recorder_prepare() - say what the next recorder of an ftrace instance has
+ * @recorders: recorders of the event
+ * @scopes: its scopes; 0: it records all programs
+ * @limit: its limit, which it takes over; or NULL
+ *
+ * ue_recorder_prepared() has to follow.
+ *
+ * Context: event_mutex held until then.
+ */
+void ue_recorder_prepare(const struct ue_recorders *recorders, u64 scopes,
+			 struct ue_limit *limit);
+
+/**
+ * ue_recorder_prepared() - end what ue_recorder_prepare() began
+ *
+ * The limit is put if no recorder has taken it over.
+ *
+ * Context: event_mutex held.
+ */
+void ue_recorder_prepared(void);
 
 /**
  * ue_recorders_init() - initialize an empty list
@@ -101,7 +117,7 @@ static inline bool ue_recorders_any(const struct ue_recorders *recorders)
  *	until a grace period after the recorder is removed
  * @kind: set to the kind, as it is counted
  *
- * The recorder of an instance takes @next_scopes and @next_limit.
+ * The recorder of an instance has what ue_recorder_prepare() says.
  *
  * Context: event_mutex held; may sleep.
  * Return: 0 or -ENOMEM.

@@ -262,21 +262,19 @@ static bool ue_rule_joins(const struct ue_rule *rule, struct ue_event *event,
 static int ue_rule_begin(const struct ue_rule *rule, struct ue_event *event,
 			 struct trace_event_file *file, char *reason)
 {
-	struct ue_recorders *recorders = &event->recorders;
-	int err = ue_limit_create(&rule->limit, &recorders->next_limit);
+	struct ue_limit *limit;
+	int err = ue_limit_create(&rule->limit, &limit);
 
 	if (err) {
 		strscpy(reason, "-ENOMEM", UE_REASON_MAX);
 		return err;
 	}
-	recorders->next_scopes = rule->scope;
+	/* Without effect, if the event has a recorder. */
+	ue_recorder_prepare(&event->recorders, rule->scope, limit);
 	err = rule->parsed.trigger ?
 	      ue_file_add_trigger(file, rule->parsed.trigger, reason) :
 	      ue_file_enable(file, rule->parsed.filter, reason);
-	recorders->next_scopes = 0;
-	/* Not taken, if the event has a recorder. */
-	ue_limit_put(recorders->next_limit);
-	recorders->next_limit = NULL;
+	ue_recorder_prepared();
 	return err;
 }
 

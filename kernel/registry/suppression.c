@@ -73,8 +73,8 @@ static DECLARE_DELAYED_WORK(ue_suppressions_delayed, ue_suppressions_work);
 void ue_suppression_begin(struct ue_event *event)
 {
 	/* Counted before: the work item clears the flag, and then looks for counts. */
-	if (atomic_read(&event->suppression_queued) ||
-	    atomic_xchg(&event->suppression_queued, 1))
+	if (atomic_read(&event->queued) & UE_QUEUED_SUPPRESSION ||
+	    atomic_fetch_or(UE_QUEUED_SUPPRESSION, &event->queued) & UE_QUEUED_SUPPRESSION)
 		return;
 	ue_event_ref(event);
 	if (llist_add(&event->suppression_node, &ue_suppressing))
@@ -128,7 +128,7 @@ static bool ue_suppressions_tell_of_one(void)
 		return false;
 	event = llist_entry(ue_suppressions_left, struct ue_event, suppression_node);
 	ue_suppressions_left = ue_suppressions_left->next;
-	atomic_xchg(&event->suppression_queued, 0);
+	atomic_fetch_andnot(UE_QUEUED_SUPPRESSION, &event->queued);
 	mutex_lock(ue_event_mutex);
 	ue_suppressions_tell(event);
 	mutex_unlock(ue_event_mutex);
