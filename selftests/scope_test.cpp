@@ -677,7 +677,11 @@ TEST_CASE("A rule with a bad option is refused, with the reason in the log") {
         {"pid=4294967295", ENOENT, "no such process"},
         {"pid=1,", EINVAL, "not numbers"},
         {"pid=1 pid=1", EINVAL, "twice"},
+        {"uid=-1", EINVAL, "not numbers"},
+        {"uid=4294967296", EINVAL, "not numbers"},
         {"comm=", EINVAL, "nothing after"},
+        {"exe=", EINVAL, "nothing after"},
+        {"exe=a uid=1 exe=b", EINVAL, "twice"},
         {"cgroup=x", EINVAL, "not the path"},
         {"color=red", EINVAL, "expected"},
     }));
@@ -687,6 +691,18 @@ TEST_CASE("A rule with a bad option is refused, with the reason in the log") {
     CHECK(log.read().find(reason) != std::string::npos);
     CHECK(read_text(rules_file()) == rules);
     CHECK(change_rule("scope_bad_* uid=0") == fails(EINVAL));
+}
+
+TEST_CASE("The number of a process that has ended is refused") {
+    const Event event(unique_name("gone"));
+    Instance instance;
+    Program gone(event, false);
+    const std::string rule = rule_text(event, instance, pid_option(gone));
+    gone.end();
+    KernelLog log;
+    CHECK(change_rule(rule) == fails(ENOENT));
+    CHECK(log.read().find("no such process") != std::string::npos);
+    CHECK(rule_line(rule).empty());
 }
 
 TEST_CASE("Rules for programs can be written back as they are read, while the processes exist") {
