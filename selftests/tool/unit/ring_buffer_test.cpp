@@ -104,6 +104,31 @@ TEST_CASE("extensions and stamps of time count for the records behind them") {
     CHECK(read(page).records == all{{(2 << 27) + 4, 4}, {(start >> 27 << 27) + 8 - start, 4}});
 }
 
+TEST_CASE("older records are removed from a page, with what is missing before them") {
+    for (const bool is_big_endian : {false, true})
+        for (const unsigned long_size : {4U, 8U}) {
+            made_page page(is_big_endian, long_size);
+            page.head(2, 5).word(1).word(2).head(30, 1).word(2).head(0, 6).word(4 + 8).word(1).word(
+                2);
+            page.head(1, 7).word(3);
+            const std::uint64_t second = 5 + (2 << 27) + 1 + 6;
+            for (const auto& [from, expected] :
+                 {std::pair(std::uint64_t{0}, all{{5, 8}, {second, 8}, {second + 7, 4}}),
+                  {std::uint64_t{5}, all{{5, 8}, {second, 8}, {second + 7, 4}}},
+                  {std::uint64_t{6}, all{{second, 8}, {second + 7, 4}}},
+                  {second + 1, all{{second + 7, 4}}}}) {
+                auto bytes = page.bytes(3U << 30);
+                remove_older(bytes, page.layout, start + from);
+                const auto found = read(page.layout, bytes);
+                CHECK(found.records == expected);
+                CHECK_FALSE(found.is_damaged);
+                page_records records(page.layout);
+                records.load(bytes);
+                CHECK_FALSE(records.missing().has_value());
+            }
+        }
+}
+
 TEST_CASE("padding is passed over, and is the end of the page if it has no time") {
     made_page page;
     page.head(29, 2).word(8).word(0).head(1, 3).word(0).head(29, 0).word(0).head(1, 1).word(0);

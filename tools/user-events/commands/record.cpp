@@ -3,6 +3,7 @@
 #include "commands/commands.hpp"
 #include "commands/from_option.hpp"
 #include "commands/group_option.hpp"
+#include "commands/recording_note.hpp"
 #include "commands/scope_options.hpp"
 #include "recording/event_type.hpp"
 #include "recording/statistics.hpp"
@@ -23,12 +24,9 @@
 #include "tracing/trace_dat.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <climits>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,9 +34,6 @@
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
-#include <sstream>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,117 +90,6 @@ std::uint64_t kept_parts(const options& given) {
 
 constexpr int pause_ms = 50;
 
-/// What an instance has recorded, since the recording began. Of one that is mounted, others may
-/// have read records before.
-class progress {
-public:
-    /// What there was when the recording began: all numbers of a new instance are 0.
-    struct beginning {
-        std::uint64_t records = 0;
-        std::uint64_t lost = 0;
-    };
-
-    explicit progress(const tracing::instance& in)
-        : progress(in, {in.is_mounted() ? tracing::read_records(in) : 0,
-                        in.is_mounted() ? tracing::lost_records(in) : 0}) {}
-    progress(const tracing::instance& in, const beginning& since) : in_(in), since_(since) {}
-
-    const beginning& since() const noexcept { return since_; }
-    std::uint64_t records() const {
-        return (in_.is_mounted() ? tracing::read_records(in_) : tracing::made_records(in_)) -
-               since_.records;
-    }
-    std::uint64_t lost() const { return tracing::lost_records(in_) - since_.lost; }
-
-private:
-    const tracing::instance& in_;
-    beginning since_;
-};
-
-/// The file FILE.recording. It says which instance records into FILE, for --recover, and is locked
-/// by the process that writes FILE. A name that begins with a slash is the directory of a mounted
-/// instance; the second line has what there was when the recording began, and the number of its
-/// first part, 0 if it has none.
-class recording_note {
-public:
-    explicit recording_note(const std::string& output)
-        : output_(output), path_(output + ".recording") {
-        file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        struct stat found {};
-        if (file_ < 0 || fstat(file_, &found) != 0) {
-            const int error = errno;
-            // If this file is not in the way, it is the directory of both that is wrong.
-            throw text::file_failure(error, "write",
-                                     lstat(path_.c_str(), &found) == 0 ? path_ : output);
-        }
-        struct stat named {};
-        // The process that had the lock may have removed the file in the meantime.
-        const bool is_locked = flock(file_, LOCK_EX | LOCK_NB) == 0 &&
-                               stat(path_.c_str(), &named) == 0 && named.st_ino == found.st_ino;
-        std::array<char, PATH_MAX + 64> text{};
-        const ssize_t size = pread(file_, text.data(), text.size(), 0);
-        std::istringstream lines(
-            std::string(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0));
-        std::getline(lines, instance_);
-        lines >> since_.records >> since_.lost >> first_part_;
-        // A link could make it any file of this user.
-        if (!S_ISREG(found.st_mode) || found.st_nlink > 1 || found.st_uid != geteuid() ||
-            (found.st_size > 0 && !is_mounted() &&
-             !instance_.starts_with(tracing::temporary_prefix)))
-            throw text::failure(fmt::format("{} is not a file of `user-events record`", path_),
-                                "choose another file with -o");
-        if (!is_locked)
-            throw text::failure(
-                fmt::format("{} is still being recorded", output),
-                instance_.starts_with(tracing::temporary_prefix)
-                    ? fmt::format("end it: kill {}; or choose another file with -o",
-                                  instance_.substr(tracing::temporary_prefix.size()))
-                    : "choose another file with -o");
-    }
-    recording_note(const recording_note&) = delete;
-    recording_note& operator=(const recording_note&) = delete;
-    ~recording_note() {
-        if (instance_.empty())
-            remove();
-        close(file_);
-    }
-
-    /// The instance whose records are in the files; empty if there is none.
-    const std::string& instance() const noexcept { return instance_; }
-    bool is_mounted() const noexcept { return instance_.starts_with('/'); }
-    const progress::beginning& since() const noexcept { return since_; }
-    std::uint64_t first_part() const noexcept { return first_part_; }
-    void set_instance(const std::string& name, const progress::beginning& since,
-                      std::uint64_t first_part = 0) {
-        const std::string text =
-            fmt::format("{}\n{} {} {}\n", name, since.records, since.lost, first_part);
-        if (ftruncate(file_, 0) != 0 ||
-            pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-            throw text::file_failure(errno, "write", path_);
-        instance_ = name;
-    }
-    const std::string& path() const noexcept { return path_; }
-    void remove() noexcept { unlink(path_.c_str()); }
-
-    /// Throws text::failure if the files are of a recording that can be finished.
-    void refuse_interrupted() const {
-        const auto names = is_mounted() ? std::vector<std::string>() : tracing::instance_names();
-        if (std::find(names.begin(), names.end(), instance_) != names.end() ||
-            (is_mounted() && access(instance_.c_str(), F_OK) == 0))
-            throw text::failure(
-                fmt::format("a recording of {} was interrupted", output_),
-                fmt::format("finish it: user-events record --recover -o {}", output_));
-    }
-
-private:
-    std::string output_;
-    std::string path_;
-    std::string instance_;
-    progress::beginning since_;
-    std::uint64_t first_part_ = 0;
-    int file_;
-};
-
 std::vector<tracing::stop_condition> stop_conditions(const options& given) {
     return {given.on.begin(), given.on.end()};
 }
@@ -258,7 +142,7 @@ const char* same_line() {
 /// The files of a recording: one, or a part after the other.
 class output {
 public:
-    output(const options& given, const tracing::instance& in)
+    output(const options& given, const tracing::instance& in, const tracing::trace_dat& what)
         : given_(given), in_(in), kept_(kept_parts(given)), writer_(given.output, kept_) {
         if (given.has_parts()) {
             // They are of recordings that cannot be finished any more.
@@ -266,6 +150,7 @@ public:
                 tracing::remove_unfinished(given.output, left);
             const auto parts = tracing::part_numbers(given.output);
             first_ = number_ = parts.empty() ? 1 : parts.back() + 1;
+            head_size_ = tracing::head_size(what, in);
         }
         begin();
     }
@@ -279,24 +164,27 @@ public:
     /// Takes what was recorded. A part that is full is written while the next one is recorded; as
     /// long as the one before is not written, it grows.
     void take(const tracing::trace_dat& what) {
+        // A page that was taken and for which there is no space is lost.
+        files_->reserve(writer_.is_busy() ? written_size_ : 0);
         files_->take();
         const bool is_late = given_.time > 0 && clock::now() >= end_;
         if (number_ == 0 || (!is_full() && !is_late) || writer_.is_busy())
             return;
         files_->take_rest(true);
         size_ += files_->size();
+        written_size_ =
+            files_->size() + head_size_ + files_->page_size() * (1 + files_->descriptors().size());
         writer_.start({path(), what.kernel_events}, in_, std::move(*files_));
         number_++;
         begin();
     }
-    /// Makes a file of what an instance has that was stopped, as far as it is not older than so many
-    /// seconds before its end. Returns how many seconds there are.
+    /// Makes a file of what an instance has that was stopped, as far as it is not older than so
+    /// many seconds before its end. Returns how many seconds there are.
     double keep_newest(double seconds) {
         constexpr double most = 1e9;
         files_->take_rest(false);
-        return static_cast<double>(files_->keep_newest(
-                   static_cast<std::uint64_t>((seconds > 0 ? std::min(seconds, most) : most) *
-                                              1e9))) /
+        return static_cast<double>(files_->keep_newest(static_cast<std::uint64_t>(
+                   (seconds > 0 ? std::min(seconds, most) : most) * 1e9))) /
                1e9;
     }
     /// Goes on with the next part.
@@ -333,8 +221,8 @@ private:
     }
     void begin() {
         files_.emplace(in_, path(), false);
-        const auto length = std::chrono::duration_cast<clock::duration>(
-            std::chrono::duration<double>(given_.time));
+        const auto length =
+            std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(given_.time));
         end_ = std::max(end_, clock::now() - length) + length;
     }
 
@@ -343,6 +231,8 @@ private:
     std::uint64_t kept_;
     std::uint64_t first_ = 0, number_ = 0;
     std::uint64_t size_ = 0;
+    /// Of the part that is written, and of what a part has besides its records.
+    std::uint64_t written_size_ = 0, head_size_ = 0;
     clock::time_point end_ = clock::now();
     std::optional<tracing::cpu_files> files_;
     tracing::part_writer writer_;
@@ -360,7 +250,8 @@ void show_progress(const output& to, const progress& so_far) {
 void say_what_was_recorded(const std::string& files, const tracing::instance& in,
                            const progress& whole) {
     const auto lost = whole.lost();
-    text::say(fmt::format("{}{}: {} records, {} lost\n", same_line(), files, whole.records(), lost));
+    text::say(
+        fmt::format("{}{}: {} records, {} lost\n", same_line(), files, whole.records(), lost));
     if (lost)
         text::warn(in.is_mounted()
                        ? "an administrator can make the buffers larger, with buffer_size_kb"
@@ -408,7 +299,8 @@ struct files_until_begun {
 class flight_recorder {
 public:
     flight_recorder(const options& given, tracing::observation& observation, output& files)
-        : given_(given), observation_(observation), files_(files), triggers_(in(), stop_conditions(given)) {}
+        : given_(given), observation_(observation), files_(files),
+          triggers_(in(), stop_conditions(given)) {}
 
     /// Returns whether all is written that was wanted.
     bool take(const tracing::trace_dat& what) {
@@ -474,7 +366,7 @@ int record_events(const options& given, Started started) {
         file = file_of(given.output, in);
     else
         tracing::remember_processes(in);
-    output files(given, in);
+    output files(given, in, file);
     files_until_begun left{files, note};
     const progress so_far(in);
     note.set_instance(in.name(), so_far.since(), files.first());
@@ -570,8 +462,7 @@ std::string recover_parts(const std::string& output, std::uint64_t first,
     auto left = tracing::part_numbers(output, ".cpu");
     // A part is complete when it has its name. Older ones are not of this recording.
     std::erase_if(left, [&](std::uint64_t number) {
-        const bool is_complete =
-            std::binary_search(complete.begin(), complete.end(), number);
+        const bool is_complete = std::binary_search(complete.begin(), complete.end(), number);
         if (is_complete)
             tracing::remove_unfinished(output, number);
         return is_complete || number < first;
@@ -691,7 +582,8 @@ action record(arguments& with) {
     with.duration("-d,--duration", given->duration, "end after this time");
     with.size("-s,--size", given->size,
               "end when the records have this size; with --keep, begin the next file");
-    with.duration("--time", given->time, "begin the next file after this time: FILE.000001 and so on");
+    with.duration("--time", given->time,
+                  "begin the next file after this time: FILE.000001 and so on");
     with.option("--keep", "N", given->keep, "how many of these files stay, or all");
     with.option("--on", "EVENT", given->on,
                 "write what was recorded before this event, or 'EVENT if FILTER'; can be repeated");

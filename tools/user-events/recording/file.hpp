@@ -194,8 +194,8 @@ struct isolated_work {
 /// Does the work, and passes on signals to the child process. The caller holds the signals before
 /// it makes outputs, so that none stays behind. In this process, isolate() returns after success,
 /// and throws what ends the command otherwise. In the child, it throws what read() throws, or ends
-/// the process. The caller's objects exist in both processes. `name` is what the recording is called
-/// in messages, `size` that of its files.
+/// the process. The caller's objects exist in both processes. `name` is what the recording is
+/// called in messages, `size` that of its files.
 ///
 /// If the child crashes, which damaged files cause in libtraceevent, or needs more memory than such
 /// a recording can take, the message says so.

@@ -163,7 +163,7 @@ private:
             return;
         read_places(from, "", cpus);
         if (has_clock)
-            head_.clock_name = from.sized(8);
+            read_clock(from);
         for (const auto data : instances) {
             byte_reader option = reader(data);
             byte_reader place = at(option.number(8));
@@ -179,6 +179,15 @@ private:
             buffer.cpus.push_back({static_cast<int>(cpu), offset, size});
         }
         head_.buffers.push_back(std::move(buffer));
+    }
+
+    /// Nothing else depends on it.
+    void read_clock(byte_reader from) {
+        try {
+            head_.clock_name = from.sized(8);
+        } catch (const bad_file&) {
+            head_.clock_name.clear();
+        }
     }
 
     void read_version_7(byte_reader& from) {

@@ -41,8 +41,8 @@ constexpr std::uint64_t memory_for_byte = 16;
     } catch (const std::bad_alloc&) {
         rlimit most{};
         getrlimit(RLIMIT_AS, &most);
-        throw text::failure(fmt::format("cannot read {}: it needs more than {} MiB of memory",
-                                        name, most.rlim_cur >> 20),
+        throw text::failure(fmt::format("cannot read {}: it needs more than {} MiB of memory", name,
+                                        most.rlim_cur >> 20),
                             "the file is damaged, or made to exhaust memory");
     }
     // The objects of the caller are for the other process.

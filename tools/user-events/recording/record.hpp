@@ -54,8 +54,8 @@ struct gap {
     std::uint64_t since; // the time of the record before; that of the next one if there is none
     std::uint64_t time;  // of the next record
     int cpu;
-    std::string_view instance; // empty for the top-level one
-    std::uint64_t lost;        // 0 if the number is not known
+    std::string_view instance;  // empty for the top-level one
+    std::uint64_t lost;         // 0 if the number is not known
     std::string_view host = {}; // the machine, if there are several
 };
 

@@ -58,6 +58,7 @@ bool page_records::take(std::size_t head, std::uint64_t size) {
     if (head > end_ - at_ || size > end_ - at_ - head)
         return damaged();
     data_ = page_.subspan(at_ + head, static_cast<std::size_t>(size));
+    begin_ = at_;
     at_ += head + static_cast<std::size_t>((size + word - 1) / word * word);
     at_ = std::min(at_, end_);
     return true;
@@ -99,6 +100,29 @@ bool page_records::next() {
         }
     }
     return false;
+}
+
+void remove_older(std::span<std::byte> page, const page_layout& layout, std::uint64_t time) {
+    page_records records(layout);
+    records.load(page);
+    while (records.next() && records.time() < time)
+        ;
+    const std::size_t start = time_size + layout.long_size;
+    const std::size_t from = records.data().empty() ? start : records.begin();
+    const auto put = [&](std::size_t at, std::uint64_t number, unsigned size) {
+        write_number(page.subspan(at, size), number, layout.is_big_endian);
+    };
+    const std::uint64_t size =
+        (layout.number(page.data() + time_size, layout.long_size) & size_mask) - (from - start);
+    // The time is that of the page, so the record's distance from the one before is 0.
+    put(0, records.time(), time_size);
+    put(time_size, size, layout.long_size);
+    std::copy(page.begin() + static_cast<std::ptrdiff_t>(from), page.end(),
+              page.begin() + static_cast<std::ptrdiff_t>(start));
+    const std::uint64_t head = layout.number(page.data() + start, word);
+    put(start,
+        layout.is_big_endian ? head >> delta_bits << delta_bits : head & ((1U << type_bits) - 1),
+        word);
 }
 
 void ring_buffer::advance(bool take) {

@@ -43,6 +43,8 @@ public:
 
     std::uint64_t time() const noexcept { return time_; }
     bytes data() const noexcept { return data_; }
+    /// Where the record's own head is in the page.
+    std::size_t begin() const noexcept { return begin_; }
     /// How many records are missing before the page: nothing if none are, 0 if the number is not
     /// known.
     std::optional<std::uint64_t> missing() const noexcept { return missing_; }
@@ -57,11 +59,16 @@ private:
     bytes page_;
     std::size_t at_ = 0;
     std::size_t end_ = 0;
+    std::size_t begin_ = 0;
     std::uint64_t time_ = 0;
     bytes data_;
     std::optional<std::uint64_t> missing_;
     bool is_damaged_ = false;
 };
+
+/// Removes the records of a page that are older, and what it says of missing records. One that is
+/// not older has to be there.
+void remove_older(std::span<std::byte> page, const page_layout& layout, std::uint64_t time);
 
 /// A buffer of one CPU.
 class ring_buffer {

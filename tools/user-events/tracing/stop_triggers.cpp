@@ -24,16 +24,15 @@ void add_to_existing(const instance& in, const event_name& name, const std::stri
     const int error = in.try_append(name.directory() + "/trigger", trigger);
     // It may have been removed in the meantime.
     if (error && error != ENOENT && error != ENODEV)
-        throw text::failure(fmt::format("the trigger \"{}\" does not fit the event {}:{}: {}",
-                                        trigger, name.system, name.event, std::strerror(error)),
-                            fmt::format("{} has its fields",
-                                        in.path(name.directory() + "/format")));
+        throw text::failure(
+            fmt::format("the trigger \"{}\" does not fit the event {}:{}: {}", trigger, name.system,
+                        name.event, std::strerror(error)),
+            fmt::format("{} has its fields", in.path(name.directory() + "/format")));
 }
 
 } // namespace
 
-stop_condition::stop_condition(const std::string& text)
-    : pattern(text.substr(0, text.find(' '))) {
+stop_condition::stop_condition(const std::string& text) : pattern(text.substr(0, text.find(' '))) {
     constexpr std::string_view word = "if ";
     const auto space = text.find_first_not_of(' ', std::min(text.find(' '), text.size()));
     if (space == text.npos)

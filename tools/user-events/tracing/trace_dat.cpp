@@ -122,7 +122,7 @@ cpu_files::~cpu_files() {
 void cpu_files::require_space() const {
     if (from_ && !cpus_.empty())
         require_space_for(*from_, fmt::format("/proc/self/fd/{}", cpus_[0].file), cpus_[0].path,
-                          capacity_);
+                          capacity_, 1, reserved_);
 }
 
 void cpu_files::take() {
@@ -182,17 +182,20 @@ public:
         read(0);
         return records_.missing().has_value();
     }
-    /// Removes pages from the beginning, and what the first page says of missing records.
-    void drop(std::uint64_t number) {
-        for (std::uint64_t to = 0; to + number < count_; to++) {
-            read(to + number);
+    /// Removes the records that are older.
+    void remove_older(std::uint64_t time) {
+        std::uint64_t old = 0;
+        while (old < count_ && end(old) < time)
+            old++;
+        for (std::uint64_t to = 0; to + old < count_; to++) {
+            read(to + old);
             if (to == 0)
-                clear_missing();
+                recording::remove_older(page_, {.size = page_.size()}, time);
             if (pwrite(file_, page_.data(), page_.size(), at(to)) !=
                 static_cast<ssize_t>(page_.size()))
                 cannot_write(path_);
         }
-        count_ -= number;
+        count_ -= old;
         if (ftruncate(file_, at(count_)) != 0 || lseek(file_, 0, SEEK_END) < 0)
             cannot_write(path_);
     }
@@ -206,14 +209,6 @@ private:
             static_cast<ssize_t>(page_.size()))
             throw text::file_failure(errno ? errno : EIO, "read", path_);
         records_.load(page_);
-    }
-    /// Two bits of the `long` behind the time.
-    void clear_missing() noexcept {
-        constexpr unsigned long flags = 3UL << 30;
-        unsigned long size = 0;
-        std::memcpy(&size, page_.data() + sizeof(std::uint64_t), sizeof(size));
-        size &= ~flags;
-        std::memcpy(page_.data() + sizeof(std::uint64_t), &size, sizeof(size));
     }
 
     int file_;
@@ -237,16 +232,14 @@ std::uint64_t cpu_files::keep_newest(std::uint64_t age) {
         if (added.was_overwritten())
             complete = std::max(complete, added.begin(0));
     }
-    const std::uint64_t first = newest < age ? 0 : newest - age;
+    const std::uint64_t covered =
+        newest ? newest - std::max(complete, std::min(oldest, newest)) : 0;
     size_ = 0;
     for (page_file& file : files) {
-        std::uint64_t old = 0;
-        while (old < file.count() && file.end(old) < first)
-            old++;
-        file.drop(old);
+        file.remove_older(newest < age ? 0 : newest - age);
         size_ += file.count() * page_size();
     }
-    return newest ? newest - std::max(complete, std::min(oldest, newest)) : 0;
+    return std::min(age, covered);
 }
 
 std::size_t cpu_files::page_size() const noexcept {

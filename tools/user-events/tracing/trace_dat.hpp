@@ -29,16 +29,18 @@ public:
     cpu_files(cpu_files&&) noexcept;
     ~cpu_files();
 
+    /// From now on, take() leaves so many bytes of the disk to others.
+    void reserve(std::uint64_t bytes) noexcept { reserved_ = bytes; }
     /// Takes what is there, in whole pages. Throws text::failure. What the disk has no space for
     /// stays in the instance, which has to exist.
     void take();
-    /// Takes the rest, also what is not a whole page yet. Of an instance that goes on recording, what
-    /// comes while this function runs may be left.
+    /// Takes the rest, also what is not a whole page yet. Of an instance that goes on recording,
+    /// what comes while this function runs may be left.
     void take_rest(bool goes_on);
 
-    /// Of an instance that overwrites its oldest records, leaves out the pages whose records are all
-    /// older than so many nanoseconds before the newest one; what was overwritten does not count
-    /// as lost. Returns how much time before the newest record the files cover on all CPUs.
+    /// Of an instance that overwrites its oldest records, leaves out those that are older than
+    /// so many nanoseconds before the newest one; what was overwritten does not count as lost.
+    /// Returns how much time before the newest record the files cover on all CPUs.
     std::uint64_t keep_newest(std::uint64_t age);
 
     std::uint64_t size() const noexcept { return size_; }
@@ -62,6 +64,7 @@ private:
     std::uint64_t size_ = 0;
     const instance* from_ = nullptr;
     std::uint64_t capacity_ = 0;
+    std::uint64_t reserved_ = 0;
     std::int64_t clock_offset_ = 0;
 };
 
