@@ -3,10 +3,13 @@
 #include "commands/recording_options.hpp"
 #include "export/comparison.hpp"
 #include "recording/opened.hpp"
+#include "text/errors.hpp"
+#include "text/new_file.hpp"
 #include "text/output.hpp"
 #include "tracing/signals.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +25,7 @@ struct options {
     recording::selection selection;
     bool with_all = false;
     bool as_json = false;
+    std::string page;
 };
 
 exporting::measured measure(const options& given, const recording::opened_recording& from) {
@@ -35,14 +39,21 @@ exporting::measured measure(const options& given, const recording::opened_record
 
 void compare_files(const options& given) {
     recording::opened_recording first({given.first}), second({given.second});
+    std::optional<text::new_file> page;
+    if (!given.page.empty() && text::is_output_as_it_is(given.page))
+        page.emplace(given.page);
     tracing::held_signals held;
+    if (!given.page.empty() && !page)
+        page.emplace(given.page);
     for (auto* file : {&first, &second})
         file->start(given.selection.is_raw);
     recording::isolated_work work;
     work.read = [&] {
         const auto before = measure(given, first);
         const auto after = measure(given, second);
-        if (given.as_json)
+        if (page)
+            write_comparison_page(*page, before, after);
+        else if (given.as_json)
             print_json_comparison(before, after);
         else
             print_comparison(before, after, given.with_all);
@@ -51,6 +62,8 @@ void compare_files(const options& given) {
     work.finish = [&] {
         for (auto* file : {&first, &second})
             file->finish();
+        if (page)
+            page->finish();
     };
     recording::isolate(held, first.name(), first.size() + second.size(), std::move(work));
 }
@@ -66,8 +79,11 @@ action compare(arguments& with) {
                 "two events that begin and end something, and the field that says what");
     with.flag("--all", given->with_all, "also what does not differ by more than chance");
     with.flag("--json", given->as_json, "all, as a JSON document");
+    with.option("--html", "FILE", given->page, "all, as a page for a browser");
     return [given] {
         exporting::to_pairs(given->pairs);
+        if (given->as_json && !given->page.empty())
+            throw text::usage_error("--json and --html exclude each other");
         given->selection = given->which.read();
         compare_files(*given);
     };

@@ -25,38 +25,6 @@ constexpr double least_change = 0.05;
 /// What chance exceeds in one of 1000 cases: standard deviations, and the test's factor.
 constexpr double most_deviations = 3.29, most_distance = 1.95;
 
-enum class unit : std::uint8_t { rate, seconds, number };
-
-/// One of the numbers that are compared.
-struct figure {
-    const char* name; // "p50"
-    double before, after;
-
-    /// How much larger it is; infinite if it was 0.
-    double change() const noexcept {
-        return before == after ? 0 : (after - before) / std::fabs(before);
-    }
-};
-
-struct row {
-    std::string name; // of the event or the slice
-    std::string what; // "rate", "duration" or the name of a field
-    exporting::unit unit;
-    std::array<std::uint64_t, 2> counts;
-    std::vector<figure> figures;
-    bool is_significant;
-
-    /// Of the figure that has changed most.
-    double change() const noexcept {
-        double most = 0;
-        for (const figure& figure : figures)
-            if (std::fabs(figure.change()) > std::fabs(most))
-                most = figure.change();
-        return most;
-    }
-    bool is_in_one() const noexcept { return (counts[0] == 0) != (counts[1] == 0); }
-};
-
 bool is_large(double change) {
     return std::fabs(change) >= least_change;
 }
@@ -72,7 +40,8 @@ row to_rate(const std::string& name, std::uint64_t before, const statistics& all
                unit::rate,
                {before, after},
                {{"per second", all_before.rate(before), all_after.rate(after)}},
-               false};
+               false,
+               {}};
     const figure& rate = result.figures[0];
     const double deviation = std::sqrt(variance(before, all_before) + variance(after, all_after));
     result.is_significant =
@@ -83,7 +52,7 @@ row to_rate(const std::string& name, std::uint64_t before, const statistics& all
 
 row to_row(const std::string& name, const std::string& what, unit unit, const distribution& before,
            const distribution& after) {
-    row result{name, what, unit, {before.count(), after.count()}, {}, false};
+    row result{name, what, unit, {before.count(), after.count()}, {}, false, {before, after}};
     if (before.count() == 0 || after.count() == 0) {
         result.is_significant = result.is_in_one();
         return result;
@@ -133,6 +102,8 @@ void add_durations(std::vector<row>& to, const durations& before, const duration
         to.push_back(to_row(name, "duration", unit::seconds, of(before, name), of(after, name)));
 }
 
+} // namespace
+
 std::vector<row> compare(const measured& before, const measured& after) {
     std::vector<row> rows;
     add_durations(rows, before.durations, after.durations);
@@ -162,12 +133,17 @@ std::string shown(unit unit, double number) {
                                  : recording::plain_number(number);
 }
 
-std::string shown_change(double change) {
+std::string shown_change(const row& row, const figure& figure) {
+    if (row.is_in_one())
+        return row.counts[0] ? "only in the first" : "only in the second";
+    const double change = figure.change();
     return change == 0                  ? "0 %"
            : std::isinf(change)         ? "from 0"
            : std::fabs(change) >= 9.995 ? fmt::format("x {:.3g}", 1 + change)
                                         : fmt::format("{:+.1f} %", 100 * change);
 }
+
+namespace {
 
 void add_rows(text::table& to, const row& row) {
     using text::style;
@@ -183,9 +159,7 @@ void add_rows(text::table& to, const row& row) {
         return;
     }
     for (const figure& figure : row.figures) {
-        std::string change = row.is_in_one()
-                                 ? row.counts[0] ? "only in the first" : "only in the second"
-                                 : shown_change(figure.change());
+        std::string change = shown_change(row, figure);
         to.add(
             {{row.name, style::bold},
              {row.unit == unit::rate ? figure.name : fmt::format("{} {}", row.what, figure.name)},

@@ -4,7 +4,10 @@
 
 #include "export/durations.hpp"
 #include "recording/statistics.hpp"
+#include "text/new_file.hpp"
 
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,11 +28,54 @@ struct measured {
     exporting::durations durations;
 };
 
+enum class unit : std::uint8_t { rate, seconds, number };
+
+/// One of the numbers that are compared.
+struct figure {
+    const char* name; // "p50"
+    double before, after;
+
+    /// How much larger it is; infinite if it was 0.
+    double change() const noexcept {
+        return before == after ? 0 : (after - before) / std::fabs(before);
+    }
+};
+
+struct row {
+    std::string name; // of the event or the slice
+    std::string what; // "rate", "duration" or the name of a field
+    exporting::unit unit;
+    std::array<std::uint64_t, 2> counts;
+    std::vector<figure> figures;
+    bool is_significant;
+    std::array<recording::distribution, 2> numbers; // empty for a rate
+
+    /// Of the figure that has changed most.
+    double change() const noexcept {
+        double most = 0;
+        for (const figure& figure : figures)
+            if (std::fabs(figure.change()) > std::fabs(most))
+                most = figure.change();
+        return most;
+    }
+    bool is_in_one() const noexcept { return (counts[0] == 0) != (counts[1] == 0); }
+};
+
+/// What can be compared: durations, rates, fields.
+std::vector<row> compare(const measured& before, const measured& after);
+/// A number in its unit, and what has become of it.
+std::string shown(unit unit, double number);
+std::string shown_change(const row& row, const figure& figure);
+
 /// Prints what is significant, or all, as a table or as a JSON document. A rate is, if it changes
 /// by 5 % or more and a number of records that depends on chance alone would differ less in 999 of
 /// 1000 cases. So is a duration or a field, if its median or 99th percentile changes by as much, by
 /// the test of Kolmogorov and Smirnov. What is in one recording only is.
 void print_comparison(const measured& before, const measured& after, bool with_all);
 void print_json_comparison(const measured& before, const measured& after);
+
+/// Writes a page for a browser with all of it: the figures, and the distributions of both in one
+/// picture. It has no scripts. Throws text::system_failure.
+void write_comparison_page(text::new_file& to, const measured& before, const measured& after);
 
 } // namespace tool::exporting

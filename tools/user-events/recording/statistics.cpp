@@ -104,6 +104,17 @@ double distribution::quantile(double part) const {
     return most_;
 }
 
+std::vector<double> distribution::parts(const std::vector<double>& limits) const {
+    std::vector<double> result(limits.size() + 1);
+    for (const auto& [bucket, count] : buckets_) {
+        const double number = std::clamp(middle_of(bucket), least_, most_);
+        const auto at = std::upper_bound(limits.begin(), limits.end(), number) - limits.begin();
+        result[static_cast<std::size_t>(at)] +=
+            static_cast<double>(count) / static_cast<double>(count_);
+    }
+    return result;
+}
+
 double distribution::distance(const distribution& other) const {
     std::map<std::int32_t, double> steps;
     for (const auto& [bucket, count] : buckets_)

@@ -29,6 +29,10 @@ public:
     /// number differ at most, 0 to 1.
     double distance(const distribution& other) const;
 
+    /// Which parts of the numbers are below the first of these limits, between each and the next
+    /// one, and from the last one on. The limits are in order.
+    std::vector<double> parts(const std::vector<double>& limits) const;
+
 private:
     std::uint64_t count_ = 0;
     double least_ = std::numeric_limits<double>::infinity();
