@@ -266,15 +266,28 @@ TEST_CASE("A file that is passed to a process of another group gives no way to m
 
 namespace {
 
-/// Registers events in a child of `stranger` until that fails. The child keeps them.
+/// A process that tries to reach others: in a group, and perhaps in a user namespace of its own.
+struct Intruder {
+    const Group& group;
+    uid_t user = stranger;
+    bool own_namespace = false;
+
+    void become() const {
+        become_user(user);
+        if (own_namespace && unshare(CLONE_NEWUSER) != 0)
+            throw_errno("unshare");
+    }
+};
+
+/// Registers events in a child until that fails. The child keeps them.
 class Exhausting {
 public:
-    Exhausting(const Group& group, unsigned most, bool one_event)
-        : process_([&group, most, one_event](Channel& channel) {
-              become_user(stranger);
+    Exhausting(const Intruder& intruder, unsigned most, bool one_event)
+        : process_([&intruder, most, one_event](Channel& channel) {
+              intruder.become();
               const std::string topic = unique_name("exhausting");
               Mapping memory(1 + std::size_t{4} * most / page_size);
-              DataFile file = group.open();
+              DataFile file = intruder.group.open();
               int error = 0;
               for (unsigned i = 0; i < most && !error; i++)
                   error = file.register_event(memory.at<Word>(std::size_t{4} * i), 0,
@@ -298,19 +311,73 @@ private:
 
 TEST_CASE("A program that uses up all limits of its group takes nothing from another group") {
     const Group group(" mode=0666 max=50 max_registrations=60"), other(" mode=0666");
-    const Exhausting events(group, 51, false);
+    const Exhausting events({group}, 51, false);
     CHECK(events.error() == EMFILE);
     const Group few(" mode=0666 max_registrations=100");
-    const Exhausting registrations(few, 101, true);
+    const Exhausting registrations({few}, 101, true);
     CHECK(registrations.error() == EMFILE);
     // Another process of the same user.
-    const Exhausting neighbours(other, 200, false);
+    const Exhausting neighbours({other}, 200, false);
     CHECK(neighbours.error() == 0);
     CHECK(in_child([&] {
               become_user(stranger);
               Word word{0};
               return other.open().register_event(&word, 0, unique_name("free")).error();
           }) == 0);
+}
+
+TEST_CASE("Only processes of its group keep an event of another process in use", "[long]") {
+    const Group group(" mode=0666"), other(" mode=0666");
+    const auto is_kept_by = [&](const Intruder& intruder) {
+        const Event event = group.event(unique_name("kept"));
+        // Forked first, so that it inherits nothing.
+        Child keeper([&](Channel& channel) {
+            intruder.become();
+            Word word{0};
+            DataFile file = intruder.group.open();
+            channel.receive<char>();
+            file.must_register(&word, 0, event.name() + " u32 a");
+            channel.send('r');
+            channel.receive<char>();
+            return 0;
+        });
+        Word word{0};
+        DataFile file = group.open();
+        file.must_register(&word, 0, event.name() + " u32 a");
+        keeper.channel().ask<char>('g');
+        // The last user of an event removes it at once.
+        REQUIRE(file.unregister(&word, 0) == succeeds());
+        file.close();
+        const bool is_kept = event.exists();
+        keeper.channel().send('e');
+        CHECK(keeper.wait() == 0);
+        CHECK(event.wait_removed());
+        return is_kept;
+    };
+    CHECK(is_kept_by({group, owner}));
+    CHECK(is_kept_by({group, neighbour}));
+    CHECK(is_kept_by({group, neighbour, true}));
+    CHECK_FALSE(is_kept_by({other, owner}));
+    CHECK_FALSE(is_kept_by({other, stranger}));
+    CHECK_FALSE(is_kept_by({other, stranger, true}));
+}
+
+TEST_CASE("Only processes of its group use up the limits that another process needs", "[long]") {
+    const auto is_hindered_by = [](bool same_group, uid_t user, bool own_namespace) {
+        const Group group(" mode=0666 max=3"), other(" mode=0666 max=3");
+        const Exhausting intruder({same_group ? group : other, user, own_namespace}, 4, false);
+        CHECK(intruder.error() == EMFILE);
+        return in_child([&] {
+            become_user(owner);
+            Word word{0};
+            return group.open().register_event(&word, 0, unique_name("needed")).error();
+        });
+    };
+    for (const bool own_namespace : {false, true}) {
+        CHECK(is_hindered_by(true, neighbour, own_namespace) == EMFILE);
+        CHECK(is_hindered_by(false, stranger, own_namespace) == 0);
+        CHECK(is_hindered_by(false, owner, own_namespace) == 0);
+    }
 }
 
 TEST_CASE("A process with registrations in two groups counts in the group of its first one") {

@@ -310,6 +310,11 @@ TEST_CASE("Malformed groups, and names that collide with those of other systems,
         CAPTURE(text);
         CHECK(change_group(text) == fails(EINVAL));
     }
+    for (const char* value : {"max=99999999999999999999", "max= 1", "mode=-1", "mode=0x1ff"})
+        CHECK(change_group(name + " " + value) == fails(EINVAL));
+    // Longer than a page, and than what one write() takes.
+    CHECK(change_group(name + " " + std::string(5000, 'x')) == fails(EINVAL));
+    CHECK(change_group(std::string(100'000, 'a')) == fails(EINVAL));
     CHECK(write_text(tracing_file("user_events_groups"), std::string("a\0b", 3), O_APPEND) ==
           fails(EINVAL));
     {
