@@ -184,7 +184,7 @@ void counting::add_fields(const event_name& name, state& to) {
 }
 
 void counting::update() {
-    for (const auto& name : tracing::user_events(patterns_)) {
+    for (const auto& name : tracing::user_events(patterns_, in_)) {
         if (states_.count(name) || not_counted_.count(name))
             continue;
         if (states_.size() >= limits_.events) {
@@ -290,7 +290,7 @@ sample counting::read() {
                 return each != "trigger" && each != in_.name();
             }));
     }
-    for (const auto& name : tracing::user_events({}))
+    for (const auto& name : tracing::user_events({}, in_))
         result.registered += recording::is_system_of(name.system, "default");
     std::erase_if(not_counted_, [&](const event_name& name) { return !in_.has(name.directory()); });
     result.not_counted = not_counted_.size();

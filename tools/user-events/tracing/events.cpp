@@ -92,6 +92,7 @@ bool matches_any(const std::vector<pattern>& patterns, const event_name& name) {
 
 std::vector<pattern> to_patterns(const std::vector<std::string>& texts, const std::string& group) {
     std::vector<pattern> result;
+    result.reserve(texts.size() + 1);
     for (const auto& text : texts)
         result.emplace_back(text, group);
     if (texts.empty() && !group.empty())
@@ -99,31 +100,29 @@ std::vector<pattern> to_patterns(const std::vector<std::string>& texts, const st
     return result;
 }
 
-std::vector<event_name> user_events(const std::vector<pattern>& patterns) {
-    const instance top = instance::top();
+std::vector<event_name> user_events(const std::vector<pattern>& patterns, const instance& in) {
     std::vector<event_name> result;
     for (const char* system : recording::user_systems)
-        for (const auto& name : directories(top.path(std::string("events/") + system)))
+        for (const auto& name : directories(in.path(std::string("events/") + system)))
             if (event_name found{system, name}; matches_any(patterns, found))
                 result.push_back(std::move(found));
     std::vector<pattern> of_groups = patterns;
     std::erase_if(of_groups, [](const pattern& each) { return !each.is_for_groups(); });
     if (of_groups.empty() && !patterns.empty())
         return result;
-    for (auto& found : all_user_events(top))
+    for (auto& found : all_user_events(in))
         if (recording::is_registered_system(found.system) &&
             !recording::is_system_of(found.system, "default") && matches_any(of_groups, found))
             result.push_back(std::move(found));
     return result;
 }
 
-std::vector<event_name> events(const pattern& wanted) {
+std::vector<event_name> events(const pattern& wanted, const instance& in) {
     if (!wanted.has_system())
-        return user_events({wanted});
-    const instance top = instance::top();
+        return user_events({wanted}, in);
     std::vector<event_name> result;
-    for (const auto& system : directories(top.path("events")))
-        for (const auto& name : directories(top.path("events/" + system)))
+    for (const auto& system : directories(in.path("events")))
+        for (const auto& name : directories(in.path("events/" + system)))
             if (event_name found{system, name}; wanted.matches(found))
                 result.push_back(std::move(found));
     return result;

@@ -83,13 +83,16 @@ bool matches_any(const std::vector<pattern>& patterns, const event_name& name);
 std::vector<pattern> to_patterns(const std::vector<std::string>& texts,
                                  const std::string& group = {});
 
-/// The user events that exist and match. Without patterns, those of all groups, and marks.
-std::vector<event_name> user_events(const std::vector<pattern>& patterns);
+/// The user events that exist and match. Without patterns, those of all groups, and marks. They are
+/// looked for in the directories of an instance: each has all events, and a user may be able to
+/// list only those of an own instance.
+std::vector<event_name> user_events(const std::vector<pattern>& patterns,
+                                    const instance& in = instance::top());
 /// All user events whose formats the instance has, of all groups, and what rules with limits
 /// record.
 std::vector<event_name> all_user_events(const instance& in);
 /// All events that exist and match the pattern; of the kernel too if it names their system.
-std::vector<event_name> events(const pattern& wanted);
+std::vector<event_name> events(const pattern& wanted, const instance& in = instance::top());
 
 /// Whether the kernel has user events: the module is loaded, or they are built in.
 bool has_user_events();

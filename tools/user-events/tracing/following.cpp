@@ -197,7 +197,7 @@ void following::add(const pattern& wanted, const std::string& glob, const std::s
 
 /// What rules are not for: events of the kernel and marks, and all events without rules.
 void following::enable_existing(const pattern& wanted, bool is_for_providers) {
-    const auto names = events(wanted);
+    const auto names = events(wanted, in_);
     if (names.empty() && !is_for_providers && !(wanted.is_for_user_events() && has_user_events()))
         throw_no_event(wanted, fmt::format("the kernel's events are in {}/events; some "
                                            "come with a module",
@@ -270,7 +270,7 @@ void following::enable(const event_name& name) {
 /// Names that do not exist any more are forgotten: a program may create them again.
 void following::disable_others() {
     std::set<event_name> others;
-    for (const auto& name : user_events({}))
+    for (const auto& name : user_events({}, in_))
         if (!wanted_.includes(name))
             others.insert(name);
     for (const auto& name : others)
@@ -285,7 +285,7 @@ void following::update() {
         return;
     if (has_rules_)
         return disable_others();
-    for (const auto& name : user_events({}))
+    for (const auto& name : user_events({}, in_))
         if (wanted_.includes(name))
             enable(name);
 }
