@@ -153,7 +153,9 @@ class Recording:
     def __init__(self, cpus=2, date=None):
         self.cpus, self.date = cpus, date
         self.events, self.tasks, self.buffers = [], {}, [Buffer("", cpus)]
-        self.options, self.threads, self.sampled = [], [], []
+        self.options, self.threads, self.sampled, self.frames = [], [], [], []
+        # As in /proc/kallsyms.
+        self.functions = b""
 
     def event(self, name, fields="", system="user_events"):
         self.events.append(Event(1000 + len(self.events), name, fields, system))
@@ -181,6 +183,10 @@ class Recording:
             self.options.append((2, "\nboot, clock at first, clock at last:\n"
                                     f"{boot} {first} {last}\n\0".encode()))
 
+    def frame(self, process, since, address, function):
+        """A line of the list that `user-events record --stack user` writes."""
+        self.frames.append(f"{process} {since} {address:x} {function}\n")
+
     def record(self, cpu, time, pid, event, *values, buffer=None):
         (buffer or self.buffers[0]).add(cpu, time, event.pack(pid, values))
 
@@ -198,7 +204,7 @@ class Recording:
             out += system.encode() + b"\0" + struct.pack("<I", len(events))
             for event in events:
                 out += struct.pack("<Q", len(event.format)) + event.format
-        out += struct.pack("<II", 0, 0)
+        out += struct.pack("<I", len(self.functions)) + self.functions + struct.pack("<I", 0)
         tasks = b"".join(b"%d %s\n" % (pid, name if isinstance(name, bytes) else name.encode())
                          for pid, name in self.tasks.items())
         out += struct.pack("<Q", len(tasks)) + tasks + struct.pack("<I", self.cpus)
@@ -210,7 +216,8 @@ class Recording:
         options = list(self.options)
         if self.date is not None:
             options.append((1, b"%#x\0" % self.date))
-        lists = (("thread process name", self.threads), ("system event one record of", self.sampled))
+        lists = (("thread process name", self.threads), ("system event one record of", self.sampled),
+                 ("process since address function", self.frames))
         appended = "".join(f"\n{title}:\n" + "".join(of) for title, of in lists if of)
         if appended:
             options.append((2, b"CPU: 0\nentries: 0\n\0"))

@@ -105,8 +105,37 @@ void append_json(std::string& to, const perf_dlfilter_sample& sample, std::strin
     to += "}\n";
 }
 
+/// What the addresses in a callchain stand for if they are no addresses: those that follow are of
+/// the kernel, or of the program.
+bool is_context(std::uint64_t address) {
+    return address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
+}
+
+/// A line for each function of the callchain, the innermost one first, as in recording::stack.
+std::string stack_of(const perf_dlfilter_sample& sample, void* context) {
+    std::string result;
+    for (std::uint64_t i = 0; i < sample.raw_callchain_nr && sample.raw_callchain; i++) {
+        const std::uint64_t address = sample.raw_callchain[i];
+        if (is_context(address))
+            continue;
+        perf_dlfilter_al place{};
+        place.size = sizeof(place);
+        const bool is_known = perf_dlfilter_fns.resolve_address &&
+                              perf_dlfilter_fns.resolve_address(context, address, &place) == 0 &&
+                              place.sym;
+        if (!is_known)
+            fmt::format_to(std::back_inserter(result), "{:#x}\n", address);
+        else if (place.is_kernel_ip || !place.dso)
+            fmt::format_to(std::back_inserter(result), "{}+{:#x}\n", place.sym, place.symoff);
+        else
+            fmt::format_to(std::back_inserter(result), "{}+{:#x} ({})\n", place.sym, place.symoff,
+                           place.dso);
+    }
+    return result;
+}
+
 void append_record(std::string& to, const perf_dlfilter_sample& sample, std::string_view task,
-                   eventheader::bytes payload, bool is_described) {
+                   eventheader::bytes payload, bool is_described, std::string_view stack) {
     const auto append_text = [&](std::string_view text) {
         to += '\t';
         text::append_hexadecimal(to, std::as_bytes(std::span(text)));
@@ -115,6 +144,7 @@ void append_record(std::string& to, const perf_dlfilter_sample& sample, std::str
                    sample.pid, sample.tid);
     append_text(task);
     append_text(sample.event ? sample.event : "");
+    append_text(stack);
     to += '\t';
     if (is_described)
         text::append_hexadecimal(to, payload);
@@ -134,7 +164,7 @@ bool show(const perf_dlfilter_sample& sample, void* context) {
     const std::string_view task = task_of(context);
     std::string text;
     if (chosen == output::records)
-        append_record(text, sample, task, payload, is_ours);
+        append_record(text, sample, task, payload, is_ours, stack_of(sample, context));
     else if (chosen == output::json)
         append_json(text, sample, task, names, eventheader::shown_event(names.event, payload, all));
     else

@@ -19,6 +19,7 @@
 #include "tracing/parts.hpp"
 #include "tracing/rules.hpp"
 #include "tracing/signals.hpp"
+#include "tracing/stacks.hpp"
 #include "tracing/stop_triggers.hpp"
 #include "tracing/threads.hpp"
 #include "tracing/trace_dat.hpp"
@@ -60,6 +61,7 @@ struct options {
     std::vector<std::string> on;
     double last = 0;
     std::uint64_t buffer = buffer_size;
+    std::string stack = "none";
     bool background = false;
     bool recover = false;
     choice_options choice;
@@ -68,6 +70,10 @@ struct options {
     /// Whether a file after the other is made.
     bool has_parts() const noexcept { return time > 0 || !keep.empty(); }
     bool waits() const noexcept { return !on.empty(); }
+    tracing::wanted_stacks wanted_stacks() const {
+        return {.is_user = stack == "user" || stack == "both",
+                .is_kernel = stack == "kernel" || stack == "both"};
+    }
 };
 
 constexpr auto all_parts = ~std::uint64_t{0};
@@ -152,6 +158,8 @@ public:
             first_ = number_ = parts.empty() ? 1 : parts.back() + 1;
             head_size_ = tracing::head_size(what, in);
         }
+        if (const auto wanted = given.wanted_stacks(); wanted.is_any())
+            stacks_.emplace(in, wanted);
         begin();
     }
 
@@ -167,6 +175,8 @@ public:
         // A page that was taken and for which there is no space is lost.
         files_->reserve(writer_.is_busy() ? written_size_ : 0);
         files_->take();
+        if (stacks_)
+            stacks_->take();
         const bool is_late = given_.time > 0 && clock::now() >= end_;
         if (number_ == 0 || (!is_full() && !is_late) || writer_.is_busy())
             return;
@@ -174,7 +184,8 @@ public:
         size_ += files_->size();
         written_size_ =
             files_->size() + head_size_ + files_->page_size() * (1 + files_->descriptors().size());
-        writer_.start({path(), what.kernel_events}, in_, std::move(*files_));
+        const auto complete = with_stacks(what);
+        writer_.start(complete, in_, std::move(*files_));
         number_++;
         begin();
     }
@@ -190,7 +201,8 @@ public:
     /// Goes on with the next part.
     std::string next(const tracing::trace_dat& what) {
         std::string written = path();
-        writer_.start({written, what.kernel_events}, in_, std::move(*files_));
+        const auto complete = with_stacks(what);
+        writer_.start(complete, in_, std::move(*files_));
         writer_.finish();
         number_++;
         begin();
@@ -200,7 +212,7 @@ public:
     std::string finish(const tracing::trace_dat& what) {
         files_->take_rest(in_.is_mounted());
         writer_.finish();
-        write_trace_dat({path(), what.kernel_events}, in_, *files_);
+        write_trace_dat(with_stacks(what), in_, *files_);
         remove();
         if (number_ == 0)
             return path();
@@ -219,6 +231,13 @@ private:
     std::string path() const {
         return number_ ? tracing::part_name(given_.output, number_) : given_.output;
     }
+    /// What the present file is made of.
+    tracing::trace_dat with_stacks(const tracing::trace_dat& what) {
+        return {.path = path(),
+                .kernel_events = what.kernel_events,
+                .has_functions = given_.wanted_stacks().is_kernel,
+                .frames = stacks_ ? stacks_->names(*files_) : std::string()};
+    }
     void begin() {
         files_.emplace(in_, path(), false);
         const auto length =
@@ -235,6 +254,7 @@ private:
     std::uint64_t written_size_ = 0, head_size_ = 0;
     clock::time_point end_ = clock::now();
     std::optional<tracing::cpu_files> files_;
+    std::optional<tracing::stacks> stacks_;
     tracing::part_writer writer_;
 };
 
@@ -530,6 +550,10 @@ std::string remedy_for_snapshot(const std::string& output, const tracing::instan
 /// Pages are recorded as they are.
 void require_all_of_mounted(const options& given) {
     given.from.require_alone(given.programs.read(), given.buffer != buffer_size);
+    if (given.from.is_given() && given.wanted_stacks().is_any())
+        throw text::usage_error("--from and --stack exclude each other",
+                                "whoever makes the instance can switch on its options stacktrace "
+                                "and userstacktrace");
     if (given.from.is_given() &&
         (!given.patterns.empty() || !given.others.empty() || !given.group.name.empty() ||
          !given.filter.empty() || !given.choice.read().is_all()))
@@ -589,6 +613,8 @@ action record(arguments& with) {
                 "write what was recorded before this event, or 'EVENT if FILTER'; can be repeated");
     with.duration("--last", given->last, "with --on, leave out what is older than this");
     with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
+    with.choice("--stack", "WHOSE", given->stack, {"none", "user", "kernel", "both"},
+                "the functions that are active at each record (default: none)");
     with.flag("-b,--background", given->background, "print the number of a process that records");
     with.flag("--recover", given->recover,
               "finish the FILE of a recording that was killed or failed");

@@ -202,8 +202,33 @@ double value::number() const noexcept {
     return 0;
 }
 
+/// A text, and behind it its length, as append_at_end() puts them.
+static value read_at_end(bytes record) noexcept {
+    value result;
+    std::uint32_t size = 0;
+    if (record.size() < sizeof(size))
+        return result;
+    const bytes before = record.first(record.size() - sizeof(size));
+    std::memcpy(&size, record.data() + before.size(), sizeof(size));
+    if (size > before.size())
+        return result;
+    result.kind = kind::text;
+    result.data = before.last(size);
+    return result;
+}
+
+void append_at_end(std::vector<std::byte>& record, std::string_view text) {
+    const auto size = static_cast<std::uint32_t>(text.size());
+    const auto* const from = reinterpret_cast<const std::byte*>(text.data());
+    record.insert(record.end(), from, from + size);
+    const auto* const number = reinterpret_cast<const std::byte*>(&size);
+    record.insert(record.end(), number, number + sizeof(size));
+}
+
 value read(const field& field, bytes record) noexcept {
     value result;
+    if (field.place == place::at_end)
+        return read_at_end(record);
     bool is_there = false;
     bytes data = part(record, field.offset, field.size, is_there);
     if (!is_there)

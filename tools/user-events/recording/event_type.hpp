@@ -33,8 +33,9 @@ struct number_type {
 const number_type* find_number_type(std::string_view name) noexcept;
 
 /// Where the bytes of a field are: in the field, or where its location points, counted from the
-/// record's beginning (`__data_loc`) or from the end of the field (`__rel_loc`).
-enum class place : std::uint8_t { field, from_record, from_field };
+/// record's beginning (`__data_loc`) or from the end of the field (`__rel_loc`). A stack is none of
+/// the kernel's fields: the tool appends its text to the record, and behind that its length.
+enum class place : std::uint8_t { field, from_record, from_field, at_end };
 
 struct field {
     std::string name;
@@ -132,6 +133,9 @@ struct event_type {
 
 /// Reads a field. The record may have any bytes.
 value read(const field& field, bytes record) noexcept;
+
+/// Appends what a field at place::at_end has.
+void append_at_end(std::vector<std::byte>& record, std::string_view text);
 
 /// Appends a value as text for a terminal: bytes in hexadecimal, integers as {1,2}.
 void append_text(std::string& to, const field& field, const value& value);

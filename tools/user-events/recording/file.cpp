@@ -32,6 +32,9 @@ constexpr char unknown_task[] = "<...>";
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
 
+/// The field that exports have for the stack.
+constexpr const char* stack_field = "stack";
+
 /// Of all files. Numbers that are added to it do not overflow.
 constexpr std::uint64_t largest_offset = std::numeric_limits<std::int64_t>::max();
 
@@ -211,6 +214,7 @@ file::file(const input& from, const selection& selection)
 void file::read_tasks() {
     threads_ = to_thread_list(head_.statistics);
     sampled_ = to_sampled_list(head_.statistics);
+    stacks_.emplace(to_frame_list(head_.statistics), [this] { return functions(); });
     std::istringstream lines(std::exchange(head_.tasks, {}));
     for (std::string line; std::getline(lines, line);)
         if (const auto space = line.find(' '); space != line.npos)
@@ -243,6 +247,8 @@ void file::require_names() {
             fmt::format("{} has no event that matches {}", from_.path(), selection_.pattern),
             text::did_you_mean(selection_.pattern, events,
                                "without a pattern, all events are chosen"));
+    if (has_frame_list(head_.statistics))
+        fields.emplace_back(stack_field);
     // What payloads have is not known before.
     if (!filter_ || has_described_)
         return;
@@ -336,8 +342,12 @@ void file::take_next(const std::function<void(const record&)>& take_record,
         if (miss)
             miss({since ? since : time, time, buffer.cpu(), *instances_[first], *lost});
     }
-    take(buffer, *instances_[first], take_record);
+    held_.time = time;
+    held_.cpu = buffer.cpu();
+    held_.data.assign(buffer.data().begin(), buffer.data().end());
     buffers_.advance_first();
+    take_stacks(held_, buffers_, first);
+    take(held_, *instances_[first], take_record);
 }
 
 void file::end() {
@@ -385,24 +395,74 @@ std::optional<std::uint64_t> file::find_mark(const std::string& text) const {
     return {};
 }
 
-void file::take(const ring_buffer& from, std::string_view instance,
+/// ftrace writes the stacks of a record into the same buffer, right behind it.
+void file::take_stacks(held_record& of, merged_buffers& buffers, std::size_t number) {
+    of.stack.clear();
+    of.has_stack = false;
+    const auto head = to_head(of.data, head_.pages.is_big_endian);
+    if (const known_event& event = event_of(head.event); event.is_stack)
+        return;
+    for (const ring_buffer& buffer = buffers[number]; buffer.has_record() && !buffer.missing();) {
+        const auto next = to_head(buffer.data(), head_.pages.is_big_endian);
+        const known_event& event = event_of(next.event);
+        if (!event.is_stack || next.thread != head.thread)
+            return;
+        of.has_stack = true;
+        stacks_->append(of.stack, *event.type, buffer.data(), buffer.time());
+        buffers.advance(number);
+    }
+}
+
+/// The names of the kernel's functions.
+std::string file::functions() const {
+    try {
+        return read_functions(mapping(from_).bytes());
+    } catch (const bad_file&) {
+        // Addresses are shown then.
+        return {};
+    }
+}
+
+/// Exports have the stack as a field. What payloads describe themselves is at the end of the
+/// record, where that field would be.
+void file::add_stack_field(known_event& to) const {
+    if (!has_frame_list(head_.statistics) || to.is_stack || to.type->is_described ||
+        to.type->find(stack_field))
+        return;
+    to.has_stack_field = true;
+    to.type->fields.push_back({.name = stack_field,
+                               .type = "__data_loc char[]",
+                               .kind = kind::text,
+                               .place = place::at_end,
+                               .is_signed = false,
+                               .is_big_endian = false,
+                               .offset = 0,
+                               .size = 4,
+                               .element_size = 1});
+}
+
+void file::take(held_record& held, std::string_view instance,
                 const std::function<void(const record&)>& function) {
-    const bytes data = from.data();
+    bytes data = held.data;
     const auto head = to_head(data, head_.pages.is_big_endian);
     known_event& event = event_of(head.event);
     if (!event.type) {
-        missing_.unknown += cutter_.includes(head_.clock(from.time()), from.cpu());
+        missing_.unknown += cutter_.includes(held.time, held.cpu);
         return;
     }
     if (event.type->name == "task_newtask")
         learn_thread(*event.type, data, head.thread);
     if (!event.is_selected)
         return;
+    if (event.has_stack_field) {
+        append_at_end(held.data, folded(held.stack));
+        data = held.data;
+    }
     const task& task = task_of(head.thread);
     const file::task& process = task.tgid ? task_of(task.tgid) : task;
     record record{
-        .time = head_.clock(from.time()),
-        .cpu = from.cpu(),
+        .time = held.time,
+        .cpu = held.cpu,
         .pid = head.thread,
         .tgid = task.tgid,
         .task = task.name,
@@ -410,6 +470,8 @@ void file::take(const ring_buffer& from, std::string_view instance,
         .event = event.type.get(),
         .data = data,
         .process_name = process.name == unknown_task ? task.name : process.name,
+        .description = nullptr,
+        .stack = held.has_stack ? &held.stack : nullptr,
     };
     describe(record, known_events_);
     if (selects(event, record))
@@ -434,6 +496,8 @@ file::known_event& file::event_of(int id) {
                     sampled_.find({at->second.type->system, at->second.type->name});
                 sampled != sampled_.end())
                 at->second.type->sample = sampled->second;
+            at->second.is_stack = is_stack(*at->second.type);
+            add_stack_field(at->second);
             at->second.is_by_name = !matches(selection_.pattern, *at->second.type);
             at->second.is_selected = may_select(*at->second.type) && may_pass(*at->second.type) &&
                                      selection_.choice.includes(at->second.type->registered_name());

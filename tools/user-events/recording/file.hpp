@@ -9,6 +9,7 @@
 #include "recording/record.hpp"
 #include "recording/sampled_list.hpp"
 #include "recording/sandbox.hpp"
+#include "recording/stack.hpp"
 #include "recording/thread_list.hpp"
 #include "tracing/signals.hpp"
 
@@ -129,6 +130,8 @@ private:
         bool is_selected = false;
         /// Whether the pattern is that of an event in the payload.
         bool is_by_name = false;
+        bool is_stack = false;
+        bool has_stack_field = false;
     };
     struct task {
         std::string name;
@@ -136,8 +139,19 @@ private:
     };
 
     void open_buffers();
-    void take(const ring_buffer& from, std::string_view instance,
+    /// A record that was copied out of its buffer, and the stack behind it.
+    struct held_record {
+        std::uint64_t time = 0;
+        int cpu = 0;
+        std::vector<std::byte> data;
+        recording::stack stack;
+        bool has_stack = false;
+    };
+    void add_stack_field(known_event& to) const;
+    void take(held_record& held, std::string_view instance,
               const std::function<void(const record&)>& function);
+    void take_stacks(held_record& of, merged_buffers& buffers, std::size_t number);
+    std::string functions() const;
     known_event& event_of(int id);
     task& task_of(int pid);
     void read_tasks();
@@ -164,12 +178,14 @@ private:
     std::unordered_map<int, known_event> events_;
     thread_list threads_;
     sampled_list sampled_;
+    std::optional<stack_reader> stacks_;
     std::unordered_map<int, std::string> task_names_;
     std::unordered_map<int, task> tasks_;
     /// What is being read: the buffers, and of each, the instance and the time of the last record.
     merged_buffers buffers_;
     std::vector<const std::string*> instances_;
     std::vector<std::uint64_t> last_;
+    held_record held_;
     /// Whether a part of the file cannot be read.
     bool is_damaged_ = false;
     gaps missing_;

@@ -29,6 +29,7 @@ enum : std::uint64_t {
     opt_header = 16,
     opt_ftrace_formats = 17,
     opt_formats = 18,
+    opt_functions = 19,
     opt_tasks = 21,
 };
 
@@ -51,7 +52,8 @@ std::uint64_t to_number(std::string_view text) {
 /// Reads a head of both versions.
 class head_reader {
 public:
-    explicit head_reader(std::string_view file) : file_(file) {}
+    head_reader(std::string_view file, bool has_functions)
+        : file_(file), has_functions_(has_functions) {}
 
     file_head read() {
         byte_reader from(file_, false);
@@ -73,6 +75,7 @@ public:
             throw bad_file("has no records", "`trace-cmd report` prints the text of a tracer");
         return std::move(head_);
     }
+    std::string functions() && { return std::move(functions_); }
 
 private:
     byte_reader at(std::uint64_t offset) const {
@@ -143,7 +146,9 @@ private:
         read_header(from);
         read_formats(from, "ftrace");
         read_systems(from);
-        from.sized(4); // addresses of functions
+        const auto functions = from.sized(4);
+        if (has_functions_)
+            functions_ = functions;
         from.sized(4); // formats of trace_printk()
         head_.tasks = from.sized(8);
         std::uint64_t cpus = from.number(4);
@@ -248,8 +253,8 @@ private:
     }
     /// Other options have sections, too, which are not needed: names of the kernel's functions are
     /// many megabytes.
-    static bool has_section(std::uint64_t id) {
-        return id == opt_header || id == opt_ftrace_formats || id == opt_formats || id == opt_tasks;
+    bool has_section(std::uint64_t id) const {
+        return (id == opt_functions && has_functions_) || id == opt_header || id == opt_ftrace_formats || id == opt_formats || id == opt_tasks;
     }
     void read_section(std::uint64_t id, std::uint64_t offset) {
         const std::string all = section(offset);
@@ -260,6 +265,8 @@ private:
             read_formats(from, "ftrace");
         else if (id == opt_formats)
             read_systems(from);
+        else if (id == opt_functions)
+            functions_ = from.sized(4);
         else
             head_.tasks = from.sized(8);
     }
@@ -280,6 +287,8 @@ private:
     }
 
     std::string_view file_;
+    bool has_functions_;
+    std::string functions_;
     file_head head_;
 };
 
@@ -326,7 +335,13 @@ std::uint64_t clock_conversion::operator()(std::uint64_t time) const noexcept {
 }
 
 file_head read_head(std::string_view file) {
-    return head_reader(file).read();
+    return head_reader(file, false).read();
+}
+
+std::string read_functions(std::string_view file) {
+    head_reader reader(file, true);
+    reader.read();
+    return std::move(reader).functions();
 }
 
 } // namespace tool::recording

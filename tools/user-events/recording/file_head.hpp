@@ -107,4 +107,8 @@ struct file_head {
 /// Reads the head of a file, all of whose bytes are given. Throws bad_file.
 file_head read_head(std::string_view file);
 
+/// The text of /proc/kallsyms in such a file; empty if it has none. It has many megabytes, and
+/// read_head() leaves it out. Throws bad_file.
+std::string read_functions(std::string_view file);
+
 } // namespace tool::recording

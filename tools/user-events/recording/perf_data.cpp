@@ -159,10 +159,22 @@ void perf_data::take(const std::string& text) {
     record_.pid = to_number<int>(take_word(rest));
     task_ = from_hexadecimal(take_word(rest));
     const std::string event = from_hexadecimal(take_word(rest));
+    take_stack(from_hexadecimal(take_word(rest)));
     const bool is_described = rest != "-";
     data_ = is_described ? from_hexadecimal(rest) : "";
     text_.clear();
     record_.event = &type_of(event, is_described);
+}
+
+/// A line for each function, the innermost one first.
+void perf_data::take_stack(std::string_view lines) {
+    stack_.clear();
+    while (!lines.empty()) {
+        const auto end = std::min(lines.find('\n'), lines.size());
+        stack_.emplace_back(lines.substr(0, end));
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+    }
+    record_.stack = stack_.empty() ? nullptr : &stack_;
 }
 
 void perf_data::finish_record() {

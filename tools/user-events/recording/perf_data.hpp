@@ -54,6 +54,7 @@ public:
 
 private:
     void take(const std::string& text);
+    void take_stack(std::string_view lines);
     void finish_record();
     const event_type& type_of(const std::string& name, bool is_described);
     bool selects(const record& record);
@@ -69,6 +70,7 @@ private:
     // The record whose lines are read.
     bool has_record_ = false;
     record record_{};
+    recording::stack stack_;
     std::string task_;
     std::string text_;
     std::string data_;

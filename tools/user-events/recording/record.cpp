@@ -12,6 +12,7 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <iterator>
+#include <utility>
 
 namespace tool::recording {
 
@@ -79,6 +80,9 @@ void append_value(std::string& to, const field& field, const value& value) {
 
 void append_fields(std::string& to, const record& record) {
     for (const field& field : record.event->fields) {
+        // Lines below the record have it.
+        if (field.place == place::at_end)
+            continue;
         to += ' ';
         text::append_escaped(to, field.name);
         to += '=';
@@ -216,15 +220,38 @@ void append_line(std::string& to, const record& record) {
         append_fields(to, record);
     }
     to += '\n';
+    append_stack(to, record, "    => ", "\n");
 }
 
-void append_json_fields(std::string& to, const record& record) {
+void append_stack(std::string& to, const record& record, std::string_view before,
+                  std::string_view behind) {
+    if (!record.stack)
+        return;
+    for (const std::string& frame : *record.stack) {
+        to += before;
+        text::append_escaped(to, frame);
+        to += behind;
+    }
+}
+
+void append_json_stack(std::string& to, const stack& stack) {
+    char separator = '[';
+    for (const std::string& frame : stack) {
+        to += std::exchange(separator, ',');
+        text::append_json(to, frame);
+    }
+    to += separator == '[' ? "[]" : "]";
+}
+
+void append_json_fields(std::string& to, const record& record, bool with_stack) {
     if (record.event->is_described) {
         append_json_fields(to, to_shown_event(record));
         return;
     }
     char separator = '{';
     for (const field& field : record.event->fields) {
+        if (field.place == place::at_end && !with_stack)
+            continue;
         to += separator;
         separator = ',';
         text::append_json(to, field.name);
@@ -287,7 +314,11 @@ void append_json_line(std::string& to, const record& record) {
         to += ",\"event\":";
         text::append_json(to, record.event->name);
         to += ",\"fields\":";
-        append_json_fields(to, record);
+        append_json_fields(to, record, false);
+    }
+    if (record.stack) {
+        to += ",\"stack\":";
+        append_json_stack(to, *record.stack);
     }
     to += "}\n";
 }

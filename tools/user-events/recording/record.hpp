@@ -7,6 +7,7 @@
 #include "eventheader/payload_filter.hpp"
 #include "eventpipe/known_events.hpp"
 #include "recording/event_type.hpp"
+#include "recording/stack.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,8 @@ struct record {
 
     /// No kernel has a thread with this number.
     static constexpr int machine_distance = 10'000'000;
+    /// The functions that were active when the record was made; nullptr if it is not known.
+    const recording::stack* stack = nullptr;
 
     /// The process; if that is not known, the thread.
     int process() const noexcept { return tgid ? tgid : pid; }
@@ -101,7 +104,13 @@ bool passes(eventheader::filter& filter, const record& record);
 /// After all records: warns about names in the filter that none of them had.
 void warn_of_unknown_fields(const eventheader::filter& filter);
 
-/// Appends a line of text for a terminal, with its end.
+/// Appends the functions of the record's stack, the innermost one first, each between two texts.
+void append_stack(std::string& to, const record& record, std::string_view before,
+                  std::string_view behind);
+/// The same as a JSON array.
+void append_json_stack(std::string& to, const stack& stack);
+
+/// Appends a line of text for a terminal, with its end, and a line for each function of the stack.
 void append_line(std::string& to, const record& record);
 
 /// Appends a line with a JSON object, with its end.
@@ -110,7 +119,7 @@ void append_json_line(std::string& to, const record& record);
 /// The same for records that are missing: their number is `lost`, null if it is not known.
 void append_json_line(std::string& to, const gap& gap);
 
-/// Appends the fields as a JSON object.
-void append_json_fields(std::string& to, const record& record);
+/// Appends the fields as a JSON object; those that the kernel has described, or the stack as well.
+void append_json_fields(std::string& to, const record& record, bool with_stack = true);
 
 } // namespace tool::recording

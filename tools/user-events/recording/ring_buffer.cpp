@@ -170,6 +170,14 @@ void merged_buffers::advance_first(bool take) {
         waiting_.pop_back();
 }
 
+void merged_buffers::advance(std::size_t number) {
+    buffers_[number]->advance();
+    const auto later = [this](std::size_t a, std::size_t b) { return is_later(a, b); };
+    if (!buffers_[number]->has_record())
+        std::erase(waiting_, number);
+    std::make_heap(waiting_.begin(), waiting_.end(), later);
+}
+
 bool merged_buffers::is_damaged() const {
     return std::any_of(buffers_.begin(), buffers_.end(),
                        [](const auto& buffer) { return buffer->is_damaged(); });

@@ -411,7 +411,7 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
     trace_dat_writer to(from);
     const auto described = described_events(what, from);
     to.add_formats(described, page_size);
-    to.add_names(!what.kernel_events.empty());
+    to.add_names(what.has_functions || !what.kernel_events.empty());
     to.begin_options(cpus);
     const std::string clocks = from.read("trace_clock");
     // What to add to get the time of day, in microseconds.
@@ -431,7 +431,7 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
                                      offset};
     to.add_option(cpu_statistics, recording::to_text(find_threads(from)) +
                                       recording::to_text(find_sampled(from, described)) +
-                                      recording::to_text(machine));
+                                      recording::to_text(machine) + what.frames);
     to.end_options(clocks);
     return to;
 }

@@ -74,6 +74,10 @@ struct trace_dat {
     /// The kernel's own events, SYSTEM/EVENT, whose formats it has besides those of all user
     /// events.
     std::vector<std::string> kernel_events;
+    /// Whether the file gets the names of the kernel's functions, as it does for its events.
+    bool has_functions = false;
+    /// What frame_list has as text.
+    std::string frames = {};
 };
 
 /// Throws text::failure if a file of this name cannot be made, or one that exists not be kept.

@@ -52,7 +52,8 @@ function fieldLines(row, prefix = "", without = new Set()) {
 	const isShown = field => !without.has(field.name) && !(event.described && value(row, field) === null);
 	return event.fields.filter(isShown).map(field => {
 		const found = value(row, field);
-		return [prefix + field.name, found === null ? "(cut off)" : String(found)];
+		return [prefix + field.name, found === null ? "(cut off)"
+			: field === stackField(event) ? found.split(";").reverse().join("\n") : String(found), event.described];
 	});
 }
 
@@ -78,6 +79,8 @@ function linesOf(item) {
 	return item.slice === undefined ? [...headLines(item.record), ...fieldLines(item.record)] : sliceLines(item.slice);
 }
 
+// Structs are a tree: the names of their fields are those of the structs, and dots between. Each struct
+// has a line, and its fields are below that, indented.
 function describe(item) {
 	const lines = linesOf(item);
 	if (item.others)
@@ -85,10 +88,19 @@ function describe(item) {
 	if (item.pixel)
 		lines.push(["this pixel", item.pixel]);
 	const table = document.createElement("table");
-	for (const line of lines) {
-		const tr = table.insertRow();
-		for (const text of line)
-			tr.insertCell().textContent = text;
+	let open = [];
+	for (const [name, text, isNested] of lines) {
+		const path = isNested ? name.split(".") : [name];
+		let known = 0;
+		while (known < path.length - 1 && path[known] === open[known])
+			known++;
+		open = path.slice(0, -1);
+		for (let depth = known; depth < path.length; depth++) {
+			const tr = table.insertRow(), cell = tr.insertCell();
+			cell.textContent = path[depth];
+			cell.style.paddingLeft = depth + "em";
+			tr.insertCell().textContent = depth === path.length - 1 ? text : "";
+		}
 	}
 	return table;
 }

@@ -35,7 +35,7 @@ function select(item) {
 	const what = item.slice === undefined ? "e" + eventOf[item.record] : "s" + slices.name[item.slice];
 	if (item.slice === undefined || [...$("what").options].some(option => option.value === what))
 		$("what").value = what;
-	$("say").textContent = linesOf(item).map(line => line.join(" ")).join(", ");
+	$("say").textContent = linesOf(item).map(([name, text]) => `${name} ${text}`).join(", ");
 	showLine(rowNumber(item));
 	requestDraw();
 	requestHistograms();

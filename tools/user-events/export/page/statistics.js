@@ -81,16 +81,21 @@ function eventFigures(number) {
 	const between = {rank: 2, make: () => histogram("time between", sortedValues(rows.length,
 		i => i ? time[rows[i]] - time[rows[i - 1]] : NaN), span, colour(number))};
 	return [...event.fields.filter(field => field.isNumber).map(ofField), between]
-		.sort((a, b) => a.rank - b.rank).map(figure => figure.make());
+		.sort((a, b) => a.rank - b.rank).map(figure => figure.make())
+		.concat(stackField(event) ? flameFigure(rows, () => 1, count => `${count.toLocaleString("en")} records`) : []);
 }
 
 function sliceFigures(name) {
-	const [from, to] = x.domain(), found = [];
+	const [from, to] = x.domain(), found = [], timeOf = new Map();
 	for (let i = 0; i < slices.begin.length; i++)
 		if (slices.name[i] === name && slices.end[i] !== none && slices.from[i] <= to &&
-			slices.to[i] >= from && (passes[slices.begin[i]] || passes[slices.end[i]]))
+			slices.to[i] >= from && (passes[slices.begin[i]] || passes[slices.end[i]])) {
 			found.push(slices.to[i] - slices.from[i]);
-	return [histogram("duration", sortedValues(found.length, i => found[i]), span, nameColour(name))];
+			timeOf.set(slices.begin[i], slices.to[i] - slices.from[i]);
+		}
+	const hasStacks = [...timeOf.keys()].some(row => stackField(head.events[eventOf[row]]));
+	return [histogram("duration", sortedValues(found.length, i => found[i]), span, nameColour(name)),
+		...hasStacks ? [flameFigure(timeOf.keys(), row => timeOf.get(row), time => span(time))] : []];
 }
 
 function drawHistograms() {
