@@ -3,7 +3,7 @@
 #include "text/line_editor.hpp"
 #include "text/sparkline.hpp"
 
-#include <catch2/catch_test_macros.hpp>
+#include "catch.hpp"
 
 #include <cstdint>
 #include <string>

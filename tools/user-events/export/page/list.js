@@ -35,7 +35,8 @@ function lineOf(at) {
 	line.dataset.row = row;
 	line.setAttribute("role", "option");
 	line.setAttribute("aria-selected", selected !== null && rowNumber(selected) === row);
-	const fields = fieldLines(row).map(([name, text]) => `${name}=${text}`).join(" ");
+	const without = new Set(stackField(head.events[eventOf[row]]) ? ["stack"] : []);
+	const fields = fieldLines(row, "", without).map(([name, text]) => `${name}=${text}`).join(" ");
 	for (const text of [clock(time[row]).slice(-18), `${task.name} ${task.pid}`, event.name, fields])
 		line.append(Object.assign(document.createElement("span"), {textContent: text}));
 	line.classList.toggle("severe", severe[row] === 1);

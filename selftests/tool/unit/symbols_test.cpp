@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Names of functions, from files that may have become anything.
+#include "tracing/symbols.hpp"
+
+#include "catch.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <elf.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+using tool::tracing::find_symbols;
+using tool::tracing::object;
+
+/// A directory that is removed in the end.
+class directory {
+public:
+    directory() {
+        std::string name = "/tmp/symbols_test.XXXXXX";
+        path_ = mkdtemp(name.data());
+    }
+    directory(const directory&) = delete;
+    directory& operator=(const directory&) = delete;
+    ~directory() { std::filesystem::remove_all(path_); }
+
+    std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+private:
+    std::string path_;
+};
+
+object to_object(const std::string& path) {
+    struct stat found {};
+    REQUIRE(stat(path.c_str(), &found) == 0);
+    return {path, found.st_ino, getpid()};
+}
+
+/// The place of a function of this program in its file.
+std::uint64_t place_of(void (*function)()) {
+    const auto wanted = reinterpret_cast<std::uint64_t>(function);
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        std::uint64_t start = 0, end = 0, offset = 0;
+        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end,
+                        &offset) == 3 &&
+            wanted - start < end - start)
+            return wanted - start + offset;
+    }
+    return 0;
+}
+
+void write(const std::string& path, std::string_view content) {
+    std::ofstream(path, std::ios::binary) << content;
+}
+
+/// The head of an ELF file whose only table of symbols has so many bytes, from byte 4096 on.
+std::string elf_with_symbols(std::uint64_t size) {
+    Elf64_Ehdr head{};
+    Elf64_Phdr part{};
+    Elf64_Shdr sections[2]{};
+    const unsigned char magic[] = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, 1};
+    std::copy(std::begin(magic), std::end(magic), head.e_ident);
+    head.e_type = ET_DYN;
+    head.e_machine = EM_X86_64;
+    head.e_version = EV_CURRENT;
+    head.e_phoff = sizeof(head);
+    head.e_phentsize = sizeof(part);
+    head.e_phnum = 1;
+    head.e_shoff = sizeof(head) + sizeof(part);
+    head.e_shentsize = sizeof(Elf64_Shdr);
+    head.e_shnum = 2;
+    head.e_ehsize = sizeof(head);
+    part.p_type = PT_LOAD;
+    part.p_filesz = part.p_memsz = UINT64_MAX;
+    sections[1].sh_type = SHT_SYMTAB;
+    sections[1].sh_offset = 4096;
+    sections[1].sh_size = size;
+    sections[1].sh_entsize = sizeof(Elf64_Sym);
+    std::string result(reinterpret_cast<const char*>(&head), sizeof(head));
+    result.append(reinterpret_cast<const char*>(&part), sizeof(part));
+    result.append(reinterpret_cast<const char*>(sections), sizeof(sections));
+    return result;
+}
+
+} // namespace
+
+void function_with_a_name();
+void function_with_a_name() {
+    std::puts("");
+}
+
+TEST_CASE("A place in a function of this program has its name, demangled") {
+    const object own = to_object(std::filesystem::read_symlink("/proc/self/exe"));
+    const std::uint64_t place = place_of(function_with_a_name) + 1;
+    const auto names = find_symbols({{own, {place, 0}}});
+    REQUIRE(names.count({own, place}) == 1);
+    CHECK(names.at({own, place}) == "function_with_a_name()+0x1");
+}
+
+TEST_CASE("A file of another inode is not read") {
+    object own = to_object(std::filesystem::read_symlink("/proc/self/exe"));
+    own.inode++;
+    CHECK(find_symbols({{own, {place_of(function_with_a_name)}}}).empty());
+}
+
+TEST_CASE("What is no program any more has no names, and nothing waits for it") {
+    const directory in;
+    REQUIRE(mkfifo(in.file("fifo").c_str(), 0600) == 0);
+    write(in.file("empty"), "");
+    write(in.file("text"), "no ELF file");
+    write(in.file("head"), elf_with_symbols(24 * 1000).substr(0, 100));
+    write(in.file("cut"), elf_with_symbols(24 * 1000));
+    for (const char* const name : {"fifo", "empty", "text", "head", "cut"}) {
+        INFO(name);
+        CHECK(find_symbols({{to_object(in.file(name)), {1, 5000, UINT64_MAX}}}).empty());
+    }
+    CHECK(find_symbols({{{in.file("gone"), 1, getpid()}, {1}}}).empty());
+}
+
+TEST_CASE("A sparse file with a table of symbols that has no end is left out") {
+    const directory in;
+    constexpr std::uint64_t size = std::uint64_t{3} << 30;
+    for (const std::uint64_t each : {size, size * 4}) {
+        const std::string path = in.file(std::to_string(each));
+        write(path, elf_with_symbols(each));
+        REQUIRE(truncate(path.c_str(), static_cast<off_t>(4096 + each)) == 0);
+        CHECK(find_symbols({{to_object(path), {1}}}).empty());
+    }
+}
