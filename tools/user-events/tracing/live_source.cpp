@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <fmt/format.h>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,7 @@ live_source::live_source(const instance& in, const wanted_events& wanted,
       formats_(how_.has_only_instance || in.is_mounted() ? in.copy() : instance::top()),
       tasks_(in.with_names(), !in.is_mounted() || has_threads_of_records()),
       lost_before_(in.is_mounted() ? lost_records(in) : 0),
-      clock_(readable_clock(name_of_clock(in)).value_or(CLOCK_MONOTONIC)) {
+      clock_id_(readable_clock(name_of_clock(in))), clock_(clock_id_.value_or(CLOCK_MONOTONIC)) {
     open_buffers();
 }
 
@@ -41,8 +42,9 @@ void live_source::read(const function& use) {
     clock_.measure();
     tasks_.refresh();
     // A buffer that is found empty after this moment has no records from before it. So those from
-    // before it can be put in order; later ones wait.
-    const auto end = static_cast<std::uint64_t>(nanoseconds(CLOCK_MONOTONIC));
+    // before it can be put in order; later ones wait. By a clock that is unknown here, none waits.
+    const auto end = clock_id_ ? static_cast<std::uint64_t>(nanoseconds(*clock_id_))
+                               : std::numeric_limits<std::uint64_t>::max();
     buffers_.refill();
     while (const auto first = buffers_.first()) {
         if (buffers_[*first].time() >= end || !this->use(buffers_[*first], use))

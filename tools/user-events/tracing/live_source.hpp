@@ -76,6 +76,7 @@ private:
     std::map<int, known_type> types_;
     tasks tasks_;
     std::uint64_t lost_before_;
+    std::optional<clockid_t> clock_id_;
     wall_clock clock_;
     eventpipe::known_events known_events_;
 };
