@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // group_commands SYSTEM FILE DIRECTORY
 //
-// Serves DIRECTORY/file in the background. FILE is dynamic_events. Each command that is written to the
-// file, "u:NAME FIELDS", is written to FILE as "u:SYSTEM/NAME FIELDS", with the same result.
+// Serves DIRECTORY/file in the background. FILE is dynamic_events. Each command that is written to
+// the file, "u:NAME FIELDS", is written to FILE as "u:SYSTEM/NAME FIELDS", with the same result.
 #include "descriptor.hpp"
 #include "fuse.hpp"
 #include "outcome.hpp"

@@ -120,8 +120,8 @@ TEST_CASE("What is no program any more has no names, and nothing waits for it") 
     REQUIRE(mkfifo(in.file("fifo").c_str(), 0600) == 0);
     write(in.file("empty"), "");
     write(in.file("text"), "no ELF file");
-    write(in.file("head"), elf_with_symbols(24 * 1000).substr(0, 100));
-    write(in.file("cut"), elf_with_symbols(24 * 1000));
+    write(in.file("head"), elf_with_symbols(24000).substr(0, 100));
+    write(in.file("cut"), elf_with_symbols(24000));
     for (const char* const name : {"fifo", "empty", "text", "head", "cut"}) {
         INFO(name);
         CHECK(find_symbols({{to_object(in.file(name)), {1, 5000, UINT64_MAX}}}).empty());

@@ -254,7 +254,8 @@ private:
     /// Other options have sections, too, which are not needed: names of the kernel's functions are
     /// many megabytes.
     bool has_section(std::uint64_t id) const {
-        return (id == opt_functions && has_functions_) || id == opt_header || id == opt_ftrace_formats || id == opt_formats || id == opt_tasks;
+        return (id == opt_functions && has_functions_) || id == opt_header ||
+               id == opt_ftrace_formats || id == opt_formats || id == opt_tasks;
     }
     void read_section(std::uint64_t id, std::uint64_t offset) {
         const std::string all = section(offset);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracing/groups.hpp"
 
+#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/nearest.hpp"
 #include "text/table.hpp"
@@ -81,6 +82,8 @@ std::optional<std::string> group_of_device(const struct stat& file) {
     return first_line(
         fmt::format("/sys/dev/char/{}:{}/group", major(file.st_rdev), minor(file.st_rdev)));
 }
+
+statuses::statuses() : known_{{recording::one_format_system, status()}} {}
 
 const usage& statuses::of(const event_name& name) {
     const auto [known, is_new] = known_.try_emplace(name.system);

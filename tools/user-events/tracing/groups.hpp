@@ -35,7 +35,9 @@ std::optional<std::string> group_of_device(const struct stat& file);
 /// What uses the events of all groups.
 class statuses {
 public:
-    /// Reads the status of the event's group, at the first time.
+    /// Reads that of the default group. Throws text::failure, above all without user_events.
+    statuses();
+    /// Reads the status of another group at the first time.
     const usage& of(const event_name& name);
 
 private:
