@@ -232,6 +232,8 @@ void file::require_names() {
         const event_type type(**each);
         const bool is_described = type.is_described && !selection_.is_raw;
         events.emplace_back(type.registered_name());
+        if (is_stack(type))
+            stack_ids_.push_back(type.id);
         if (is_described && !type.is_eventpipe)
             events.push_back(
                 fmt::format("{}:*", eventheader::to_tracepoint_name(events.back()).provider));
@@ -345,6 +347,7 @@ void file::take_next(const std::function<void(const record&)>& take_record,
     held_.time = time;
     held_.cpu = buffer.cpu();
     held_.data.assign(buffer.data().begin(), buffer.data().end());
+    held_.head = to_head(held_.data, head_.pages.is_big_endian);
     buffers_.advance_first();
     take_stacks(held_, buffers_, first);
     take(held_, *instances_[first], take_record);
@@ -395,20 +398,28 @@ std::optional<std::uint64_t> file::find_mark(const std::string& text) const {
     return {};
 }
 
+/// The event of a record that is a stack; nullptr if it is none. Nearly all are none, which the
+/// number tells.
+const file::known_event* file::stack_of(const record_head& head) {
+    if (std::find(stack_ids_.begin(), stack_ids_.end(), head.event) == stack_ids_.end())
+        return nullptr;
+    const known_event& event = event_of(head.event);
+    return event.is_stack ? &event : nullptr;
+}
+
 /// ftrace writes the stacks of a record into the same buffer, right behind it.
 void file::take_stacks(held_record& of, merged_buffers& buffers, std::size_t number) {
     of.stack.clear();
     of.has_stack = false;
-    const auto head = to_head(of.data, head_.pages.is_big_endian);
-    if (const known_event& event = event_of(head.event); event.is_stack)
+    if (stack_of(of.head))
         return;
     for (const ring_buffer& buffer = buffers[number]; buffer.has_record() && !buffer.missing();) {
         const auto next = to_head(buffer.data(), head_.pages.is_big_endian);
-        const known_event& event = event_of(next.event);
-        if (!event.is_stack || next.thread != head.thread)
+        const known_event* const event = stack_of(next);
+        if (!event || next.thread != of.head.thread)
             return;
         of.has_stack = true;
-        stacks_->append(of.stack, *event.type, buffer.data(), buffer.time());
+        stacks_->append(of.stack, *event->type, buffer.data(), buffer.time());
         buffers.advance(number);
     }
 }
@@ -444,7 +455,7 @@ void file::add_stack_field(known_event& to) const {
 void file::take(held_record& held, std::string_view instance,
                 const std::function<void(const record&)>& function) {
     bytes data = held.data;
-    const auto head = to_head(data, head_.pages.is_big_endian);
+    const record_head& head = held.head;
     known_event& event = event_of(head.event);
     if (!event.type) {
         missing_.unknown += cutter_.includes(held.time, held.cpu);

@@ -144,9 +144,11 @@ private:
         std::uint64_t time = 0;
         int cpu = 0;
         std::vector<std::byte> data;
+        record_head head{};
         recording::stack stack;
         bool has_stack = false;
     };
+    const known_event* stack_of(const record_head& head);
     void add_stack_field(known_event& to) const;
     void take(held_record& held, std::string_view instance,
               const std::function<void(const record&)>& function);
@@ -179,6 +181,8 @@ private:
     thread_list threads_;
     sampled_list sampled_;
     std::optional<stack_reader> stacks_;
+    /// The numbers of the events whose records are stacks.
+    std::vector<int> stack_ids_;
     std::unordered_map<int, std::string> task_names_;
     std::unordered_map<int, task> tasks_;
     /// What is being read: the buffers, and of each, the instance and the time of the last record.
