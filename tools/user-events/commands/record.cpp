@@ -184,10 +184,8 @@ public:
         size_ += files_->size();
         written_size_ =
             files_->size() + head_size_ + files_->page_size() * (1 + files_->descriptors().size());
-        const auto complete = with_stacks(what);
-        writer_.start(complete, in_, std::move(*files_));
-        number_++;
-        begin();
+        write(what);
+        begin_next();
     }
     /// Makes a file of what an instance has that was stopped, as far as it is not older than so
     /// many seconds before its end. Returns how many seconds there are.
@@ -201,11 +199,9 @@ public:
     /// Goes on with the next part.
     std::string next(const tracing::trace_dat& what) {
         std::string written = path();
-        const auto complete = with_stacks(what);
-        writer_.start(complete, in_, std::move(*files_));
+        write(what);
         writer_.finish();
-        number_++;
-        begin();
+        begin_next();
         return written;
     }
     /// Returns what the files are called.
@@ -238,6 +234,15 @@ private:
                 .has_functions = given_.wanted_stacks().is_kernel,
                 .frames = stacks_ ? stacks_->names(*files_) : std::string()};
     }
+    /// Has the present part written by the writer's thread.
+    void write(const tracing::trace_dat& what) {
+        const auto complete = with_stacks(what);
+        writer_.start(complete, in_, std::move(*files_));
+    }
+    void begin_next() {
+        number_++;
+        begin();
+    }
     void begin() {
         files_.emplace(in_, path(), false);
         const auto length =
@@ -267,8 +272,13 @@ void show_progress(const output& to, const progress& so_far) {
                           text::from_bytes(to.size()), so_far.lost()));
 }
 
-void say_what_was_recorded(const std::string& files, const tracing::instance& in,
-                           const progress& whole) {
+/// Ends a recording. The function writes what is left of it, and returns what the files are called.
+template <typename Write>
+void finish(const tracing::instance& in, recording_note& note, const progress& whole, Write write) {
+    if (!in.is_mounted())
+        in.write("tracing_on", "0");
+    const std::string files = write();
+    note.remove();
     const auto lost = whole.lost();
     text::say(
         fmt::format("{}{}: {} records, {} lost\n", same_line(), files, whole.records(), lost));
@@ -417,11 +427,7 @@ int record_events(const options& given, Started started) {
         status = program ? program->status() : 0;
         if (flight)
             return;
-        if (!in.is_mounted())
-            in.write("tracing_on", "0");
-        const auto written = files.finish(file);
-        note.remove();
-        say_what_was_recorded(written, in, so_far);
+        finish(in, note, so_far, [&] { return files.finish(file); });
     });
     if (flight && is_complete)
         note.remove();
@@ -520,12 +526,11 @@ void recover(const options& given) {
         const auto& in = observation.in();
         const progress whole(in, note.since());
         call_or_leave(given.output, observation, [&] {
-            if (!in.is_mounted())
-                in.write("tracing_on", "0");
-            const auto path = recover_parts(given.output, note.first_part(), in);
-            recover_file(path, in, true);
-            note.remove();
-            say_what_was_recorded(path, in, whole);
+            finish(in, note, whole, [&] {
+                auto path = recover_parts(given.output, note.first_part(), in);
+                recover_file(path, in, true);
+                return path;
+            });
         });
     }
     if (name.starts_with(tracing::temporary_prefix)) {
