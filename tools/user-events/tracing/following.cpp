@@ -85,6 +85,16 @@ bool wanted_events::is_filtered_by_caller(std::string_view registered_name) cons
 
 namespace {
 
+template <typename Condition>
+void remove_from(std::vector<rule>& rules, Condition is_unwanted) {
+    std::erase_if(rules, [&](const rule& each) {
+        const bool is_removed = is_unwanted(each);
+        if (is_removed)
+            remove_rule(each.text());
+        return is_removed;
+    });
+}
+
 int open_if_readable(const char* name) {
     return open(instance::top().path(name).c_str(), O_RDONLY | O_CLOEXEC);
 }
@@ -139,11 +149,12 @@ following::following(const instance& in, wanted_events wanted)
         wanted_.patterns.emplace_back("*", std::string(all_groups));
     rule_.options[rule::instance] = in_.name();
     choose_programs();
+    auto left = left_rules();
     // The kernel adds no rule that conflicts with one for other programs.
-    remove_rules([&](const rule& left) { return left.programs() != rule_.programs(); });
+    remove_from(left, [&](const rule& each) { return each.programs() != rule_.programs(); });
     for (const auto& each : wanted_.patterns)
         follow(each);
-    remove_rules([&](const rule& left) { return !has_own(left); });
+    remove_from(left, [&](const rule& each) { return !has_own(each); });
     if (are_rules_wide_)
         disable_others();
 }
@@ -241,12 +252,13 @@ bool following::has_own(const rule& other) const {
 }
 
 /// An instance that was adopted may have rules of a killed process, for other events or programs.
-void following::remove_rules(const std::function<bool(const rule&)>& is_left_over) {
-    if (!has_rules_)
-        return;
-    for (const rule& each : rules())
-        if (each.options[rule::instance] == in_.name() && is_left_over(each))
-            remove_rule(each.text());
+std::vector<rule> following::left_rules() const {
+    std::vector<rule> result;
+    if (has_rules_)
+        for (const rule& each : rules())
+            if (each.options[rule::instance] == in_.name())
+                result.push_back(each);
+    return result;
 }
 
 void following::enable(const event_name& name) {

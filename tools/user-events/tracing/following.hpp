@@ -9,7 +9,6 @@
 #include "tracing/tracefs.hpp"
 
 #include <chrono>
-#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -94,7 +93,7 @@ private:
     void add(const pattern& wanted, const std::string& glob, const std::string& filter);
     void enable(const event_name& name);
     void disable_others();
-    void remove_rules(const std::function<bool(const rule&)>& is_left_over);
+    std::vector<rule> left_rules() const;
 
     const instance& in_;
     wanted_events wanted_;
