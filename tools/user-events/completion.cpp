@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "completion.hpp"
 
-#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "tracing/events.hpp"
 #include "tracing/groups.hpp"
@@ -47,9 +46,7 @@ words events(const place&, const std::string& word) {
         return events_of_system(word);
     words result;
     for (const auto& name : tracing::user_events({}))
-        result.push_back(recording::is_system_of(name.system, "default")
-                             ? name.event
-                             : name.system + ":" + name.event);
+        result.push_back(to_pattern(name));
     if (!word.empty())
         for (auto& system : systems())
             result.push_back(std::move(system));

@@ -198,7 +198,7 @@ std::string in_columns(const std::string& text, int columns) {
         return fmt::format("{:<{}}", shown, width);
     // Not within a character.
     std::size_t end = width - 1;
-    while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xc0U) == 0x80)
+    while (end > 0 && text::is_continuation(shown[end]))
         end--;
     return shown.substr(0, end) + "~";
 }

@@ -19,7 +19,7 @@ std::string_view visible_end(std::string_view line) {
     const auto all = static_cast<std::size_t>(std::max(text::columns(), 1));
     const std::size_t room = all > question.size() + 1 ? all - question.size() - 1 : 1;
     line = line.substr(line.size() - std::min(line.size(), room));
-    while (!line.empty() && (static_cast<unsigned char>(line.front()) & 0xc0U) == 0x80)
+    while (!line.empty() && text::is_continuation(line.front()))
         line.remove_prefix(1);
     return line;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnosis/checks.hpp"
 #include "diagnosis/system.hpp"
-#include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/table.hpp"
 #include "tracing/programs.hpp"
@@ -42,12 +41,6 @@ std::string files_of(const tracing::program& program) {
     return text::joined(result, " and ");
 }
 
-std::string shown(const tracing::event_name& event) {
-    return recording::is_system_of(event.system, "default")
-               ? event.event
-               : fmt::format("{}:{}", event.system, event.event);
-}
-
 } // namespace
 
 std::vector<named_finding> examine_program(int id) {
@@ -72,7 +65,7 @@ std::vector<named_finding> examine_program(int id) {
         result.push_back({"events", note("it has registered none",
                                          "it may register them later, when it needs them")});
     for (const auto& event : program->events)
-        result.push_back({"event", good(fmt::format("{} is {}", shown(event.name),
+        result.push_back({"event", good(fmt::format("{} is {}", to_pattern(event.name),
                                                     event.enabled ? "enabled" : "not enabled"))});
     return result;
 }

@@ -10,6 +10,11 @@
 
 namespace tool::text {
 
+/// Whether a byte of UTF-8 text is within a character, not its first one.
+constexpr bool is_continuation(char byte) noexcept {
+    return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80;
+}
+
 /// A character of UTF-8 text. `size` is 1 and `valid` false for a byte that is not part of one.
 struct character {
     std::uint32_t code;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "text/line_editor.hpp"
 
+#include "text/escape.hpp"
+
 namespace tool::text {
 
 namespace {
@@ -10,7 +12,7 @@ constexpr std::size_t longest = 1000;
 
 void remove_last_character(std::string& line) {
     while (!line.empty()) {
-        const bool is_continued = (static_cast<unsigned char>(line.back()) & 0xc0U) == 0x80;
+        const bool is_continued = is_continuation(line.back());
         line.pop_back();
         if (!is_continued)
             return;

@@ -26,6 +26,11 @@ bool glob(const std::string& wanted, const std::string& name) {
 
 } // namespace
 
+std::string to_pattern(const event_name& name) {
+    return recording::is_system_of(name.system, "default") ? name.event
+                                                           : name.system + ":" + name.event;
+}
+
 pattern::pattern(std::string text, std::string group)
     : text_(std::move(text)), group_(std::move(group)), system_("*"), event_(text_),
       described_(text_) {

@@ -31,6 +31,10 @@ struct event_name {
     auto operator<=>(const event_name&) const = default;
 };
 
+/// The pattern that is for this event: its name, with the system if it is not one of the group
+/// "default".
+std::string to_pattern(const event_name& name);
+
 struct rule;
 
 /// In place of the name of a group.
