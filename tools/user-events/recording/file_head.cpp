@@ -11,7 +11,6 @@ namespace tool::recording {
 
 namespace {
 
-constexpr std::string_view magic("\x17\x08\x44tracing", 10);
 constexpr std::string_view options_mark("options  \0", 10), records_mark("flyrecord\0", 10);
 
 /// The numbers of options, and of sections in version 7.
@@ -57,7 +56,7 @@ public:
 
     file_head read() {
         byte_reader from(file_, false);
-        if (!from.has(magic))
+        if (!from.has(trace_dat_magic))
             damaged();
         const std::string_view version = from.text();
         head_.pages.is_big_endian = from.number(1) != 0;

@@ -104,6 +104,9 @@ struct file_head {
     std::vector<stored_buffer> buffers;
 };
 
+/// What a file begins with; its version follows.
+inline constexpr std::string_view trace_dat_magic{"\x17\x08\x44tracing", 10};
+
 /// Reads the head of a file, all of whose bytes are given. Throws bad_file.
 file_head read_head(std::string_view file);
 

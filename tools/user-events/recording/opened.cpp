@@ -5,8 +5,8 @@
 #include "text/errors.hpp"
 #include "tracing/parts.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <set>
@@ -87,17 +87,13 @@ void opened_recording::finish() {
 bool is_recording(const std::string& path) {
     if (access(path.c_str(), F_OK) != 0)
         return !tracing::part_numbers(path).empty();
-    constexpr std::string_view beginnings[] = {{"\x17\x08\x44tracing", 10}, "PERFILE2"};
-    std::array<char, 10> head{};
+    std::array<char, std::max(trace_dat_magic.size(), perf_data_magic.size())> head{};
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const ssize_t size = descriptor < 0 ? 0 : pread(descriptor, head.data(), head.size(), 0);
     if (descriptor >= 0)
         close(descriptor);
     const std::string_view begin(head.data(), static_cast<std::size_t>(size > 0 ? size : 0));
-    for (const auto beginning : beginnings)
-        if (begin.starts_with(beginning))
-            return true;
-    return false;
+    return begin.starts_with(trace_dat_magic) || begin.starts_with(perf_data_magic);
 }
 
 } // namespace tool::recording

@@ -72,11 +72,10 @@ std::string_view take_word(std::string_view& from) {
 } // namespace
 
 bool is_perf_data(const input& from) {
-    constexpr std::string_view magic = "PERFILE2";
-    std::array<char, magic.size()> head{};
+    std::array<char, perf_data_magic.size()> head{};
     return pread(from.descriptor(), head.data(), head.size(), 0) ==
                static_cast<ssize_t>(head.size()) &&
-           std::string_view(head.data(), head.size()) == magic;
+           std::string_view(head.data(), head.size()) == perf_data_magic;
 }
 
 perf_script::perf_script(const input& from, bool is_raw)

@@ -13,6 +13,9 @@
 
 namespace tool::recording {
 
+/// What such a file begins with.
+inline constexpr std::string_view perf_data_magic = "PERFILE2";
+
 bool is_perf_data(const input& from);
 
 /// perf while it reads a file. It is not in the sandbox of isolate().

@@ -82,16 +82,12 @@ std::optional<Part> part_of(std::string_view message, std::size_t at = 0) {
 std::vector<int> online_cpus() {
     std::ifstream file("/sys/devices/system/cpu/online");
     std::vector<int> result;
-    int first = 0, last = 0;
-    for (char separator = ','; separator == ',' && file >> first; file >> separator) {
-        last = first;
-        if (file.peek() == '-')
-            file.ignore() >> last;
-        for (int cpu = first; cpu <= last; cpu++)
+    // "0-3,5"
+    for (std::string range; std::getline(file, range, ',');) {
+        int first = 0, last = 0;
+        const int count = std::sscanf(range.c_str(), "%d-%d", &first, &last);
+        for (int cpu = first; count > 0 && cpu <= (count > 1 ? last : first); cpu++)
             result.push_back(cpu);
-        separator = 0;
-        if (file.peek() != ',')
-            break;
     }
     return result;
 }

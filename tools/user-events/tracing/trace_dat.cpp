@@ -2,6 +2,7 @@
 #include "tracing/trace_dat.hpp"
 
 #include "recording/event_type.hpp"
+#include "recording/file_head.hpp"
 #include "recording/machine.hpp"
 #include "recording/ring_buffer.hpp"
 #include "text/errors.hpp"
@@ -11,7 +12,6 @@
 #include "tracing/libtracefs.hpp"
 #include "tracing/sampled.hpp"
 #include "tracing/threads.hpp"
-#include "tracing/wall_clock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,7 +73,7 @@ static std::uint64_t capacity_of(const instance& from) {
     return text ? std::strtoull(text->c_str(), nullptr, 10) << 10 : unknown;
 }
 
-cpu_files::cpu_files() : clock_offset_(wall_clock().offset()) {}
+cpu_files::cpu_files() = default;
 cpu_files::cpu_files(cpu_files&&) noexcept = default;
 
 void cpu_files::add(const instance& from, int number, const char* source, const std::string& path,
@@ -96,7 +96,7 @@ void cpu_files::add(const instance& from, int number, const char* source, const 
 }
 
 cpu_files::cpu_files(const instance& from, const std::string& path, bool again)
-    : from_(&from), capacity_(capacity_of(from)), clock_offset_(wall_clock().offset()) {
+    : from_(&from), capacity_(capacity_of(from)) {
     for (const int number : cpus(from))
         add(from, number, "trace_pipe_raw", path, again);
 }
@@ -281,7 +281,8 @@ public:
 
     void add_formats(const std::map<std::string, std::vector<std::string>>& systems,
                      std::size_t page_size) {
-        text_.append("\x17\x08\x44tracing6\0", 12);
+        text_.append(recording::trace_dat_magic);
+        text_.append("6\0", 2);
         add(static_cast<char>(std::endian::native == std::endian::big));
         add(static_cast<char>(sizeof(long)));
         add(static_cast<std::uint32_t>(page_size));

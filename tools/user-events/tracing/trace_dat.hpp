@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tracing/tracefs.hpp"
+#include "tracing/wall_clock.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +66,7 @@ private:
     const instance* from_ = nullptr;
     std::uint64_t capacity_ = 0;
     std::uint64_t reserved_ = 0;
-    std::int64_t clock_offset_ = 0;
+    std::int64_t clock_offset_ = wall_clock().offset();
 };
 
 /// What a file is made of.
