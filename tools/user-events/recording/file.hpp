@@ -94,8 +94,8 @@ public:
     void read(const std::function<void(const record&)>& take,
               const std::function<void(const gap&)>& miss = {}) override;
 
-    /// The parts of read(), for those who read several files at a time: begin(), take_next() while
-    /// there is a next time, and end().
+    /// What read() does, in steps, so that several files can be read at a time: call begin(), then
+    /// take_next() as long as next_time() returns a time, then end().
     void begin();
     std::optional<std::uint64_t> next_time() const;
     void take_next(const std::function<void(const record&)>& take,

@@ -36,8 +36,9 @@ const task& tasks::find(int thread) {
 std::string tasks::saved_name(int thread) {
     if (thread == 0)
         return "<idle>";
-    // Its parent may know that a thread has ended, and it may be gone from /proc, before its last
-    // switch. The kernel saves its name there, but not while somebody reads the saved names.
+    // The kernel saves a thread's name when it takes the CPU from the thread, unless a process
+    // reads the saved names at this moment. The last time may come after the thread is gone from
+    // /proc.
     while (!saved_.contains(thread)) {
         if (has_proc_ && waits_left_ > 0) {
             --waits_left_;
