@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # For scripts that take a file out of a guest. They source this file.
