@@ -2,6 +2,7 @@
 // Rules with a limit or a sample: how many records are made, and how many are counted instead.
 #include "catch.hpp"
 #include "deadline.hpp"
+#include "group.hpp"
 #include "kernel_log.hpp"
 #include "limited.hpp"
 #include "mark.hpp"
@@ -16,6 +17,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -46,8 +48,8 @@ std::vector<Told> told_in(Instance& instance) {
     std::vector<Told> all;
     for (const std::string& line : instance.trace(Event("suppressed", USER_LIMIT_SYSTEM))) {
         Told told{};
-        std::array<char, 64> event{};
-        if (sscanf(line.c_str(), "suppressed: process=%ld milliseconds=%lu count=%lu event=%63s",
+        std::array<char, 600> event{};
+        if (sscanf(line.c_str(), "suppressed: process=%ld milliseconds=%lu count=%lu event=%599s",
                    &told.process, &told.milliseconds, &told.count, event.data()) != 4)
             throw std::runtime_error("unexpected line: " + line);
         told.event = event.data();
@@ -298,6 +300,23 @@ TEST_CASE("Records in the instance tell what was suppressed, of which event and 
     if (rule.text().ends_with("/program"))
         for (const Program& program : programs)
             CHECK(count_told(told, program.pid()) <= flood_size - rate);
+}
+
+TEST_CASE("Such a record has the whole name of an event and its system, however long they are") {
+    const Group group("", "group" + std::string(27, 'g'));
+    DataFile file = group.open();
+    Word word{0};
+    const Event event = group.event(std::string(has_eventfs() ? 511 : NAME_MAX, 'n'));
+    const auto index = file.must_register(&word, 0, event.name());
+    Instance instance;
+    const Rule rule(event.system() + ":" + event.name() + " instance=" + instance.name() +
+                    " limit=1/s");
+    CHECK(rule.comment() == "applied to 1, suppressed 0");
+    for (int i = 0; i < 10; i++)
+        CHECK(file.record(index, {}).ok());
+    std::vector<Told> told;
+    REQUIRE(eventually([&] { return !(told = told_in(instance)).empty(); }));
+    CHECK(told.front().event == event.system() + ":" + event.name());
 }
 
 TEST_CASE("With more than 63 processes in a second, others are counted as process 0") {

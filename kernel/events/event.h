@@ -98,8 +98,8 @@ struct ue_event_owner {
  * @mutes: of struct ue_mute, by @of_event; protected by ue_enabler_mutex
  * @muted: how long bits were 0 because of limits, in all address spaces, in jiffies; changed
  *	with ue_enabler_mutex held
- * @set_elsewhere: bits are set because there are such tasks or scopes, and not all of
- *	them are in address spaces that want the event; protected by ue_enabler_mutex
+ * @set_elsewhere: because the event has targets or scopes, some bits may be 1 that no
+ *	want or scope accounts for (shared memory, unknown wants); protected by ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
  * @in_group: entry in the list of the group's events; as @by_key
  * @by_key: entry in the registry's hash table

@@ -4,8 +4,8 @@
  * process.
  *
  * A bucket that is full says nothing about its process: after a second without a payload,
- * it may be freed. Each bucket that is added has those freed in one of 64 lists, in turn. So
- * when 64 buckets are added, those of before are freed, and nothing has to watch processes.
+ * it may be freed. Each addition of a bucket frees the full ones in the next of 64 lists. So after
+ * 64 additions all lists were searched, and nothing has to watch processes.
  */
 #include <linux/hash.h>
 #include <linux/jiffies.h>
@@ -25,7 +25,7 @@
 /**
  * struct ue_untold - suppressed payloads that ue_limit_collect() has not told
  * @nr: how many
- * @since: when @nr became 1, in jiffies; for a moment, when it did so before
+ * @since: when @nr last became 1, in jiffies; set after @nr, so older for a moment
  */
 struct ue_untold {
 	atomic_long_t nr;
@@ -36,8 +36,8 @@ struct ue_untold {
  * struct ue_program - a process
  * @node: entry in a list of the limit
  * @process: the number of the process
- * @bucket: the tokens, if each process has a bucket; else when the process has last begun
- *	to have suppressed payloads
+ * @bucket: the tokens, if each process has a bucket; else only its @filled is used:
+ *	when the process last began to have suppressed payloads
  * @untold: its suppressed payloads
  * @rcu: frees the memory
  */
@@ -63,7 +63,8 @@ struct ue_program {
  * @lock: serializes changes of @programs and @purged
  * @rcu: frees the memory
  * @programs: of struct ue_program, by a hash of the number; read under RCU-sched. If each
- *	process has a bucket, all that write; else those beyond the limit. None without a rate.
+ *	process has a bucket, all processes that write; otherwise those that have suppressed
+ *	payloads. Without a rate there are no lists.
  */
 struct ue_limit {
 	struct ue_rule_limit terms;
@@ -105,7 +106,7 @@ static noinline void ue_bucket_fill(struct ue_bucket *bucket, u32 rate,
 {
 	long tokens, more;
 
-	/* Or if it was so long ago that this looks like a later time. */
+	/* Also nothing if @filled is so old that it looks later than @now. */
 	if (filled - now < UE_TIME_AHEAD ||
 	    cmpxchg(&bucket->filled, filled, now) != filled)
 		return;

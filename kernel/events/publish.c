@@ -66,7 +66,7 @@ static void ue_retired_put(struct ue_event *event)
 	ue_event_unref(event);
 }
 
-/* The next event to be removed also keeps the number: old records may have it. */
+/* When the new event is removed, it also keeps the number: old records may have it. */
 static void ue_event_take_over(struct ue_event *event, struct ue_event *retired)
 {
 	down_write(ue_trace_event_sem);

@@ -26,7 +26,7 @@ enum ue_outcome {
 	UE_RECORDED	= BIT(0),	/* or filtered out, or recording is off */
 	UE_DROPPED	= BIT(1),
 	UE_TOO_LARGE	= BIT(2),
-	UE_LIMITED	= BIT(3),	/* may be, with UE_RECORDED */
+	UE_LIMITED	= BIT(3),	/* a limit may have suppressed it; with UE_RECORDED */
 	UE_IGNORED	= BIT(4),	/* only of ue_record_ftrace() */
 };
 
@@ -168,7 +168,7 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 	return UE_RECORDED;
 }
 
-/* Whether triggers do not act on the payload, but on records, if they are made. */
+/* Whether no trigger acts on a payload of which no record is made. */
 static bool ue_has_no_trigger(const struct trace_event_file *file)
 {
 	return !(READ_ONCE(file->flags) & EVENT_FILE_FL_TRIGGER_MODE);
@@ -199,8 +199,8 @@ static bool ue_is_off(struct trace_event_file *file)
 
 /*
  * With a filter, tracing completes a record elsewhere before it looks for a buffer, filters it
- * then, and does not tell the result. So both are asked before. As in tracing for a system call,
- * the record is without interrupts or locks.
+ * then, and does not tell the result. So the filter, and whether recording is off, are asked
+ * before. The common fields are set as tracing sets them for a system call: no flags.
  */
 static noinline bool ue_is_filtered_out(struct ue_event *event,
 					struct trace_event_file *file,
@@ -263,8 +263,8 @@ ue_leave_out(struct ue_event *event, const struct ue_recorder *recorder,
 }
 
 /*
- * A token is for a record. So if none was made, it is given back, unless triggers have acted.
- * (If the limit has changed since it was taken, the new one may get one more.)
+ * A token is for a record. So if no record was made, the token is given back, unless triggers have
+ * acted. (If the limit has changed since it was taken, the new one may get one more.)
  */
 static noinline unsigned int ue_not_recorded(const struct ue_recorder *recorder,
 					     enum ue_outcome outcome)
@@ -299,9 +299,8 @@ static int ue_conclude(struct ue_event *event, unsigned int outcomes)
 }
 
 /*
- * There is no buffer to see if the instance does not trace this task, or if there is
- * a trigger with a condition, for which tracing may use another buffer. A record of
- * any size may fit then.
+ * The buffer cannot be found if the instance does not trace this task. With a trigger that has a
+ * condition, tracing may use another buffer. In both cases, a record of any size may fit.
  */
 static bool ue_ftrace_may_hold(struct trace_event_file *file, size_t whole)
 {

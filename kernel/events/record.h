@@ -28,9 +28,9 @@ bool ue_record_ignored(struct ue_event *event);
 #define UE_RECORD_LIMIT		SZ_1M
 
 /*
- * Each recorder holds a record of this size, in bytes: nearly a page with a time stamp of eight
- * bytes, and what perf takes with its padding. With pages of 16 KiB or more, ftrace holds larger
- * records than perf.
+ * Each recorder holds a record of this size, in bytes: the smaller of what ftrace has room for in a
+ * page beside a time stamp of eight bytes, and of what perf takes with its padding. With pages of
+ * 16 KiB or more, ftrace holds larger records than perf.
  */
 #define UE_RECORD_ALWAYS_FITS \
 	min_t(size_t, UE_RECORD_MAX_IN_PAGE - sizeof(u64), PERF_MAX_TRACE_SIZE - sizeof(u64))

@@ -18,7 +18,7 @@ struct ue_limit;
  * @UE_RECORDER_FTRACE: one for each ftrace instance that has the event enabled
  * @UE_RECORDER_PERF: one for all of perf, including BPF programs
  * @UE_RECORDER_SCOPED: as UE_RECORDER_FTRACE, but for some programs only
- * @UE_RECORDER_LIMITED: as one of these two, but with a limit
+ * @UE_RECORDER_LIMITED: as UE_RECORDER_FTRACE or UE_RECORDER_SCOPED, with a limit
  * @UE_RECORDER_KINDS: number of kinds
  */
 enum ue_recorder_kind {
@@ -54,8 +54,8 @@ struct ue_recorder {
  * struct ue_recorders - the recorders of an event
  * @list: of struct ue_recorder; changed with event_mutex held, read under
  *	RCU-sched
- * @nr: number of recorders of each kind, those of UE_RECORDER_LIMITED as if they had no
- *	limit; changed with event_mutex held
+ * @nr: number of recorders of each kind; those with a limit are counted as
+ *	UE_RECORDER_FTRACE or UE_RECORDER_SCOPED; changed with event_mutex held
  * @lost: number of payloads that a recorder dropped although the write
  *	succeeded
  * @suppressed: number of payloads beyond limits that have ended; changed with event_mutex
@@ -189,8 +189,8 @@ unsigned long ue_recorders_suppressed(const struct ue_recorders *recorders);
  * perf is not looked at.
  *
  * Context: any task; does not sleep.
- * Return: true if instances with limits record the program, and none without, and if none has a
- * token for it.
+ * Return: true if instances record the program, all of them with a limit, and no limit
+ * has a token for the program.
  */
 bool ue_recorders_exhausted(const struct ue_recorders *recorders, u64 scopes,
 			    pid_t process);

@@ -13,8 +13,8 @@
 #define UE_COMMAND_MAX		511
 
 /*
- * How many bytes event probes read of a structure that has not 1, 2 or 4, even
- * of a smaller one.
+ * How many bytes event probes read of a structure whose size is not 1, 2 or 4 bytes, even if it is
+ * smaller.
  */
 #define UE_READ_SIZE		8
 

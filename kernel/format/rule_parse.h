@@ -105,8 +105,8 @@ const char *ue_rule_parse(char *text, struct ue_rule_text *rule);
  * ue_rule_to_text() - write a rule as text
  * @rule: the rule, with a name
  *
- * Rules of the same meaning may have different texts only if their filters or
- * triggers differ.
+ * Of the options, max=, limit= and sample= are written in one way, whatever the rule's first text
+ * was; the others as they were.
  *
  * Context: may sleep.
  * Return: the text, to be freed with kfree(); NULL if out of memory.

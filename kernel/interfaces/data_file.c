@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file user_events_data, and the same as devices of groups: checks the arguments of a
- * program, in the order that the ABI defines, and calls the functions that do
- * the work.
+ * The file user_events_data, and the devices of groups, which do the same: checks the
+ * arguments of a program, in the order that the ABI defines, and calls the functions that
+ * do the work.
  */
 #include <linux/compat.h>
 #include <linux/file.h>

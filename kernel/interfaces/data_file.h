@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The file user_events_data: the ioctls, and writing records. The devices of groups are
- * the same for their groups, and user_events_status as well, for programs that can't
- * enter tracefs.
+ * The file user_events_data: the ioctls, and writing records. The device of a group does the same
+ * for its group. Its read() gives the text of user_events_status, for programs that cannot enter
+ * tracefs.
  */
 #ifndef UE_DATA_FILE_H
 #define UE_DATA_FILE_H

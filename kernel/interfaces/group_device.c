@@ -65,7 +65,7 @@ static char *ue_device_node(UE_DEVNODE_DEVICE *device, umode_t *mode,
 	const struct ue_group *group = dev_get_drvdata(device);
 
 	if (mode)
-		/* Without a type, devtmpfs would take no permissions for 0600. */
+		/* Without a type, devtmpfs takes the mode 0 as unset, and uses 0600. */
 		*mode = S_IFCHR | READ_ONCE(group->mode);
 	if (uid)
 		*uid = READ_ONCE(group->uid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The limits in /proc/sys/kernel: user_events_max, the maximum number of events
- * of all users; user_events_max_per_user, of each user; and
+ * The limits of the group "default" in /proc/sys/kernel: user_events_max, the maximum
+ * number of events of all users; user_events_max_per_user, of each user; and
  * user_events_registrations_max_per_user, of registrations of each user.
  */
 #ifndef UE_SYSCTL_H

@@ -189,7 +189,7 @@ static inline struct task_struct *ue_mm_owner(struct mm_struct *mm)
 
 /**
  * ue_cgroup_path() - get the path of a process's control group
- * @process: its first thread
+ * @process: a thread of the process
  * @buffer: the path from the root of the unified hierarchy is written here, with a
  *	NUL; cut off if it is too long
  * @size: of @buffer, bytes
@@ -255,8 +255,8 @@ static inline size_t ue_ring_buffer_max_record(struct trace_buffer *buffer)
 #endif
 
 /**
- * struct ue_probe - a walk of what tracing frees after
- * tracepoint_synchronize_unregister(), as if it were a probe of a tracepoint
+ * struct ue_probe - a walk over what tracing frees only after
+ * tracepoint_synchronize_unregister(), as if the walk were a probe of a tracepoint
  * @reader: since 7.0, the walk as a reader of tracepoint_srcu
  *
  * Before 7.0 that function waits for code that runs with preemption disabled.

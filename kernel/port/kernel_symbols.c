@@ -4,9 +4,9 @@
  * come from kallsyms_lookup_name(), whose own address comes from a kprobe.
  *
  * The type of each static call is that of the kernel's own declaration, if a
- * header has one. If the prototype changes, the calls no longer compile. Of what
- * no header declares, only struct dyn_event_operations is checked: at load, it
- * is compared with eprobe_dyn_event_ops.
+ * header has one. If the prototype changes, the calls no longer compile. What no header declares is
+ * compared with the kernel's BTF by the build (tools/declarations), if there is any. struct
+ * dyn_event_operations is also checked at load: it is compared with eprobe_dyn_event_ops.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

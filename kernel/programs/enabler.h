@@ -20,16 +20,20 @@ struct ue_user;
 struct ue_users;
 
 /*
- * Taken inside the mmap_lock and event_mutex. Its holders take the lock of an
- * address space, those of the tables of address spaces and of users, and an
- * mmap_lock by trylock, but no other lock.
+ * Taken inside the mmap_lock and event_mutex. Inside it are taken
+ *
+ * - the lock of an address space, and those of the tables of address spaces and of users
+ * - the kernel's task_lock, and the lock of a task's perf events
+ * - an mmap_lock, by trylock
+ *
+ * and no other lock.
  */
 extern struct mutex ue_enabler_mutex;
 
 /*
  * How many enablers to create, copy, free or leave to workers before other tasks may
- * run, and take the mutex. A kernel with lazy preemption switches to a real-time task
- * at once, which then waits for as many.
+ * run, and take the mutex. A kernel with lazy preemption may switch to a real-time task meanwhile;
+ * the task waits for the mutex until this many are handled.
  */
 #define UE_ENABLERS_AT_ONCE	128
 
@@ -45,7 +49,7 @@ extern u64 ue_enabler_last_id;
  * runs, and then preemption is disabled (except on PREEMPT_RT). So no scheduling
  * parameter or limit of a program that calls this keeps others waiting for the mutex.
  *
- * Context: may sleep. Taken inside the mmap_lock, outside event_mutex.
+ * Context: may sleep. The mmap_lock may be held, event_mutex must not be.
  */
 void ue_enabler_lock(void);
 
@@ -60,7 +64,7 @@ bool ue_enabler_trylock(void);
 /**
  * ue_enabler_unlock() - undo ue_enabler_lock()
  *
- * Context: in the task that has called ue_enabler_lock(), with the same user.
+ * Context: in the task that has called ue_enabler_lock().
  */
 void ue_enabler_unlock(void);
 

@@ -2,8 +2,8 @@
 /*
  * Clears the bits of programs that write beyond a limit, and sets them again.
  *
- * What records an event is in the list of its recorders and in its perf events. A change of
- * these ends all mutes of the event (update.c) with ue_enabler_mutex held, after the change.
+ * An event is recorded by the recorders in its list, and by perf events. A change of these ends all
+ * mutes of the event (update.c) with ue_enabler_mutex held, after the change.
  * The mutex is also held while a mute begins. So the mute has seen the change, or is ended.
  */
 #include <linux/hash.h>
@@ -23,8 +23,8 @@
 #include "programs/want.h"
 
 /*
- * A program with more registrations keeps its bits: all are looked at for those to clear, without
- * preemption.
+ * A program with more registrations keeps its bits: all its registrations are searched for those of
+ * the event, without preemption.
  */
 #define UE_FLOOD_MAX_BITS	128
 
@@ -114,9 +114,9 @@ void ue_flood_mute(struct ue_event *event)
 }
 
 /*
- * The bits are written each time. If the flood goes on, the program could not write them itself
- * (its page was shared by a fork). When the mute is forgotten, a bit may still be 0 that could
- * not be written before.
+ * The bits are written each time. If the flood goes on, a bit may still be 1: a fork shared its
+ * page, so that the program could not clear the bit. When the mute is forgotten, a bit may still be
+ * 0 that could not be written before.
  */
 static void ue_flood_time_is_over(struct ue_mute *mute, struct ue_update *update)
 {

@@ -8,7 +8,7 @@
 struct ue_event;
 
 /**
- * ue_flood_mute() - let the bits of a program be 0 that has written beyond a limit
+ * ue_flood_mute() - clear the bits of the current program, which has written beyond a limit
  * @event: the event
  *
  * Only if that is possible without waiting, if nothing records the event for the

@@ -49,7 +49,7 @@ struct ue_position {
  * @mutes: of struct ue_mute, by @of_mm; read as @wants
  * @of_table: node in the hash table
  * @references: one of the table, one while @update_pending, one of a forked
- *	child before it runs
+ *	child before it runs, one of each walk that looks at it (ue_mms_get())
  * @lock: held to change an unshared set in place, and to take a reference to
  *	the set without ue_enabler_mutex. Inside it, only the locks of the hash
  *	table are taken.
@@ -69,8 +69,9 @@ struct ue_position {
  * @update_pending: a worker is to update the enable bits, or is doing so;
  *	changed with ue_enabler_mutex held
  * @update_again: an event has changed since the worker began
- * @wants_unknown: wants every event that has a target, because memory for a want was
- *	short, or another process may have used the memory when it was attached
+ * @wants_unknown: wants every event that has a target, because not all wants could be
+ *	looked for: memory was short, there were too many (want.h), or another process
+ *	may have used the memory when it was attached
  * @worker_holds_mm: the worker holds the memory (mmget())
  *
  * Protected by ue_enabler_mutex unless stated otherwise. The members of a
@@ -108,8 +109,8 @@ struct ue_mm {
 /**
  * ue_mm_holders() - count the references to the memory that are this module's
  * @ue_mm: the address space
- * @holders: how many the caller holds (mmget()), not counting those of the worker
- *	and of the program itself
+ * @holders: how many references the caller has taken by mmget(); 0 for the worker
+ *	of @ue_mm and for a task of the program
  *
  * Context: ue_enabler_mutex held.
  * Return: the number.
@@ -140,8 +141,8 @@ static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm)
  * @ue_mm: the address space
  *
  * Context: any; without ue_enabler_mutex the result may be outdated.
- * Return: true if a child that does not inherit perf events, or is not muted, has to
- * write such bits.
+ * Return: true if a forked child, which has no mutes and may not inherit perf events,
+ * may have to write such bits.
  */
 static inline bool ue_mm_differs(const struct ue_mm *ue_mm)
 {

@@ -24,8 +24,8 @@
 #define UE_FAULTS_MAX	16
 
 /*
- * In the program itself (@own), writing a bit does not sleep. In its worker, no limit
- * of the program applies.
+ * In the program itself (@own), writing a bit does not sleep. So preemption can be disabled. A
+ * worker may sleep there, and need not disable preemption: no limit of the program stops it.
  */
 static void ue_access_lock(bool own)
 {

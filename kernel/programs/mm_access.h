@@ -71,8 +71,9 @@ bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
  * Memory that several address spaces share has one value for all of them.
  *
  * Context: the mmap_lock held for reading, and ue_enabler_mutex held.
- * Return: true if a recorder records all programs, or if ue_mm_wants() says so, but not
- * if the address space is muted; in shared memory, if there is any recorder.
+ * Return: what the bit has to be. In memory of its own: 1 if the address space is not
+ * muted, and a recorder records all programs or ue_mm_wants() is true. In shared
+ * memory: 1 if there is any recorder.
  */
 static inline bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
 				   const struct ue_user_bit *bit)

@@ -48,7 +48,8 @@ void ue_mm_join_set(struct ue_mm *ue_mm);
 void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set);
 
 /**
- * ue_mm_shares_set() - find out if other address spaces, or copying, have the set
+ * ue_mm_shares_set() - find out if another address space, or a copy in progress, has a reference to
+ * the set
  * @ue_mm: the address space, which stays attached
  *
  * A fork may share the set at any time.

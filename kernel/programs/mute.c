@@ -15,8 +15,8 @@
 #define UE_MUTE_LEAST		msecs_to_jiffies(10)
 
 /*
- * How many mutes begin in each interval: each sets and clears the bits of an event in a
- * program. Without more, bits stay as they are.
+ * At most so many mutes begin in each interval, because each clears the bits of an event in a
+ * program, and sets them later. Further programs keep their bits.
  */
 #define UE_MUTES_EACH		2048
 #define UE_MUTES_INTERVAL	msecs_to_jiffies(100)
@@ -26,7 +26,7 @@
 
 /*
  * By @off and @level: all of a list wait equally long, so the first one's time is over
- * first. One that is not in use has no list head to be initialized.
+ * first. The list head of a list that was never used is not initialized.
  */
 static struct list_head ue_mutes[2][UE_MUTE_LEVELS];
 

@@ -92,7 +92,7 @@ void ue_mute_extend(struct ue_mute *mute);
 
 /**
  * ue_mute_end() - let bits be 1 again; the caller writes them
- * @mute: the mute, with @off, which it is kept without
+ * @mute: the mute, with @off; it is kept, with @off cleared
  *
  * Context: ue_enabler_mutex held.
  */

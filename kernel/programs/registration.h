@@ -25,9 +25,8 @@ bool ue_registered(unsigned long address, u8 nr);
  * @bit: the bit, at an address of user space
  * @id: set to an identifier that no other registration ever has
  *
- * On return the bit has the state of the event. A child that is forked before
- * the bit is written does not inherit the registration if the kernel reports
- * the copy, see fork.c.
+ * On return the bit has the state of the event. A child that is forked before the bit is written
+ * does not inherit the registration, unless the child is attached late (fork.c).
  *
  * Context: process context; may sleep, see ue_mm_access().
  * Return: 0. On an error nothing is registered: -EADDRINUSE if the pair of

@@ -42,7 +42,7 @@
 /* How long processes that move between control groups are collected, at least. */
 #define UE_RECHECK_DELAY	(HZ / 20)
 
-/* How much longer than it takes to look at all address spaces that is. */
+/* The delay is at least this many times as long as looking at all address spaces took. */
 #define UE_RECHECK_REST		10
 
 /**
@@ -143,9 +143,9 @@ static bool ue_is_in_cgroup(const char *path, struct task_struct *owner,
 }
 
 /*
- * What takes least time comes first. The main thread may have ended before the owner,
- * which is another thread then: the main thread has no program any more, and does not
- * move to other groups.
+ * What takes least time comes first. If the main thread has ended, the owner is another thread.
+ * Paths are taken from the owner, because an ended main thread has no program and does not move
+ * between groups.
  */
 static bool ue_scope_matches(const struct ue_scope *scope,
 			     struct task_struct *owner, struct ue_paths *paths)
@@ -249,8 +249,8 @@ static void ue_mm_update_all(struct ue_mm *ue_mm)
 }
 
 /*
- * @update: an event may be recorded for one of the scopes. Then all bits are updated,
- * as which event that is, is not known here.
+ * @update: an event may be recorded for one of the scopes. It is not known here which event that
+ * is, so all bits are updated.
  */
 static void ue_mm_set_scopes(struct ue_mm *ue_mm, u64 scopes, bool update)
 {
@@ -330,8 +330,8 @@ static void ue_recheck_later(void)
 }
 
 /*
- * Without memory, the work item runs again later. If a user moves programs all the time, it
- * takes a tenth of a processor.
+ * Without memory, the work item runs again later. If a user moves programs all the time, the work
+ * item takes about a tenth of a processor.
  */
 static void ue_recheck_cgroups(struct work_struct *work)
 {
@@ -558,7 +558,7 @@ const char *ue_scope_reason(int err)
 	case -ENOSPC:
 		return "64 other sets of options are in use";
 	case -EOPNOTSUPP:
-		return "this kernel lacks memory cgroups";
+		return "this kernel lacks memory cgroups or the tracepoint cgroup_attach_task";
 	default:
 		return "out of memory";
 	}

@@ -29,8 +29,8 @@ struct ue_rule_text;
  *
  * Context: may sleep; called by one task at a time. event_mutex not held.
  * Return: 0; -ENOENT if there is no process of one of the numbers; -ENOSPC if there
- * are 64 scopes; -EOPNOTSUPP if the kernel lacks memory cgroups, which know the
- * process that owns an address space; -ENOMEM.
+ * are 64 scopes; -EOPNOTSUPP if the kernel lacks the tracepoint cgroup_attach_task, or
+ * memory cgroups, which know the process that owns an address space; -ENOMEM.
  */
 int ue_scope_get(const struct ue_rule_text *rule, u64 *scope);
 
@@ -45,8 +45,8 @@ const char *ue_scope_reason(int err);
 
 /**
  * ue_scope_put() - undo ue_scope_get()
- * @scope: the bit, which no event has any more because of this rule, nor an update
- *	that is left to a work item (see ue_updates_finish()); or 0
+ * @scope: the bit, or 0. Neither an event, on behalf of this rule, nor an update that
+ *	is left to a work item (see ue_updates_finish()) uses the bit any more.
  *
  * Context: as ue_scope_get().
  */

@@ -400,7 +400,8 @@ static void ue_write_bits_of_mm(struct ue_update *update,
 }
 
 /*
- * As many bits as a limit for direct writes are looked at: a set has no index by event.
+ * A set has no index by event: all its bits are looked at, and all count for the limit of direct
+ * writes.
  */
 void ue_update_mm(struct ue_update *update, struct ue_event *event,
 		  struct ue_mm *ue_mm)
@@ -423,7 +424,7 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 	smp_store_release(&set->changes, set->changes + 1);
 }
 
-/* How many bits such an update looks at itself. */
+/* How many bits an update of ue_update_begin_alone() looks at itself. */
 #define UE_WRITES_ALONE		1024
 
 void ue_update_begin_alone(struct ue_update *update)
@@ -445,8 +446,8 @@ void ue_update_end_alone(struct ue_update *update)
 }
 
 /*
- * What records the event has changed: mutes have to begin anew. They are taken from the event
- * first, as others may begin while the mutex is released.
+ * The recorders of the event have changed, so that its mutes have to begin anew. They are taken
+ * from the event first, as others may begin while the mutex is released.
  */
 static void ue_end_mutes(struct ue_event *event, struct ue_update *update)
 {

@@ -275,10 +275,10 @@ bool ue_user_bit_is_permitted(const struct ue_user_bit *bit)
 }
 
 /*
- * A worker allocates no absent huge page, which would be charged to the root
- * cgroup instead of the program's. FOLL_DUMP means that for hugetlbfs;
- * elsewhere the flag would leave out zero pages. The flag also treats as absent
- * a page that is being migrated, and a page of 1 GiB that a fork shares.
+ * A worker allocates no absent huge page of less than 1 GiB, which would be charged to the root
+ * cgroup instead of the program's. FOLL_DUMP prevents that for hugetlbfs; elsewhere the flag would
+ * leave out zero pages. The flag also treats as absent a page that is being migrated. Pages of 1
+ * GiB do without the flag, which would treat those that a fork shares as absent.
  */
 static unsigned int ue_fault_flags(struct mm_struct *mm,
 				   const struct ue_user_bit *bit)

@@ -36,10 +36,9 @@ struct ue_user_bit {
  * The write is one atomic operation on the word and changes no other bit.
  *
  * Context: may sleep without a @page, but does not wait for a program.
- * Return: 0; -ESRCH if the program has exited; -EAGAIN if the page is absent,
- * read-only or unmapped since the fault; if it is a file's page and is locked, or
- * is clean and its mapping can write back (mapping_can_writeback()); or if pinning
- * it might fault.
+ * Return: 0; -ESRCH if the program has exited; -EAGAIN if the page is absent, is read-only, or was
+ * unmapped since the fault; if it is a file's page that is locked; if it is a clean page
+ * of a file that can write back (mapping_can_writeback()); or if pinning it might fault.
  */
 int ue_user_bit_write(struct mm_struct *mm, int holders,
 		      const struct ue_user_bit *bit, bool value,

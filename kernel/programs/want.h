@@ -6,12 +6,12 @@
  * that was inherited. A *target* is a task for which an event has roots. An address
  * space *wants* an event on behalf of a target if the target, or a task that has
  * inherited a perf event from the target, runs in it. A want lasts until the last root
- * of the target is closed, or the address space ends: its bit may be 1 for longer than
- * is needed, but is never 0 too early.
+ * of the target is closed, or the address space ends: the bits of the event there may be
+ * 1 for longer than is needed, but are never 0 too early.
  *
  * The wants of an address space are looked for once, in one of its tasks: when it is
- * attached, and when a forked child first runs. From then on only a new root can add
- * one, because all further tasks of the address space are cloned from its tasks.
+ * attached, and when a forked child first runs whose parent had wants. From then on only a
+ * new root can add one, because all further tasks of the address space are cloned from its tasks.
  *
  * ue_enabler_mutex protects everything here.
  */
@@ -172,7 +172,8 @@ bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event);
  * @alone: no task of another program shares the memory
  *
  * If memory is short, if the memory may be shared, or if there are more than
- * UE_WANTS_MAX, the address space wants every event that has a target.
+ * UE_WANTS_MAX wants or too many threads and perf events, the address space wants every
+ * event that has a target.
  *
  * Context: ue_enabler_mutex held.
  */

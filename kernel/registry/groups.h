@@ -25,7 +25,7 @@
  */
 extern struct mutex ue_groups_mutex;
 
-/* All groups (struct ue_group, by @node), in order of addition. As ue_group_find(). */
+/* All groups (struct ue_group, by @node), in order of addition. Context: as for ue_group_find(). */
 extern struct list_head ue_groups;
 
 /**

@@ -88,7 +88,7 @@ static const struct rhashtable_params ue_params = {
 
 /*
  * The events of all groups. Tables for each group would take more memory than the events
- * of a small one; and a group has no influence on where those of others are in these.
+ * of a small one; and no group influences where the events of others are in the tables.
  */
 /* By key; changed with event_mutex held, read under RCU. */
 static struct rhashtable ue_by_key;

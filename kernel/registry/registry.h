@@ -36,8 +36,8 @@ struct device;
 
 /**
  * struct ue_group - a group of events
- * @owner: the owner of these events, which is how an event finds its group. Its users
- *	are a reference.
+ * @owner: the owner of these events, which is how an event finds its group. While
+ *	@owner.users is not 0, it is a reference.
  * @retired: the retired events of the group
  * @name: name of the group
  * @system: the tracing system of the single-format events
@@ -89,7 +89,7 @@ extern struct ue_group ue_default_group;
 
 /**
  * ue_group_of() - find the group of an event
- * @event: the event, which is none of the module's own (mark.c)
+ * @event: the event, which is none of the module's own (own_event.c)
  *
  * Context: any.
  * Return: the group, to which the event has a reference.

@@ -221,7 +221,8 @@ static bool ue_rule_limits(const struct ue_rule *rule, const struct ue_event *ev
 
 /*
  * An event may be enabled already, with the same filter and limit, by rules of which at
- * least one is for some programs, or by any rule if the new one is. The rules then add up.
+ * least one is for some programs; or by any rule, if the new rule is for some programs. The
+ * rules then add up.
  */
 static bool ue_rule_may_join(const struct ue_rule *rule,
 			     const struct ue_event *event,
@@ -481,9 +482,9 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 }
 
 /*
- * Gives up the scope of a rule that is removed, if the event stays enabled in the
- * instance: for the rules that are left, or if there are none, as others have changed
- * the event, for all programs and without a limit.
+ * Gives up the scope of a rule that is removed, if the event stays enabled in the instance. Its
+ * recorder then records for the rules that are left. If none is left, because others have changed
+ * the event, it records all programs, without a limit.
  */
 static void ue_rule_leave(const struct ue_rule *rule, struct ue_event *event,
 			  unsigned long number)
@@ -667,7 +668,7 @@ static bool ue_rules_may_conflict(const struct ue_rule *rule,
 	       !earlier->parsed.trigger && ue_rules_differ(rule, earlier);
 }
 
-/* Whether an event that a rule is for is recorded as an earlier rule has it. */
+/* Whether @rule is for the event, and the event is recorded as @earlier says. */
 static bool ue_rule_is_late(const struct ue_rule *rule, const struct ue_rule *earlier,
 			    const struct ue_event *event, unsigned long number)
 {
@@ -743,7 +744,7 @@ static int ue_rules_add(struct ue_rule *rule)
 	}
 	err = ue_rule_get_instance(rule) ?: ue_rules_check(rule);
 	if (err) {
-		/* Here, as scopes are changed with the mutex held. */
+		/* Put here, while ue_rules_mutex is held: ue_rule_free() runs without it. */
 		ue_scope_put(rule->scope);
 		rule->scope = 0;
 		return err;
@@ -818,8 +819,8 @@ int ue_rules_remove_all(void)
 }
 
 /*
- * The programs that match are counted once, when reading begins: there may be as many
- * programs as rules.
+ * The programs that match are counted once, for all rules, when reading begins: a pass over all
+ * programs for each rule would take too long.
  */
 void *ue_rules_start(struct seq_file *seq, loff_t *position)
 {

@@ -21,6 +21,7 @@
 #include "format/format.h"
 #include "port/compat.h"
 #include "port/kernel_symbols.h"
+#include "registry/registry.h"
 #include "registry/rule_action.h"
 #include "registry/suppression.h"
 
@@ -28,11 +29,11 @@
 #define UE_TELL_TIME		(2 * NSEC_PER_MSEC)
 #define UE_TELL_PAUSE		msecs_to_jiffies(20)
 
-/* What else is suppressed in a limit is told in the last record, for process 0. */
+/* How many records a limit gets at most. The last one, for process 0, has the rest. */
 #define UE_TOLD_MAX		64
 
 /* A system, and the name of an event, which is shorter than its command. */
-#define UE_TOLD_NAME_MAX	(UE_COMMAND_MAX + 32)
+#define UE_TOLD_NAME_MAX	(sizeof_field(struct ue_group, multi_system) + UE_COMMAND_MAX + 1)
 
 /**
  * struct ue_suppressed_payload - see UE_SUPPRESSED_COMMAND
@@ -72,7 +73,7 @@ static DECLARE_DELAYED_WORK(ue_suppressions_delayed, ue_suppressions_work);
 
 void ue_suppression_begin(struct ue_event *event)
 {
-	/* Counted before: the work item clears the flag, and then looks for counts. */
+	/* The payload is counted: the work item clears the flag, and then looks for counts. */
 	if (atomic_read(&event->queued) & UE_QUEUED_SUPPRESSION ||
 	    atomic_fetch_or(UE_QUEUED_SUPPRESSION, &event->queued) & UE_QUEUED_SUPPRESSION)
 		return;
@@ -113,7 +114,7 @@ void ue_suppressions_tell(struct ue_event *event)
 		struct trace_event_file *file = nr ?
 			ue_instance_file(recorder->file->tr, &ue_suppressed_event->call) : NULL;
 
-		/* Without a file, what was collected is told nowhere: processes are freed. */
+		/* Without a file, what was collected is dropped, so that idle processes can be freed. */
 		for (unsigned int i = 0; file && i < nr; i++)
 			ue_suppression_record(file, event, &suppressed[i]);
 	}
@@ -138,8 +139,8 @@ static bool ue_suppressions_tell_of_one(void)
 }
 
 /*
- * With very many events, the work item takes a tenth of a processor. What was added
- * meanwhile, while it was queued already, waits for a second.
+ * With very many events, the work item takes a tenth of a processor. An event that is added while
+ * the work item is queued already waits for up to a second.
  */
 static void ue_suppressions_work(struct work_struct *work)
 {

@@ -530,8 +530,8 @@ static void ue_not_given_test(struct kunit *test)
 }
 
 /*
- * Nor does a program that waits, and does not run, keep others of the same user from
- * the mutex when it is free.
+ * A program that waits, and does not run, does not keep others of the same user from the mutex when
+ * it is free.
  */
 static void ue_turn_test(struct kunit *test)
 {
@@ -588,8 +588,8 @@ static unsigned int ue_share_of_user(int user)
 
 /*
  * With any key, users in a row have most of the shares: 400 have 63.9 of 64 on average.
- * Whether two users have the same share depends on the key: with 31 of 2,000 keys on
- * average.
+ * Whether two users have the same share depends on the key: they have, with 31 of 2,000
+ * keys on average.
  */
 static void ue_shares_test(struct kunit *test)
 {

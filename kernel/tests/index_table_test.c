@@ -207,7 +207,7 @@ static void ue_share_busy_test(struct kunit *test)
 	ue_index_table_put(empty);
 }
 
-/* A task has got an index of the empty table before that had a source. */
+/* A task has got an index of the empty table before the table had a source. */
 static void ue_share_assign_test(struct kunit *test)
 {
 	struct ue_event *events = ue_stub_events(test, 2);

@@ -175,7 +175,7 @@ static void ue_mute_counts_test(struct kunit *test)
 		ue_mute_extend(mute);
 		mute->since -= 10;
 		ue_mute_end(mute);
-		/* No time that bits are 1. */
+		/* Time during which bits are 1 is not counted. */
 		mute->since -= 1000;
 		ue_mute_free(mute);
 	}

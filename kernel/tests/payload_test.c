@@ -320,7 +320,10 @@ static void ue_several_locations_test(struct kunit *test)
 		ue_test_payload(test,
 				"e __rel_loc u8[] a; u32 b; __data_loc char[] c; __rel_loc char[] d",
 				1);
-	/* The offset of each location, and in it the offset of the last byte, a NUL. */
+	/*
+	 * @at: where the location is; @offset: the one that it contains to end with the last
+	 * byte, a NUL.
+	 */
 	static const struct {
 		u32 at;
 		u32 offset;

@@ -749,7 +749,7 @@ static void ue_pending_fork_failed_test(struct kunit *test)
 
 /*
  * More than 64 copies at a time cannot be noted. A child inherits all the same.
- * After the cases that expect a child to inherit nothing, because a child that is
+ * Runs after the cases that expect a child to inherit nothing, because a child that is
  * not attached is taken for such a copy from then on.
  */
 static void ue_pending_forks_test(struct kunit *test)

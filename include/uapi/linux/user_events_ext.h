@@ -44,7 +44,8 @@
  * EBADF	the descriptor is not open, or was opened with O_PATH
  * EINVAL	it refers to no file of user_events with write indexes, or to this
  *		open file
- * EBADF	this file is open for writing, and the other one is not
+ * EXDEV	the other file is of another group of events
+ * EBADF	one of the files is open for writing, and the other one is not
  * EBUSY	this file has write indexes already, its own or those of another
  *		file; or another open file has those of this one
  *
