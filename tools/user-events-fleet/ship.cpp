@@ -40,8 +40,8 @@ constexpr std::uint64_t buffer_size = 4 << 20;
 struct options {
     std::vector<std::string> patterns;
     group_option group;
-    /// A recording, or the directory of a mounted instance.
-    std::string from;
+    /// Recordings, or the directory of a mounted instance.
+    std::vector<std::string> from;
     /// At the speed of the recorded programs.
     bool timed = false;
     /// Used by cli.cpp; here it only says whether there is a file.
@@ -61,10 +61,12 @@ struct options {
     std::uint64_t buffer = buffer_size;
     otlp::delivery delivery;
 
-    bool has_mounted() const {
+    /// The directory; empty for none.
+    std::string mounted() const {
         std::error_code none;
-        return std::filesystem::is_directory(from, none);
+        return from.size() == 1 && std::filesystem::is_directory(from[0], none) ? from[0] : "";
     }
+    bool has_mounted() const { return !mounted().empty(); }
     bool has_recording() const { return !from.empty() && !has_mounted(); }
 };
 
@@ -130,12 +132,13 @@ void complete(options& given) {
     if (given.timed && !given.has_recording())
         throw text::usage_error("--timed is for a recording", "use it with --from FILE");
     if (given.cut.is_given() && !given.has_recording())
-        throw text::usage_error("--from-time, --to-time and --cpu are for a recording",
+        throw text::usage_error("--align, --from-time, --to-time and --cpu are for recordings",
                                 "use them with --from FILE");
     if (given.has_recording())
         to_cut(given);
     else
-        from_option{given.from}.require_alone(given.programs.read(), given.buffer != buffer_size);
+        from_option{given.mounted()}.require_alone(given.programs.read(),
+                                                   given.buffer != buffer_size);
     if (given.has_recording() && !given.spool.empty())
         throw text::usage_error("--from and --spool exclude each other",
                                 "the recording is kept, so no spool is needed");
@@ -200,7 +203,7 @@ void try_set_instance(otlp::queue& queue, const std::string& name, std::uint64_t
 tracing::instance make_instance(const options& given, otlp::queue& queue) {
     if (given.has_mounted()) {
         queue.set_instance("", 0);
-        return tracing::open_mounted(given.from);
+        return tracing::open_mounted(given.mounted());
     }
     if (auto left = tracing::instance::adopted(queue.instance())) {
         try_set_instance(queue, left->name(), tracing::read_records(*left));
@@ -422,14 +425,14 @@ void ship_records(const options& given, const recording::opened_recording& from)
     otlp::queue queue("", std::min(given.spool_size, most_of_recording),
                       otlp::report_maker(given.delivery.encoding));
     sender sender(queue, given.delivery);
-    otlp::resources resources(otlp::to_services(given.services), false);
+    otlp::resources resources(otlp::to_services(given.services), false, source->host());
     otlp::encoder encoder(
         given.delivery.encoding, exporting::to_pairs(given.pairs), resources,
         [&](otlp::request made) { queue.put(std::move(made), [&] { return signals.wait(0); }); });
     replay replay(encoder, signals);
     bool stopped = false;
     source->read([&](const recording::record& record) {
-        require_wall_clock(record, given.from);
+        require_wall_clock(record, from.name());
         stopped = stopped || queue.is_stopped() || signals.has_stopped() ||
                   (given.timed && !replay.wait_for(record));
         if (stopped)
@@ -456,7 +459,7 @@ void ship_recording(options given) {
         throw text::usage_error("--group is not for a recording",
                                 "the pattern `user_events_NAME*:*` chooses the group's events");
     // May wait, if one is a FIFO.
-    const recording::opened_recording input({given.from});
+    const recording::opened_recording input(given.from, given.cut.align());
     otlp::read_files(given.delivery);
     tracing::held_signals held;
     recording::isolated_work work{.needs = {.network = true}};
@@ -475,8 +478,8 @@ action ship(arguments& with) {
     with.required_option("--otlp", "URL", given->delivery.url,
                          "the collector, such as http://localhost:4318");
     with.option("--from", "FILE", given->from,
-                "ship a recording instead, or of a directory what an instance records whose files "
-                "are mounted there");
+                "ship a recording instead, with several as if they were one; or of a directory "
+                "what an instance records whose files are mounted there");
     with.flag("--timed", given->timed, "ship its records at the speed at which they were made");
     with.option("-f,--filter", "FILTER", given->filter,
                 "only records for which this is true, such as 'cents > 300'");
@@ -484,6 +487,7 @@ action ship(arguments& with) {
     given->choice.declare(with);
     given->programs.declare(with);
     given->cut.declare(with);
+    given->cut.declare_align(with);
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end a span, and the field that says which");
     with.option("--service", "PROGRAM=SERVICE", given->services,

@@ -100,7 +100,7 @@ void attributes::add_field(const recording::field& field, const recording::value
 }
 
 void attributes::add_origin(const recording::record& from) {
-    add(thread_id, static_cast<std::int64_t>(from.pid));
+    add(thread_id, static_cast<std::int64_t>(from.pid - from.distance));
     add(thread_name, from.task);
     add(cpu, static_cast<std::int64_t>(from.cpu));
     if (from.event->sample > 1)

@@ -91,14 +91,17 @@ std::string_view take_part(std::string_view& from, char separator) {
     return result;
 }
 
-void add_machine(attributes& to) {
+/// Of another machine, no more is known than its name. The empty name is that of this machine.
+void add_machine(attributes& to, const std::string& host) {
     utsname system{};
     uname(&system);
-    to.add("host.name", system.nodename);
-    if (const auto id = tracing::first_line("/etc/machine-id"); !id.empty())
+    const bool is_this = host.empty() || host == system.nodename;
+    to.add("host.name", is_this ? system.nodename : host);
+    if (const auto id = tracing::first_line("/etc/machine-id"); is_this && !id.empty())
         to.add("host.id", id);
     to.add("os.type", "linux");
-    to.add("os.version", system.release);
+    if (is_this)
+        to.add("os.version", system.release);
 }
 
 } // namespace
@@ -115,18 +118,18 @@ std::map<std::string, std::string> to_services(const std::vector<std::string>& t
     return result;
 }
 
-resources::resources(std::map<std::string, std::string> services, bool is_here)
-    : services_(std::move(services)), is_here_(is_here) {
+resources::resources(std::map<std::string, std::string> services, bool is_here, std::string host)
+    : services_(std::move(services)), is_here_(is_here), host_(std::move(host)) {
     attributes to(*own_.mutable_attributes());
-    add_machine(to);
+    add_machine(to, "");
     to.add("service.name", "user-events");
 }
 
-message::Resource resources::describe(int process, const std::string& program,
-                                      const service& own) const {
+message::Resource resources::describe(int process, const std::string& host,
+                                      const std::string& program, const service& own) const {
     message::Resource result;
     attributes to(*result.mutable_attributes());
-    add_machine(to);
+    add_machine(to, host);
     const auto mapped = services_.find(program);
     to.add("service.name", mapped != services_.end() ? mapped->second
                            : own.name.empty()        ? program
@@ -148,8 +151,10 @@ const std::string& resources::key_of(const recording::record& record) {
         return known->second;
     std::string program = is_here_ ? executable_of(process) : "";
     if (program.empty())
-        program = record.process_name.empty() ? record.task : record.process_name;
-    return keys_[process] = fmt::format("{} {}", process, program);
+        program = record.process_name.empty() ? record.task : record.program();
+    const std::string_view host = record.host.empty() ? host_ : record.host;
+    return keys_[process] =
+               fmt::format("{} {}{}{}", process - record.distance, host, separator, program);
 }
 
 std::string resources::key_of(const recording::record& record, const service& own) {
@@ -168,9 +173,11 @@ const message::Resource& resources::find(const std::string& key) {
         found_.clear();
     std::string_view rest = key;
     const std::string_view process = take_part(rest, ' ');
+    const std::string host(take_part(rest, separator));
     const std::string program(take_part(rest, separator));
     const std::string name(take_part(rest, separator));
-    return found_[key] = describe(std::atoi(process.data()), program, {name, std::string(rest)});
+    return found_[key] =
+               describe(std::atoi(process.data()), host, program, {name, std::string(rest)});
 }
 
 } // namespace tool::otlp

@@ -23,7 +23,8 @@ struct service {
 class resources {
 public:
     /// `is_here` says whether the records are of processes of this machine, which /proc knows.
-    resources(std::map<std::string, std::string> services, bool is_here);
+    /// Records that name no machine are of `host`, or if that is empty, of this one.
+    resources(std::map<std::string, std::string> services, bool is_here, std::string host = {});
 
     /// A text that identifies the resource of a record.
     const std::string& key_of(const recording::record& record);
@@ -37,11 +38,14 @@ public:
     void refresh() { keys_.clear(); }
 
 private:
-    message::Resource describe(int process, const std::string& program, const service& own) const;
+    message::Resource describe(int process, const std::string& host, const std::string& program,
+                               const service& own) const;
 
     std::map<std::string, std::string> services_;
     bool is_here_;
+    std::string host_;
     message::Resource own_;
+    /// By the numbers that processes have in records, which differ between machines.
     std::map<int, std::string> keys_;
     /// Those that were needed lately.
     std::map<std::string, message::Resource> found_;

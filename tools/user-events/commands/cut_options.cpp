@@ -34,6 +34,11 @@ void cut_options::declare(arguments& with) {
     with.option("--cpu", "LIST", cpus_, "only records of these CPUs, such as 0,2-4");
 }
 
+void cut_options::declare_align(arguments& with) {
+    with.option("--align", "MARK", align_,
+                "of several machines: count times from the first mark with this text");
+}
+
 void cut_options::declare_programs(arguments& with) {
     with.option("--pid", "PID", processes_,
                 "only records of this process or thread; can be repeated");
@@ -41,7 +46,7 @@ void cut_options::declare_programs(arguments& with) {
 }
 
 bool cut_options::is_given() const noexcept {
-    return !from_.empty() || !to_.empty() || !cpus_.empty();
+    return !from_.empty() || !to_.empty() || !cpus_.empty() || !align_.empty();
 }
 
 recording::cut cut_options::read() const {

@@ -20,8 +20,7 @@ public:
         with.required_positionals("FILE", words_,
                                   "recordings, and a PATTERN: only these events, such as "
                                   "'order_*', 'sched:*' or 'MyProvider:Request*'");
-        with.option("--align", "MARK", align_,
-                    "of several machines: count times from the first mark with this text");
+        cut_.declare_align(with);
         declare_others(with);
     }
     /// After the arguments for files.
@@ -37,7 +36,7 @@ public:
         std::vector<std::string> files = words_;
         if (has_pattern())
             files.pop_back();
-        return recording::opened_recording(files, align_);
+        return recording::opened_recording(files, cut_.align());
     }
 
     /// Throws text::usage_error for values that make no sense.
@@ -71,7 +70,6 @@ private:
     }
 
     std::vector<std::string> words_;
-    std::string align_;
     recording::selection selection_;
     choice_options choice_;
     cut_options cut_;

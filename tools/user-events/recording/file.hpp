@@ -81,6 +81,8 @@ public:
     virtual void warn_about_gaps(bool is_strict = false) const = 0;
     /// After read(): how many records the kernel has dropped, as far as it has counted them.
     virtual std::uint64_t lost() const { return 0; }
+    /// The machine, if all records are of one whose name is known; else empty.
+    virtual std::string host() const { return {}; }
 };
 
 /// A recording of trace-cmd's format. libtraceevent parses the formats of its events, and trusts
@@ -123,6 +125,7 @@ public:
 
     void warn_about_gaps(bool is_strict = false) const override;
     std::uint64_t lost() const override { return missing_.lost; }
+    std::string host() const override { return head_.host; }
 
 private:
     struct known_event {

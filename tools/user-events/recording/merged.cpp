@@ -180,7 +180,8 @@ void merged::take(const record& from, std::size_t machine,
     record.pid += record.distance;
     if (record.tgid)
         record.tgid += record.distance;
-    const std::string name = fmt::format("{}: {}", record.host, from.process_name);
+    const std::string name =
+        fmt::format("{}{}{}", record.host, record::host_separator, from.process_name);
     record.process_name = name;
     function(record);
 }
@@ -235,6 +236,12 @@ std::uint64_t merged::lost() const {
     for (const part& part : parts_)
         sum += part.file ? part.file->lost() : 0;
     return sum;
+}
+
+std::string merged::host() const {
+    const auto read =
+        std::find_if(parts_.begin(), parts_.end(), [](const part& part) { return !!part.file; });
+    return machines_.size() == 1 && read != parts_.end() ? read->file->host() : "";
 }
 
 } // namespace tool::recording

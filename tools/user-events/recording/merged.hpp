@@ -28,6 +28,7 @@ public:
               const std::function<void(const gap&)>& miss = {}) override;
     void warn_about_gaps(bool is_strict = false) const override;
     std::uint64_t lost() const override;
+    std::string host() const override;
 
 private:
     struct machine {

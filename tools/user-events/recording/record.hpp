@@ -41,6 +41,13 @@ struct record {
     /// The functions that were active when the record was made; nullptr if it is not known.
     const recording::stack* stack = nullptr;
 
+    /// The name of the process without that of the machine, which is in front of it if there are
+    /// several.
+    std::string_view program() const noexcept {
+        return process_name.substr(host.empty() ? 0 : host.size() + host_separator.size());
+    }
+    static constexpr std::string_view host_separator = ": ";
+
     /// The process; if that is not known, the thread.
     int process() const noexcept { return tgid ? tgid : pid; }
 };
