@@ -175,8 +175,7 @@ public:
         // A page that was taken and for which there is no space is lost.
         files_->reserve(writer_.is_busy() ? written_size_ : 0);
         files_->take();
-        if (stacks_)
-            stacks_->take();
+        take_stacks();
         const bool is_late = given_.time > 0 && clock::now() >= end_;
         if (number_ == 0 || (!is_full() && !is_late) || writer_.is_busy())
             return;
@@ -186,6 +185,11 @@ public:
             files_->size() + head_size_ + files_->page_size() * (1 + files_->descriptors().size());
         write(what);
         begin_next();
+    }
+    /// Takes what programs have mapped.
+    void take_stacks() {
+        if (stacks_)
+            stacks_->take(*files_);
     }
     /// Makes a file of what an instance has that was stopped, as far as it is not older than so
     /// many seconds before its end. Returns how many seconds there are.
@@ -334,6 +338,7 @@ public:
 
     /// Returns whether all is written that was wanted.
     bool take(const tracing::trace_dat& what) {
+        files_.take_stacks();
         if (!has_stopped())
             return false;
         const double seconds = files_.keep_newest(given_.last);

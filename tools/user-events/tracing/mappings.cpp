@@ -3,6 +3,7 @@
 
 #include "text/errors.hpp"
 #include "tracing/tracefs.hpp"
+#include "tracing/wall_clock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,9 +17,11 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <linux/perf_event.h>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 namespace tool::tracing {
 
@@ -26,10 +29,6 @@ namespace {
 
 /// A power of two.
 constexpr std::size_t ring_pages = 64;
-/// A message is written a moment after its time.
-constexpr std::uint64_t slack = 1'000'000;
-/// More forks than this between a process and the one that has mapped the file are not followed.
-constexpr int most_parents = 64;
 
 perf_event_attr attributes() {
     perf_event_attr result{};
@@ -88,6 +87,33 @@ std::vector<int> online_cpus() {
         const int count = std::sscanf(range.c_str(), "%d-%d", &first, &last);
         for (int cpu = first; count > 0 && cpu <= (count > 1 ? last : first); cpu++)
             result.push_back(cpu);
+    }
+    return result;
+}
+
+/// What all processes have mapped now.
+mapping_table::present_mappings present_mappings(std::uint64_t now) {
+    mapping_table::present_mappings result;
+    for (const auto& name : directories("/proc")) {
+        const int number = std::atoi(name.c_str());
+        if (number <= 0)
+            continue;
+        std::ifstream file(fmt::format("/proc/{}/maps", name));
+        for (std::string line; std::getline(file, line);) {
+            mapping found{};
+            std::uint64_t end = 0;
+            std::array<char, 5> rights{};
+            int path = 0;
+            if (std::sscanf(
+                    line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
+                    &found.start, &end, rights.data(), &found.offset, &found.inode, &path) == 5 &&
+                rights[2] == 'x' && path > 0) {
+                found.since = now;
+                found.size = end - found.start;
+                found.path = line.substr(static_cast<std::size_t>(path));
+                result.emplace_back(number, std::move(found));
+            }
+        }
     }
     return result;
 }
@@ -161,37 +187,21 @@ mappings::mappings() {
     for (const int cpu : online_cpus())
         rings_.push_back(std::make_unique<ring>(cpu));
     // What is mapped in the meantime comes twice.
-    read_present();
+    table_.renew(present_mappings(0));
 }
 
 mappings::~mappings() = default;
 
-void mappings::read_present() {
-    for (const auto& name : directories("/proc")) {
-        const int number = std::atoi(name.c_str());
-        if (number <= 0)
-            continue;
-        std::ifstream file(fmt::format("/proc/{}/maps", name));
-        for (std::string line; std::getline(file, line);) {
-            mapping found{};
-            std::uint64_t end = 0;
-            std::array<char, 5> rights{};
-            int path = 0;
-            if (std::sscanf(
-                    line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
-                    &found.start, &end, rights.data(), &found.offset, &found.inode, &path) == 5 &&
-                rights[2] == 'x' && path > 0) {
-                found.size = end - found.start;
-                found.path = line.substr(static_cast<std::size_t>(path));
-                processes_[number].mapped.push_back(std::move(found));
-            }
-        }
-    }
-}
-
 void mappings::take() {
     for (const auto& ring : rings_)
         ring->take([this](std::string_view message) { use(message); });
+}
+
+void mappings::forget() {
+    // First what was mapped before.
+    take();
+    if (table_.is_full())
+        table_.renew(present_mappings(static_cast<std::uint64_t>(nanoseconds(CLOCK_MONOTONIC))));
 }
 
 void mappings::use(std::string_view message) {
@@ -201,14 +211,10 @@ void mappings::use(std::string_view message) {
             lost_ += lost->lost;
     } else if (header->type == PERF_RECORD_FORK) {
         const auto fork = part_of<fork_message>(message);
-        // Not of a thread. The number may have been that of another process.
-        if (fork && fork->process != fork->parent) {
-            process& child = processes_[static_cast<int>(fork->process)];
-            std::erase_if(child.mapped,
-                          [&](const mapping& old) { return old.since + slack < fork->time; });
-            child.parent = static_cast<int>(fork->parent);
-            child.since = fork->time;
-        }
+        // Not of a thread.
+        if (fork && fork->process != fork->parent)
+            table_.fork(static_cast<int>(fork->process), static_cast<int>(fork->parent),
+                        fork->time);
     } else if (header->type == PERF_RECORD_MMAP2) {
         const auto map = part_of<mmap2_message>(message);
         const auto end = part_of<trailer>(message, message.size() - sizeof(trailer));
@@ -216,28 +222,9 @@ void mappings::use(std::string_view message) {
             return;
         std::string_view path = message.substr(sizeof(*map));
         path = path.substr(0, path.find('\0'));
-        processes_[static_cast<int>(map->process)].mapped.push_back(
-            {end->time, map->start, map->size, map->offset, map->inode, std::string(path)});
+        table_.add(static_cast<int>(map->process),
+                   {end->time, map->start, map->size, map->offset, map->inode, std::string(path)});
     }
-}
-
-const mapping* mappings::find(int number, std::uint64_t address, std::uint64_t time) const {
-    for (int i = 0; i < most_parents; i++) {
-        const auto at = processes_.find(number);
-        if (at == processes_.end())
-            return nullptr;
-        const mapping* found = nullptr;
-        for (const mapping& mapping : at->second.mapped)
-            if (address - mapping.start < mapping.size && mapping.since <= time + slack &&
-                (!found || mapping.since >= found->since))
-                found = &mapping;
-        if (found || at->second.parent == 0)
-            return found;
-        // A process that has only forked has what its parent had.
-        time = std::min(time, at->second.since);
-        number = at->second.parent;
-    }
-    return nullptr;
 }
 
 } // namespace tool::tracing

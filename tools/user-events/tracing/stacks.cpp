@@ -6,58 +6,14 @@
 #include "recording/stack.hpp"
 #include "text/errors.hpp"
 #include "tracing/events.hpp"
-#include "tracing/symbols.hpp"
 
 #include <bit>
 #include <fmt/format.h>
-#include <map>
-#include <set>
+#include <span>
 #include <unistd.h>
 #include <utility>
 
 namespace tool::tracing {
-
-namespace {
-
-/// A function in a stack: its process, its address, and the mapping that has it.
-struct found_frame {
-    int process;
-    std::uint64_t address;
-    const mapping* where;
-
-    bool operator<(const found_frame& other) const {
-        return std::tie(process, address, where) <
-               std::tie(other.process, other.address, other.where);
-    }
-    /// A return address is behind the call, which may be the last one of its function.
-    object file() const { return {where->path, where->inode, process}; }
-    std::uint64_t place() const noexcept { return address - 1 - where->start + where->offset; }
-};
-
-std::set<found_frame> find_frames(const recording::event_type& event, const mappings& mappings,
-                                  int file, std::size_t page_size) {
-    std::set<found_frame> result;
-    off_t at = 0;
-    recording::ring_buffer buffer(0, {.size = page_size}, [&](std::span<std::byte> page) {
-        const bool is_whole =
-            pread(file, page.data(), page.size(), at) == static_cast<ssize_t>(page.size());
-        at += static_cast<off_t>(page.size());
-        return is_whole;
-    });
-    for (buffer.advance(); buffer.has_record(); buffer.advance()) {
-        const auto head =
-            recording::to_head(buffer.data(), std::endian::native == std::endian::big);
-        if (head.event != event.id)
-            continue;
-        const int process = recording::stack_process(event, buffer.data());
-        for (const std::uint64_t address : recording::stack_addresses(event, buffer.data()))
-            if (const mapping* const where = mappings.find(process, address, buffer.time()))
-                result.insert({process, address, where});
-    }
-    return result;
-}
-
-} // namespace
 
 stacks::stacks(const instance& of, const wanted_stacks& wanted) : of_(of) {
     const auto set = [&](const char* option) {
@@ -67,40 +23,64 @@ stacks::stacks(const instance& of, const wanted_stacks& wanted) : of_(of) {
     if (wanted.is_kernel)
         set("stacktrace");
     if (wanted.is_user) {
-        mappings_.emplace();
+        formats formats(of.copy());
+        if (const tep_event* const format = formats.find({"ftrace", "user_stack"})) {
+            event_ = std::make_unique<recording::event_type>(*format);
+            mappings_.emplace();
+        }
         set("userstacktrace");
     }
 }
 
-std::string stacks::names(const cpu_files& files) {
+void stacks::find_frames(int file, std::size_t page_size, off_t& at) {
+    recording::ring_buffer buffer(0, {.size = page_size}, [&](std::span<std::byte> page) {
+        const bool is_whole =
+            pread(file, page.data(), page.size(), at) == static_cast<ssize_t>(page.size());
+        at += is_whole ? static_cast<off_t>(page.size()) : 0;
+        return is_whole;
+    });
+    for (buffer.advance(); buffer.has_record(); buffer.advance()) {
+        const auto head =
+            recording::to_head(buffer.data(), std::endian::native == std::endian::big);
+        if (head.event != event_->id)
+            continue;
+        const int process = recording::stack_process(*event_, buffer.data());
+        for (const std::uint64_t address : recording::stack_addresses(*event_, buffer.data()))
+            if (auto where = mappings_->table().find(process, address, buffer.time()))
+                frames_.insert({process, address, std::move(where)});
+    }
+}
+
+void stacks::take(const cpu_files& files) {
     if (!mappings_)
-        return recording::to_text(recording::frame_list());
+        return;
     mappings_->take();
-    if (mappings_->lost())
+    for (const int file : files.descriptors())
+        find_frames(file, files.page_size(), ends_[file]);
+    mappings_->forget();
+}
+
+std::string stacks::names(const cpu_files& files) {
+    take(files);
+    if (mappings_ && mappings_->lost())
         text::warn(fmt::format("{} messages about mapped files were lost: some functions have no "
                                "names",
                                mappings_->lost()));
-    formats formats(of_.copy());
-    const tep_event* const format = formats.find({"ftrace", "user_stack"});
-    if (!format)
-        return recording::to_text(recording::frame_list());
-    const recording::event_type event(*format);
-    std::set<found_frame> frames;
-    for (const int file : files.descriptors())
-        frames.merge(find_frames(event, *mappings_, file, files.page_size()));
     wanted_places wanted;
-    for (const found_frame& frame : frames)
+    for (const frame& frame : frames_)
         if (frame.where->path.starts_with('/'))
             wanted[frame.file()].insert(frame.place());
     const named_places names = find_symbols(wanted);
     recording::frame_list list;
-    for (const found_frame& frame : frames) {
+    for (const frame& frame : frames_) {
         const std::string& path = frame.where->path;
         const auto named = names.find({frame.file(), frame.place()});
         list[{frame.process, frame.address}][frame.where->since] =
             named == names.end() ? fmt::format("{}+{:#x}", path, frame.place() + 1)
                                  : fmt::format("{} ({})", named->second, path);
     }
+    frames_.clear();
+    ends_.clear();
     return recording::to_text(list);
 }
 
