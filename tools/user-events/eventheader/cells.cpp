@@ -7,6 +7,7 @@
 #include "eventheader/words.hpp"
 #include "text/escape.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 #include <iterator>
@@ -44,6 +45,12 @@ public:
     cell_fields(std::vector<cell>& to, std::size_t first) : to_(to), count_(first) {}
 
     std::size_t count() const noexcept { return count_; }
+
+    void add_text(const char* name, const std::string& text) {
+        cell& made = next(true);
+        made.name = name;
+        made.text = text;
+    }
 
     void take(const field& field, const value& value) override {
         if (json_)
@@ -167,7 +174,8 @@ void cell_row::fill_header(const shown_event& shown) {
     cells_[8].text.clear();
 }
 
-std::span<const cell> cell_row::fill(const shown_event& shown) {
+std::span<const cell> cell_row::fill(const shown_event& shown, const char* name,
+                                     const std::optional<std::string>& more) {
     fill_header(shown);
     constexpr std::size_t header_size = std::size(header_names);
     cell_fields fields(cells_, header_size);
@@ -175,6 +183,11 @@ std::span<const cell> cell_row::fill(const shown_event& shown) {
     is_complete_ = failure.why == reason::none;
     if (!is_complete_)
         cells_[header_size - 1].text = words_of(failure);
+    const auto is_named = [name](const cell& cell) { return cell.name == name; };
+    if (more &&
+        std::none_of(cells_.begin(), cells_.begin() + static_cast<std::ptrdiff_t>(fields.count()),
+                     is_named))
+        fields.add_text(name, *more);
     return std::span(cells_).first(fields.count());
 }
 

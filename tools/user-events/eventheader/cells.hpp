@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,8 +31,10 @@ public:
     /// The header, the reason why not all could be decoded with the bytes, and the fields, by
     /// dotted names. The header's cells are always the same ones, and so are those of events whose
     /// fields have the same descriptions, if all could be decoded: an array is one cell. An array
-    /// of structs is JSON there. The cells exist until the next call.
-    std::span<const cell> fill(const shown_event& shown);
+    /// of structs is JSON there. `more` is a text for one more cell of this name, if no field has
+    /// the name. The cells exist until the next call.
+    std::span<const cell> fill(const shown_event& shown, const char* name = nullptr,
+                               const std::optional<std::string>& more = {});
     /// Whether all could be decoded.
     bool is_complete() const noexcept { return is_complete_; }
 

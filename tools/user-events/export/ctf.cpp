@@ -100,13 +100,14 @@ void set_field(bt_field* to, const recording::field& field, const recording::val
     }
 }
 
-/// A record that waits. It owns what the record refers to.
-/// A record; or a gap, which has no event.
+/// A record that waits, and what it refers to; or a gap, which has no event.
 struct waiting {
     recording::record record;
     std::string task;
     std::string instance;
     std::vector<std::byte> data;
+    /// Of a payload that describes itself.
+    std::optional<std::string> stack = {};
     std::uint64_t lost = 0;
 };
 
@@ -307,6 +308,8 @@ void source::add_record(const waiting& from) {
     if (record.event->is_described) {
         described.emplace(to_shown_event(record));
         tree_.fill(*described, payload_classes_.size() >= most_layouts);
+        if (from.stack)
+            tree_.add_text(recording::stack_field, *from.stack);
     }
     bt_event_class* const event_class =
         described ? class_of_payload(record, *described) : class_of_event(*record.event);
@@ -424,17 +427,19 @@ public:
     }
 
     void add(const recording::record& record) override {
-        source_.records.push_back({record,
-                                   std::string(record.task),
-                                   std::string(record.instance),
-                                   {record.data.begin(), record.data.end()}});
+        source_.records.push_back(
+            {record,
+             std::string(record.task),
+             std::string(record.instance),
+             {record.data.begin(), record.data.end()},
+             record.event->is_described ? shown_stack(record) : std::nullopt});
         if (source_.records.size() == most_waiting)
             run();
     }
 
     void add_gap(const recording::gap& gap) override {
         const recording::record none{gap.time, gap.cpu, 0, 0, {}, {}, nullptr, {}};
-        source_.records.push_back({none, {}, std::string(gap.instance), {}, gap.lost});
+        source_.records.push_back({none, {}, std::string(gap.instance), {}, {}, gap.lost});
     }
 
     void finish() override {

@@ -222,6 +222,13 @@ void payload_tree::fill(const eventheader::shown_event& shown, bool as_text) {
     }
 }
 
+void payload_tree::add_text(std::string_view name, std::string text) {
+    if (std::any_of(root_.children.begin(), root_.children.end(),
+                    [&](const payload_node& child) { return child.name == name; }))
+        return;
+    root_.children.push_back({.name = name, .kind = node_kind::text, .text = std::move(text)});
+}
+
 field_class payload_header_class(bt_trace_class* trace) {
     field_class result(made(bt_field_class_structure_create(trace)));
     const auto bits = [&](std::uint32_t size) {

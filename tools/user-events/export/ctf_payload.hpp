@@ -41,6 +41,8 @@ class payload_tree {
 public:
     /// Replaces what is in the tree. With `as_text`, all fields together are a text with JSON.
     void fill(const eventheader::shown_event& shown, bool as_text);
+    /// Adds a field, if none has this name.
+    void add_text(std::string_view name, std::string text);
 
     void append_layout(std::string& to) const { root_.append_layout(to); }
     field_class make_class(bt_trace_class* trace) const { return root_.make_class(trace); }

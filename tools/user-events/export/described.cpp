@@ -37,7 +37,7 @@ const std::string& described_tables::short_key_of(const recording::record& recor
 
 described_tables::row described_tables::row_of(const recording::record& record) {
     const eventheader::shown_event shown = to_shown_event(record);
-    const auto cells = cells_.fill(shown);
+    const auto cells = cells_.fill(shown, recording::stack_field, shown_stack(record));
     const std::string& key = short_key_of(record, shown, cells);
     if (const auto found = found_.find(key); found != found_.end())
         return {found->second, false, {}, cells};

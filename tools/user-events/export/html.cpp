@@ -83,6 +83,8 @@ struct event_columns {
     std::string name;
     /// Whether payloads describe the fields, so that what is absent was empty, not cut off.
     bool is_described;
+    /// Whether the last field is the stack.
+    bool has_stack;
     std::size_t count = 0;          // in the whole recording
     std::size_t count_in_block = 0; // also the place of the next record
     std::vector<field_column> fields = {};
@@ -238,7 +240,8 @@ private:
     std::size_t add_fields(const recording::record& record) {
         const auto [at, is_new] = event_numbers_.try_emplace(record.event->id, events_.size());
         if (is_new) {
-            events_.push_back({record.event->system, record.event->name, false});
+            events_.push_back(
+                {record.event->system, record.event->name, false, record.event->has_stack});
             for (const recording::field& field : record.event->fields)
                 events_.back().fields.push_back({field.name, field.kind});
         }
@@ -257,7 +260,9 @@ private:
         const auto row = described_.row_of(record);
         const auto [at, is_new] = table_numbers_.try_emplace(row.table, events_.size());
         if (is_new) {
-            events_.push_back({record.event->system, row.name, true});
+            events_.push_back(
+                {record.event->system, row.name, true,
+                 record.event->has_stack && row.cells.back().name == recording::stack_field});
             for (const eventheader::cell& cell : row.cells)
                 events_.back().fields.push_back({cell.name, kind_of(cell)});
         }
@@ -515,8 +520,9 @@ void html_exporter::write_head() {
         text::append_json(head, event.system);
         head += ",\"name\":";
         text::append_json(head, event.name);
-        fmt::format_to(std::back_inserter(head), ",\"described\":{},\"count\":{},\"fields\":[",
-                       event.is_described, event.count);
+        fmt::format_to(std::back_inserter(head),
+                       ",\"described\":{},\"hasStack\":{},\"count\":{},\"fields\":[",
+                       event.is_described, event.has_stack, event.count);
         for (const field_column& field : event.fields) {
             head += &field == event.fields.data() ? "{\"name\":" : ",{\"name\":";
             text::append_json(head, field.name);

@@ -79,7 +79,8 @@ private:
     void annotate(protobuf_event& event, const recording::record& record,
                   const convention* shown = nullptr) {
         if (record.event->is_described) {
-            for (const eventheader::cell& cell : cells_.fill(to_shown_event(record)))
+            for (const eventheader::cell& cell :
+                 cells_.fill(to_shown_event(record), recording::stack_field, shown_stack(record)))
                 event.annotate(cell);
             return;
         }

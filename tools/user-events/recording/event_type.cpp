@@ -143,6 +143,7 @@ std::unique_ptr<event_type> event_type::copy(int id) const {
     auto result = std::make_unique<event_type>(id, system, name);
     result->fields = fields;
     result->sample = sample;
+    result->has_stack = has_stack;
     result->is_described = is_described;
     result->is_eventpipe = is_eventpipe;
     result->chosen = chosen;

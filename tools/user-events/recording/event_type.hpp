@@ -120,6 +120,9 @@ struct event_type {
     /// Whether the record's payload describes its own fields, as EventHeader has them or the
     /// runtime of .NET, and is to be shown by them.
     bool is_described = false;
+    /// Whether exports have the stacks of the records as a field. Of records that describe
+    /// themselves, it is none of `fields`: shown_stack() has it.
+    bool has_stack = false;
     /// Whether the payload is that of .NET, which describes its fields only once.
     bool is_eventpipe = false;
     /// What the name says of such an event.

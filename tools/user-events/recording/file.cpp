@@ -32,9 +32,6 @@ constexpr char unknown_task[] = "<...>";
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
 
-/// The field that exports have for the stack.
-constexpr const char* stack_field = "stack";
-
 /// Of all files. Numbers that are added to it do not overflow.
 constexpr std::uint64_t largest_offset = std::numeric_limits<std::int64_t>::max();
 
@@ -437,10 +434,11 @@ std::string file::functions() const {
 /// Exports have the stack as a field. What payloads describe themselves is at the end of the
 /// record, where that field would be.
 void file::add_stack_field(known_event& to) const {
-    if (!has_frame_list(head_.statistics) || to.is_stack || to.type->is_described ||
-        to.type->find(stack_field))
+    if (!has_frame_list(head_.statistics) || to.is_stack || to.type->find(stack_field))
         return;
-    to.has_stack_field = true;
+    to.type->has_stack = true;
+    if (to.type->is_described)
+        return;
     to.type->fields.push_back({.name = stack_field,
                                .type = "__data_loc char[]",
                                .kind = kind::text,
@@ -465,7 +463,7 @@ void file::take(held_record& held, std::string_view instance,
         learn_thread(*event.type, data, head.thread);
     if (!event.is_selected)
         return;
-    if (event.has_stack_field) {
+    if (event.type->has_stack && !event.type->is_described) {
         append_at_end(held.data, folded(held.stack));
         data = held.data;
     }

@@ -134,7 +134,6 @@ private:
         /// Whether the pattern is that of an event in the payload.
         bool is_by_name = false;
         bool is_stack = false;
-        bool has_stack_field = false;
     };
     struct task {
         std::string name;

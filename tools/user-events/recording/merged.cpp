@@ -25,7 +25,7 @@ bool is_same(const event_type& a, const event_type& b) {
                         field.is_big_endian, field.offset, field.size, field.element_size);
     };
     return a.name == b.name && a.system == b.system && a.sample == b.sample &&
-           a.is_described == b.is_described &&
+           a.is_described == b.is_described && a.has_stack == b.has_stack &&
            std::equal(
                a.fields.begin(), a.fields.end(), b.fields.begin(), b.fields.end(),
                [&](const field& one, const field& other) { return parts(one) == parts(other); });

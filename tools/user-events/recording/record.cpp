@@ -234,6 +234,12 @@ void append_stack(std::string& to, const record& record, std::string_view before
     }
 }
 
+std::optional<std::string> shown_stack(const record& record) {
+    if (!record.event->has_stack)
+        return {};
+    return record.stack ? folded(*record.stack) : std::string();
+}
+
 void append_json_stack(std::string& to, const stack& stack) {
     char separator = '[';
     for (const std::string& frame : stack) {
@@ -245,7 +251,15 @@ void append_json_stack(std::string& to, const stack& stack) {
 
 void append_json_fields(std::string& to, const record& record, bool with_stack) {
     if (record.event->is_described) {
+        const std::size_t start = to.size();
         append_json_fields(to, to_shown_event(record));
+        if (const auto stack = with_stack ? shown_stack(record) : std::nullopt;
+            stack && to.find("\"stack\":", start) == to.npos) {
+            to.pop_back();
+            to += to.ends_with('{') ? "\"stack\":" : ",\"stack\":";
+            text::append_json(to, *stack);
+            to += '}';
+        }
         return;
     }
     char separator = '{';

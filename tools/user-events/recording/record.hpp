@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,6 +115,9 @@ void warn_of_unknown_fields(const eventheader::filter& filter);
 /// Appends the functions of the record's stack, the innermost one first, each between two texts.
 void append_stack(std::string& to, const record& record, std::string_view before,
                   std::string_view behind);
+/// The text of the field that exports have for the stack, empty for a record without one; nothing
+/// if the record's event has no such field.
+std::optional<std::string> shown_stack(const record& record);
 /// The same as a JSON array.
 void append_json_stack(std::string& to, const stack& stack);
 

@@ -20,6 +20,9 @@ namespace tool::recording {
 /// The innermost one comes first.
 using stack = std::vector<std::string>;
 
+/// The field that exports have for the stack.
+inline constexpr const char* stack_field = "stack";
+
 /// Of functions of programs, by process and address: since when the address has the name.
 using frame_list = std::map<std::pair<int, std::uint64_t>, std::map<std::uint64_t, std::string>>;
 

@@ -3,7 +3,7 @@
 // Its width is its part of the records, or of the time of the slices that begin with them.
 
 const flameRow = 18, flameLeast = 1;
-const stackField = event => event.fields.find(field => field.name === "stack" && !field.isNumber && !event.described);
+const stackField = event => event.hasStack ? event.fields[event.fields.length - 1] : null;
 // `cook+0x1f (/usr/bin/orders)` is a place in the function `cook`.
 const functionOf = frame => frame.replace(/\+0x[0-9a-f]+( \(.*\))?$/, "") || frame;
 
