@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands.hpp"
-#include "commands/choice_options.hpp"
 #include "commands/cut_options.hpp"
-#include "commands/from_option.hpp"
-#include "commands/group_option.hpp"
-#include "commands/scope_options.hpp"
+#include "commands/observation_options.hpp"
 #include "config.hpp"
 #include "otlp/collector.hpp"
 #include "otlp/encoder.hpp"
@@ -35,20 +32,15 @@ namespace tool {
 
 namespace {
 
-constexpr std::uint64_t buffer_size = 4 << 20;
-
 struct options {
-    std::vector<std::string> patterns;
-    group_option group;
+    /// Of a recording, too, as far as they make sense. `from` is for a directory.
+    observation_options live;
     /// Recordings, or the directory of a mounted instance.
     std::vector<std::string> from;
     /// At the speed of the recorded programs.
     bool timed = false;
     /// Used by cli.cpp; here it only says whether there is a file.
     std::string config;
-    std::string filter;
-    choice_options choice;
-    scope_options programs;
     cut_options cut;
     std::vector<std::string> pairs;
     std::vector<std::string> services;
@@ -58,16 +50,9 @@ struct options {
     std::string spool;
     std::uint64_t spool_size = 256 << 20;
     bool sync = false;
-    std::uint64_t buffer = buffer_size;
     otlp::delivery delivery;
 
-    /// The directory; empty for none.
-    std::string mounted() const {
-        std::error_code none;
-        return from.size() == 1 && std::filesystem::is_directory(from[0], none) ? from[0] : "";
-    }
-    bool has_mounted() const { return !mounted().empty(); }
-    bool has_recording() const { return !from.empty() && !has_mounted(); }
+    bool has_recording() const { return !from.empty() && !live.has_from(); }
 };
 
 /// How long the records of a CPU may wait in its buffer.
@@ -113,7 +98,7 @@ private:
 
 /// Of a recording, --pid and --comm choose records.
 recording::cut to_cut(const options& given) {
-    const tracing::scope programs = given.programs.read();
+    const tracing::scope programs = given.live.programs.read();
     if (!programs.uids.empty() || !programs.exe.empty() || !programs.cgroup.empty() ||
         programs.has_children)
         throw text::usage_error("--from excludes --exe, --cgroup, --uid and --children",
@@ -129,6 +114,9 @@ void complete(options& given) {
     given.delivery.compress = given.compression == "gzip";
     given.delivery.encoding =
         given.encoding == "json" ? otlp::encoding::json : otlp::encoding::protobuf;
+    if (std::error_code none;
+        given.from.size() == 1 && std::filesystem::is_directory(given.from[0], none))
+        given.live.from = given.from[0];
     if (given.timed && !given.has_recording())
         throw text::usage_error("--timed is for a recording", "use it with --from FILE");
     if (given.cut.is_given() && !given.has_recording())
@@ -137,8 +125,7 @@ void complete(options& given) {
     if (given.has_recording())
         to_cut(given);
     else
-        from_option{given.mounted()}.require_alone(given.programs.read(),
-                                                   given.buffer != buffer_size);
+        given.live.require_alone();
     if (given.has_recording() && !given.spool.empty())
         throw text::usage_error("--from and --spool exclude each other",
                                 "the recording is kept, so no spool is needed");
@@ -183,9 +170,9 @@ void check_files(options& given) {
 
 void check(options& given) {
     check_files(given);
-    tracing::to_patterns(given.patterns);
-    given.choice.read();
-    given.programs.read();
+    tracing::to_patterns(given.live.patterns);
+    given.live.choice.read();
+    given.live.programs.read();
     otlp::to_services(given.services);
     exporting::to_pairs(given.pairs);
 }
@@ -201,9 +188,9 @@ void try_set_instance(otlp::queue& queue, const std::string& name, std::uint64_t
 
 /// The mounted instance, one that a killed process has left, or a new one.
 tracing::instance make_instance(const options& given, otlp::queue& queue) {
-    if (given.has_mounted()) {
+    if (given.live.has_from()) {
         queue.set_instance("", 0);
-        return tracing::open_mounted(given.mounted());
+        return tracing::open_mounted(given.live.from);
     }
     if (auto left = tracing::instance::adopted(queue.instance())) {
         try_set_instance(queue, left->name(), tracing::read_records(*left));
@@ -211,34 +198,15 @@ tracing::instance make_instance(const options& given, otlp::queue& queue) {
     }
     queue.set_instance("", 0);
     auto made = tracing::instance::temporary("mono");
-    tracing::set_buffer_size(made, given.buffer);
+    tracing::set_buffer_size(made, given.live.buffer);
     queue.set_instance(made.name(), 0);
     return made;
 }
 
-/// What is wanted of the events that exist and that will exist. The filter is for the payloads that
-/// describe themselves.
-struct wanted {
-    explicit wanted(const options& given)
-        : filter(!given.has_mounted()   ? eventheader::filter::parse(given.filter)
-                 : given.filter.empty() ? std::nullopt
-                                        : std::optional(recording::to_filter(given.filter))),
-          events{.patterns = given.group.read(given.patterns, given.has_mounted()),
-                 .filter = given.filter,
-                 .choice = given.choice.read(),
-                 .programs = given.programs.read(),
-                 .has_providers = true,
-                 .is_filter_shared = filter.has_value(),
-                 .is_filter_own = given.has_mounted() && filter.has_value()} {}
-
-    std::optional<eventheader::filter> filter;
-    tracing::wanted_events events;
-};
-
 class shipper {
 public:
     shipper(const options& given, const tracing::instance& in, otlp::queue& queue)
-        : queue_(queue), wanted_(given),
+        : queue_(queue), wanted_(given.live.filtered()),
           source_(
               in, wanted_.events, std::move(wanted_.filter),
               {.has_wall_clock = true,
@@ -286,7 +254,7 @@ private:
     }
 
     otlp::queue& queue_;
-    wanted wanted_;
+    observation_options::filtered_events wanted_;
     // Its types of events have to exist as long as the encoder.
     tracing::live_source source_;
     otlp::resources resources_;
@@ -418,10 +386,11 @@ private:
 /// In the process that reads the recording.
 void ship_records(const options& given, const recording::opened_recording& from) {
     tracing::stop_signals signals;
-    const auto source = from.read({.pattern = given.patterns.empty() ? "" : given.patterns.front(),
-                                   .filter = given.filter,
-                                   .choice = given.choice.read(),
-                                   .cut = to_cut(given)});
+    const auto source =
+        from.read({.pattern = given.live.patterns.empty() ? "" : given.live.patterns.front(),
+                   .filter = given.live.filter,
+                   .choice = given.live.choice.read(),
+                   .cut = to_cut(given)});
     otlp::queue queue("", std::min(given.spool_size, most_of_recording),
                       otlp::report_maker(given.delivery.encoding));
     sender sender(queue, given.delivery);
@@ -453,9 +422,9 @@ void ship_records(const options& given, const recording::opened_recording& from)
 }
 
 void ship_recording(options given) {
-    if (given.patterns.size() > 1)
+    if (given.live.patterns.size() > 1)
         throw text::usage_error("--from takes one pattern");
-    if (!given.group.name.empty())
+    if (!given.live.group.name.empty())
         throw text::usage_error("--group is not for a recording",
                                 "the pattern `user_events_NAME*:*` chooses the group's events");
     // May wait, if one is a FIFO.
@@ -471,21 +440,15 @@ void ship_recording(options given) {
 
 action ship(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positionals(
-        "PATTERN", given->patterns,
-        "events, such as 'order_*', 'sched:sched_switch' or 'MyProvider:Request*'; without "
-        "it, all user events");
+    given->live.declare_patterns(with);
     with.required_option("--otlp", "URL", given->delivery.url,
                          "the collector, such as http://localhost:4318");
     with.option("--from", "FILE", given->from,
                 "ship a recording instead, with several as if they were one; or of a directory "
                 "what an instance records whose files are mounted there");
     with.flag("--timed", given->timed, "ship its records at the speed at which they were made");
-    with.option("-f,--filter", "FILTER", given->filter,
-                "only records for which this is true, such as 'cents > 300'");
-    given->group.declare(with);
-    given->choice.declare(with);
-    given->programs.declare(with);
+    given->live.declare_filter(with);
+    given->live.declare_choice(with);
     given->cut.declare(with);
     given->cut.declare_align(with);
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
@@ -509,7 +472,7 @@ action ship(arguments& with) {
     with.size("--spool-size", given->spool_size,
               "how much may wait for the collector (default: 256M)");
     with.flag("--sync", given->sync, "have each file of the spool on the disk before going on");
-    with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
+    given->live.declare_buffer(with);
     with.config(given->config, read_config);
     return [given] {
         complete(*given);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
-#include "commands/group_option.hpp"
-#include "commands/scope_options.hpp"
-#include "eventheader/payload_filter.hpp"
+#include "commands/observation_options.hpp"
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
@@ -32,14 +29,11 @@ namespace tool {
 namespace {
 
 struct options {
+    observation_options live;
     std::string event;
     std::vector<std::string> keys;
-    std::string filter;
     double duration = 0;
     bool log2 = false;
-    choice_options choice;
-    scope_options programs;
-    group_option group;
 };
 
 using buckets = std::vector<tracing::histogram::bucket>;
@@ -102,8 +96,8 @@ std::string trigger_of(const options& given) {
         trigger += fmt::format("{}{}{}", &key == given.keys.data() ? "" : ",",
                                key == "process" ? "common_pid.execname" : key,
                                given.log2 && key != "process" ? ".log2" : "");
-    if (!given.filter.empty())
-        trigger += " if " + given.filter;
+    if (!given.live.filter.empty())
+        trigger += " if " + given.live.filter;
     return trigger;
 }
 
@@ -132,7 +126,7 @@ void count_in_kernel(const options& given, tracing::stop_signals& signals,
     const auto in = tracing::instance::temporary("mono");
     const std::string trigger = trigger_of(given);
     const std::string folder = name.directory();
-    const auto programs = given.programs.read();
+    const auto programs = given.live.programs.read();
     std::optional<tracing::temporary_rule> rule;
     int error = 0;
     if (programs.is_all())
@@ -241,15 +235,10 @@ private:
 
 void count_in_payloads(const options& given, tracing::stop_signals& signals) {
     constexpr int pause_ms = 50;
-    tracing::wanted_events wanted{.patterns = given.group.read({given.event}),
-                                  .filter = given.filter,
-                                  .choice = given.choice.read(),
-                                  .programs = given.programs.read(),
-                                  .has_providers = true};
-    std::optional<eventheader::filter> filter;
-    if (!given.filter.empty())
-        filter = recording::to_filter(given.filter);
-    wanted.is_filter_shared = filter.has_value();
+    // The kernel does not know what it compares.
+    if (!given.live.filter.empty())
+        (void)recording::to_filter(given.live.filter);
+    auto [wanted, filter] = given.live.filtered();
     const auto in = tracing::instance::temporary("mono");
     payload_counter counter(given, in, wanted, std::move(filter));
     tracing::following following(in, wanted);
@@ -271,11 +260,11 @@ bool has_payloads_of_dotnet(const tracing::event_name& name) {
 
 void show_histogram(const options& given) {
     tracing::stop_signals signals;
-    const tracing::pattern wanted = given.group.read({given.event}).front();
+    const tracing::pattern wanted = given.live.wanted().patterns.front();
     const auto names = tracing::events(wanted);
     if (names.empty() && wanted.is_for_providers())
         return count_in_payloads(given, signals);
-    if (!given.choice.read().is_all())
+    if (!given.live.choice.read().is_all())
         throw text::usage_error("--level and --keyword are for PROVIDER:EVENT");
     if (names.empty())
         tracing::throw_no_event(wanted, "`user-events list` lists the events");
@@ -293,15 +282,16 @@ action hist(arguments& with) {
     const auto given = std::make_shared<options>();
     with.positional("EVENT", given->event,
                     "an event, such as order_placed, sched:sched_switch or MyProvider:Request");
-    given->group.declare(with);
+    given->live.group.declare(with);
     with.required_positionals("FIELD", given->keys, "fields to count by, or `process`");
-    with.option("-f,--filter", "FILTER", given->filter,
-                "count only records for which this is true");
-    given->choice.declare(with);
-    given->programs.declare(with);
+    given->live.declare_filter(with, "count only records for which this is true");
+    given->live.declare_choice(with);
     with.flag("--log2", given->log2, "count numbers by powers of two");
     with.duration("-d,--duration", given->duration, "end after this time");
-    return [given] { show_histogram(*given); };
+    return [given] {
+        given->live.patterns = {given->event};
+        show_histogram(*given);
+    };
 }
 
 } // namespace tool

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "commands/choice_options.hpp"
 #include "commands/commands.hpp"
-#include "commands/from_option.hpp"
-#include "commands/group_option.hpp"
+#include "commands/observation_options.hpp"
 #include "commands/recording_note.hpp"
-#include "commands/scope_options.hpp"
 #include "recording/event_type.hpp"
 #include "recording/statistics.hpp"
 #include "text/errors.hpp"
@@ -44,28 +41,20 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t buffer_size = 4 << 20;
-
 struct options {
+    observation_options live;
     std::string output = "trace.dat";
-    from_option from;
-    std::vector<std::string> patterns;
-    group_option group;
     std::vector<std::string> others;
     std::vector<std::string> program;
-    std::string filter;
     double duration = 0;
     std::uint64_t size = 0;
     double time = 0;
     std::string keep;
     std::vector<std::string> on;
     double last = 0;
-    std::uint64_t buffer = buffer_size;
     std::string stack = "none";
     bool background = false;
     bool recover = false;
-    choice_options choice;
-    scope_options programs;
 
     /// Whether a file after the other is made.
     bool has_parts() const noexcept { return time > 0 || !keep.empty(); }
@@ -100,9 +89,9 @@ std::vector<tracing::stop_condition> stop_conditions(const options& given) {
     return {given.on.begin(), given.on.end()};
 }
 
-/// Patterns of both kinds, and the kernel's events that they name.
-std::vector<tracing::pattern> patterns_of(const options& given, tracing::trace_dat& file) {
-    auto patterns = given.group.read(given.patterns, given.from.is_given());
+/// Adds the patterns of other options, and the kernel's events that all of them name.
+void add_patterns(const options& given, std::vector<tracing::pattern>& patterns,
+                  tracing::trace_dat& file) {
     // Events of the kernel alone do not mean all user events besides.
     for (const auto& other : tracing::to_patterns(given.others))
         patterns.push_back(other);
@@ -118,7 +107,6 @@ std::vector<tracing::pattern> patterns_of(const options& given, tracing::trace_d
         if (!wanted.is_for_user_events())
             for (const auto& name : tracing::events(wanted))
                 file.kernel_events.push_back(name.system + "/" + name.event);
-    return patterns;
 }
 
 /// A file with the formats of what an instance records at present.
@@ -385,17 +373,13 @@ void remove_last(output& files, recording_note& note, unsigned count) {
 template <typename Started>
 int record_events(const options& given, Started started) {
     tracing::trace_dat file{given.output, {}};
-    const auto patterns = patterns_of(given, file);
-    const tracing::wanted_events wanted{.patterns = patterns,
-                                        .filter = given.filter,
-                                        .choice = given.choice.read(),
-                                        .programs = given.programs.read(),
-                                        .has_providers = true};
+    auto wanted = given.live.wanted();
+    add_patterns(given, wanted.patterns, file);
     tracing::require_output(given.output);
     tracing::stop_signals signals;
     recording_note note(given.output);
     note.refuse_interrupted();
-    tracing::observation observation(given.from.directory, given.buffer, tracing::clock::any);
+    tracing::observation observation(given.live.from, given.live.buffer, tracing::clock::any);
     const auto& in = observation.in();
     if (in.is_mounted())
         file = file_of(given.output, in);
@@ -559,14 +543,14 @@ std::string remedy_for_snapshot(const std::string& output, const tracing::instan
 
 /// Pages are recorded as they are.
 void require_all_of_mounted(const options& given) {
-    given.from.require_alone(given.programs.read(), given.buffer != buffer_size);
-    if (given.from.is_given() && given.wanted_stacks().is_any())
+    given.live.require_alone();
+    if (given.live.has_from() && given.wanted_stacks().is_any())
         throw text::usage_error("--from and --stack exclude each other",
                                 "whoever makes the instance can switch on its options stacktrace "
                                 "and userstacktrace");
-    if (given.from.is_given() &&
-        (!given.patterns.empty() || !given.others.empty() || !given.group.name.empty() ||
-         !given.filter.empty() || !given.choice.read().is_all()))
+    if (given.live.has_from() &&
+        (!given.live.patterns.empty() || !given.others.empty() || !given.live.group.name.empty() ||
+         !given.live.filter.empty() || !given.live.choice.read().is_all()))
         throw text::usage_error("--from records all that the instance does",
                                 "choose when the file is read: user-events report FILE PATTERN "
                                 "--filter FILTER");
@@ -576,7 +560,7 @@ void require_trigger_options(const options& given) {
     (void)stop_conditions(given);
     if (given.last > 0 && !given.waits())
         throw text::usage_error("--last needs --on", "it says before what");
-    if (given.waits() && (given.size > 0 || given.time > 0 || given.from.is_given()))
+    if (given.waits() && (given.size > 0 || given.time > 0 || given.live.has_from()))
         throw text::usage_error("--on excludes --size, --time and --from",
                                 "with --keep, each trigger makes a file");
 }
@@ -602,17 +586,14 @@ void take_snapshot(const tracing::trace_dat& file, const tracing::instance& in) 
 
 action record(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positionals("PATTERN", given->patterns,
-                     "user events, also as 'MyProvider:*'; without -e too, all of them");
+    given->live.declare_patterns(
+        with, "user events, also as 'MyProvider:*'; without -e too, all of them");
     with.option("-o,--output", "FILE", given->output, "the file (default: trace.dat)");
-    given->group.declare(with);
-    given->from.declare(with);
+    given->live.declare_from(with);
     with.option("-e,--event", "SYSTEM:EVENT", given->others,
                 "events of the kernel, such as sched:sched_switch");
-    with.option("-f,--filter", "FILTER", given->filter,
-                "only records for which this is true, such as 'cents > 300'");
-    given->choice.declare(with);
-    given->programs.declare(with);
+    given->live.declare_filter(with);
+    given->live.declare_choice(with);
     with.duration("-d,--duration", given->duration, "end after this time");
     with.size("-s,--size", given->size,
               "end when the records have this size; with --keep, begin the next file");
@@ -622,7 +603,7 @@ action record(arguments& with) {
     with.option("--on", "EVENT", given->on,
                 "write what was recorded before this event, or 'EVENT if FILTER'; can be repeated");
     with.duration("--last", given->last, "with --on, leave out what is older than this");
-    with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
+    given->live.declare_buffer(with);
     with.choice("--stack", "WHOSE", given->stack, {"none", "user", "kernel", "both"},
                 "the functions that are active at each record (default: none)");
     with.flag("-b,--background", given->background, "print the number of a process that records");

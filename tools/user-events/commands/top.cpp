@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "commands/choice_options.hpp"
 #include "commands/color_option.hpp"
 #include "commands/commands.hpp"
-#include "commands/from_option.hpp"
-#include "commands/group_option.hpp"
-#include "commands/scope_options.hpp"
+#include "commands/observation_options.hpp"
 #include "recording/record.hpp"
 #include "recording/severity.hpp"
 #include "text/errors.hpp"
@@ -41,15 +38,11 @@ namespace tool {
 namespace {
 
 struct options {
-    std::vector<std::string> patterns;
-    group_option group;
-    from_option from;
+    observation_options live;
     double interval = 1;
     std::uint64_t count = 0;
     bool batch = false;
     color_option color;
-    choice_options choice;
-    scope_options programs;
 };
 
 constexpr int pause_ms = 50;
@@ -384,18 +377,14 @@ void run_top(const options& given) {
     const bool has_screen = !given.batch;
     if (has_screen && (!text::is_terminal() || !isatty(STDIN_FILENO)))
         throw text::usage_error("standard input and output are no terminal", "use --batch");
-    const tracing::wanted_events wanted{.patterns =
-                                            given.group.read(given.patterns, given.from.is_given()),
-                                        .choice = given.choice.read(),
-                                        .programs = given.programs.read(),
-                                        .has_providers = true};
+    const auto wanted = given.live.wanted();
     tracing::stop_signals signals;
-    tracing::observation observation(given.from.directory, 4 << 20, tracing::clock::any);
+    tracing::observation observation(given.live.from, given.live.buffer, tracing::clock::any);
     counter counter(observation.in(), wanted);
     observation.start(wanted);
     const std::unique_ptr<screen> terminal(has_screen ? new screen : nullptr);
     if (terminal)
-        terminal->is_read_only = given.from.is_given();
+        terminal->is_read_only = given.live.has_from();
     const auto interval = std::chrono::duration<double>(given.interval);
     std::vector<row> rows, shown_rows;
     auto start = clock::now();
@@ -426,17 +415,15 @@ void run_top(const options& given) {
 
 action top(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positionals("PATTERN", given->patterns, "events; without it, all user events");
-    given->group.declare(with);
-    given->from.declare(with);
+    given->live.declare_patterns(with, "events; without it, all user events");
+    given->live.declare_from(with);
     with.duration("-i,--interval", given->interval, "the time between two counts (default: 1s)");
     with.option("-n,--count", "NUMBER", given->count, "end after this many counts");
-    given->choice.declare(with);
-    given->programs.declare(with);
+    given->live.declare_choice(with);
     given->color.declare(with);
     with.flag("-b,--batch", given->batch, "print tables, without a screen");
     return [given] {
-        given->from.require_alone(given->programs.read());
+        given->live.require_alone();
         given->color.apply();
         run_top(*given);
     };

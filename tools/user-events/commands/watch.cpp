@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "commands/choice_options.hpp"
 #include "commands/color_option.hpp"
 #include "commands/commands.hpp"
-#include "commands/from_option.hpp"
-#include "commands/group_option.hpp"
-#include "commands/scope_options.hpp"
+#include "commands/observation_options.hpp"
 #include "commands/typed_filter.hpp"
-#include "eventheader/payload_filter.hpp"
 #include "recording/record.hpp"
 #include "recording/severity.hpp"
 #include "text/errors.hpp"
@@ -27,23 +23,15 @@ namespace tool {
 
 namespace {
 
-constexpr std::uint64_t buffer_size = 4 << 20;
-
 struct options {
-    std::vector<std::string> patterns;
-    group_option group;
-    from_option from;
-    std::string filter;
+    observation_options live;
     std::string fields;
     std::uint64_t count = 0;
-    std::uint64_t buffer = buffer_size;
     bool since_boot = false;
     bool wall_clock = false;
     bool json = false;
     bool raw = false;
     color_option color;
-    choice_options choice;
-    scope_options programs;
 };
 
 /// How long the records of a CPU may wait in its buffer.
@@ -128,37 +116,21 @@ private:
     typed_filter typed_;
 };
 
-/// The filter that the kernel does not apply.
-std::optional<eventheader::filter> filter_of(const options& given) {
-    if (given.from.is_given())
-        return given.filter.empty() ? std::nullopt
-                                    : std::optional(recording::to_filter(given.filter));
-    return given.raw ? std::nullopt : eventheader::filter::parse(given.filter);
-}
-
 void warn_of_lost(const options& given, std::uint64_t lost) {
     if (!lost)
         return;
     text::warn(fmt::format("{} records were lost, because the buffers were full: {}", lost,
-                           given.from.is_given()
+                           given.live.has_from()
                                ? "an administrator can make them larger, with buffer_size_kb"
                                : fmt::format("--buffer {}k makes them larger, --filter has fewer "
                                              "records",
-                                             given.buffer * 4 / 1024)));
+                                             given.live.buffer * 4 / 1024)));
 }
 
 void watch_events(const options& given) {
-    tracing::wanted_events wanted{.patterns =
-                                      given.group.read(given.patterns, given.from.is_given()),
-                                  .filter = given.filter,
-                                  .choice = given.choice.read(),
-                                  .programs = given.programs.read(),
-                                  .has_providers = true};
-    auto filter = filter_of(given);
-    wanted.is_filter_shared = filter.has_value();
-    wanted.is_filter_own = given.from.is_given() && filter.has_value();
+    auto [wanted, filter] = given.live.filtered(given.raw);
     tracing::stop_signals signals;
-    tracing::observation observation(given.from.directory, given.buffer,
+    tracing::observation observation(given.live.from, given.live.buffer,
                                      given.since_boot ? tracing::clock::any : tracing::clock::wall);
     watcher watcher(given, observation.in(), wanted, std::move(filter));
     observation.start(wanted);
@@ -178,19 +150,13 @@ void watch_events(const options& given) {
 
 action watch(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positionals(
-        "PATTERN", given->patterns,
-        "events, such as 'order_*', 'sched:sched_switch' or 'MyProvider:Request*'; without "
-        "it, all user events");
-    given->group.declare(with);
-    given->from.declare(with);
-    with.option("-f,--filter", "FILTER", given->filter,
-                "only records for which this is true, such as 'cents > 300'");
-    given->choice.declare(with);
-    given->programs.declare(with);
+    given->live.declare_patterns(with);
+    given->live.declare_from(with);
+    given->live.declare_filter(with);
+    given->live.declare_choice(with);
     with.option("--fields", "NAME,...", given->fields, "show only these fields");
     with.option("-n,--count", "NUMBER", given->count, "end after this many records");
-    with.size("--buffer", given->buffer, "the size of each CPU's buffer (default: 4M)");
+    given->live.declare_buffer(with);
     with.flag("--since-boot", given->since_boot,
               "show seconds since the boot, or those of the clock of --from");
     with.flag("--wall-clock", given->wall_clock, "show date and time of day (the default)");
@@ -200,7 +166,7 @@ action watch(arguments& with) {
     return [given] {
         if (given->since_boot && given->wall_clock)
             throw text::usage_error("--since-boot and --wall-clock exclude each other");
-        given->from.require_alone(given->programs.read(), given->buffer != buffer_size);
+        given->live.require_alone();
         given->color.apply();
         watch_events(*given);
     };
