@@ -2,23 +2,11 @@
 // What is known of a recording while it is made, also after the process was killed.
 #pragma once
 
-#include "text/errors.hpp"
-#include "tracing/buffers.hpp"
 #include "tracing/tracefs.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <climits>
+#include <chrono>
 #include <cstdint>
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sstream>
 #include <string>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <vector>
 
 namespace tool {
 
@@ -32,22 +20,27 @@ public:
         std::uint64_t lost = 0;
     };
 
-    explicit progress(const tracing::instance& in)
-        : progress(in, {in.is_mounted() ? tracing::read_records(in) : 0,
-                        in.is_mounted() ? tracing::lost_records(in) : 0}) {}
+    explicit progress(const tracing::instance& in);
     progress(const tracing::instance& in, const beginning& since) : in_(in), since_(since) {}
 
     const beginning& since() const noexcept { return since_; }
-    std::uint64_t records() const {
-        return (in_.is_mounted() ? tracing::read_records(in_) : tracing::made_records(in_)) -
-               since_.records;
-    }
-    std::uint64_t lost() const { return tracing::lost_records(in_) - since_.lost; }
+
+    /// Shows it on a terminal, every now and then: files have so many bytes.
+    void show(std::uint64_t size);
+    /// Says what the files have, and what helps if records were lost.
+    void say_end(const std::string& files) const;
 
 private:
+    std::uint64_t records() const;
+    std::uint64_t lost() const;
+
     const tracing::instance& in_;
     beginning since_;
+    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
 };
+
+/// Goes back to the beginning of the terminal's line, and clears the line; empty without one.
+const char* same_line();
 
 /// The file FILE.recording. It says which instance records into FILE, for --recover, and is locked
 /// by the process that writes FILE. A name that begins with a slash is the directory of a mounted
@@ -55,47 +48,11 @@ private:
 /// first part, 0 if it has none.
 class recording_note {
 public:
-    explicit recording_note(const std::string& output)
-        : output_(output), path_(output + ".recording") {
-        file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        struct stat found {};
-        if (file_ < 0 || fstat(file_, &found) != 0) {
-            const int error = errno;
-            // If this file is not in the way, it is the directory of both that is wrong.
-            throw text::file_failure(error, "write",
-                                     lstat(path_.c_str(), &found) == 0 ? path_ : output);
-        }
-        struct stat named {};
-        // The process that had the lock may have removed the file in the meantime.
-        const bool is_locked = flock(file_, LOCK_EX | LOCK_NB) == 0 &&
-                               stat(path_.c_str(), &named) == 0 && named.st_ino == found.st_ino;
-        std::array<char, PATH_MAX + 64> text{};
-        const ssize_t size = pread(file_, text.data(), text.size(), 0);
-        std::istringstream lines(
-            std::string(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0));
-        std::getline(lines, instance_);
-        lines >> since_.records >> since_.lost >> first_part_;
-        // A link could make it any file of this user.
-        if (!S_ISREG(found.st_mode) || found.st_nlink > 1 || found.st_uid != geteuid() ||
-            (found.st_size > 0 && !is_mounted() &&
-             !instance_.starts_with(tracing::temporary_prefix)))
-            throw text::failure(fmt::format("{} is not a file of `user-events record`", path_),
-                                "choose another file with -o");
-        if (!is_locked)
-            throw text::failure(
-                fmt::format("{} is still being recorded", output),
-                instance_.starts_with(tracing::temporary_prefix)
-                    ? fmt::format("end it: kill {}; or choose another file with -o",
-                                  instance_.substr(tracing::temporary_prefix.size()))
-                    : "choose another file with -o");
-    }
+    /// Throws text::failure if another process writes the file, or the name has other uses.
+    explicit recording_note(const std::string& output);
     recording_note(const recording_note&) = delete;
     recording_note& operator=(const recording_note&) = delete;
-    ~recording_note() {
-        if (instance_.empty())
-            remove();
-        close(file_);
-    }
+    ~recording_note();
 
     /// The instance whose records are in the files; empty if there is none.
     const std::string& instance() const noexcept { return instance_; }
@@ -103,26 +60,12 @@ public:
     const progress::beginning& since() const noexcept { return since_; }
     std::uint64_t first_part() const noexcept { return first_part_; }
     void set_instance(const std::string& name, const progress::beginning& since,
-                      std::uint64_t first_part = 0) {
-        const std::string text =
-            fmt::format("{}\n{} {} {}\n", name, since.records, since.lost, first_part);
-        if (ftruncate(file_, 0) != 0 ||
-            pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-            throw text::file_failure(errno, "write", path_);
-        instance_ = name;
-    }
+                      std::uint64_t first_part);
     const std::string& path() const noexcept { return path_; }
-    void remove() noexcept { unlink(path_.c_str()); }
+    void remove() noexcept;
 
     /// Throws text::failure if the files are of a recording that can be finished.
-    void refuse_interrupted() const {
-        const auto names = is_mounted() ? std::vector<std::string>() : tracing::instance_names();
-        if (std::find(names.begin(), names.end(), instance_) != names.end() ||
-            (is_mounted() && access(instance_.c_str(), F_OK) == 0))
-            throw text::failure(
-                fmt::format("a recording of {} was interrupted", output_),
-                fmt::format("finish it: user-events record --recover -o {}", output_));
-    }
+    void refuse_interrupted() const;
 
 private:
     std::string output_;

@@ -417,7 +417,7 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
     const std::string clocks = from.read("trace_clock");
     // What to add to get the time of day, in microseconds.
     const std::int64_t offset = wall_clock().offset();
-    if (clocks.find("[mono]") != clocks.npos)
+    if (name_of_clock(from) == "mono")
         to.add_option(date, std::to_string(offset / 1000));
     utsname system{};
     uname(&system);
@@ -438,6 +438,22 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
 }
 
 } // namespace
+
+trace_dat describe(const std::string& path, const instance& in) {
+    trace_dat result{path, {}};
+    for (const auto& system : directories(in.path("events"))) {
+        if (recording::is_user_system(system))
+            continue;
+        // X: some are enabled, some are not.
+        if (const auto some = in.try_read(fmt::format("events/{}/enable", system)).value_or("0");
+            some[0] == '1' || some[0] == 'X')
+            for (const auto& event : directories(in.path(fmt::format("events/{}", system))))
+                if (in.try_read(fmt::format("events/{}/{}/enable", system, event))
+                        .value_or("0")[0] == '1')
+                    result.kernel_events.push_back(fmt::format("{}/{}", system, event));
+    }
+    return result;
+}
 
 std::uint64_t head_size(const trace_dat& what, const instance& from) {
     return head_of(what, from, cpus(from).size(), page_size(from), 0).size();

@@ -81,6 +81,9 @@ struct trace_dat {
     std::string frames = {};
 };
 
+/// A file with the formats of what an instance records at present.
+trace_dat describe(const std::string& path, const instance& in);
+
 /// Throws text::failure if a file of this name cannot be made, or one that exists not be kept.
 void require_output(const std::string& path);
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "commands/flight_recorder.hpp"
+
+#include "commands/recording_note.hpp"
+#include "recording/statistics.hpp"
+#include "text/errors.hpp"
+#include "text/output.hpp"
+#include "tracing/buffers.hpp"
+
+#include <fmt/format.h>
+#include <string>
+
+namespace tool {
+
+flight_recorder::flight_recorder(const record_options& given, const tracing::instance& in,
+                                 recorded_files& files)
+    : given_(given), in_(in), files_(files), triggers_(in, given.stop_conditions()) {}
+
+bool flight_recorder::take() {
+    files_.take_stacks();
+    if (in_.try_read("tracing_on").value_or("1")[0] != '0')
+        return false;
+    const double seconds = files_.keep_newest(given_.last);
+    has_written_ = true;
+    is_complete_ = !given_.has_parts();
+    std::string written;
+    if (is_complete_) {
+        written = files_.finish();
+    } else {
+        written = files_.next();
+        in_.write("tracing_on", "1");
+    }
+    text::say(fmt::format("{}{}: the last {} before the trigger\n", same_line(), written,
+                          recording::as_time(seconds)));
+    if (given_.last > 0 && seconds < given_.last && tracing::lost_records(in_) > 0)
+        text::warn(fmt::format("the buffers have not held {} s", given_.last),
+                   "--buffer makes them larger");
+    return is_complete_;
+}
+
+void flight_recorder::finish() {
+    if (is_complete_)
+        return;
+    // Of the next trigger, which has not come.
+    files_.remove();
+    if (!has_written_)
+        throw text::failure("no trigger came: nothing was written",
+                            "without --on, record writes all until its end");
+}
+
+} // namespace tool

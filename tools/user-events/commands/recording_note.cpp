@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "commands/recording_note.hpp"
+
+#include "text/errors.hpp"
+#include "text/output.hpp"
+#include "text/quantity.hpp"
+#include "tracing/buffers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sstream>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace tool {
+
+const char* same_line() {
+    static const bool is_terminal = isatty(STDERR_FILENO);
+    return is_terminal ? "\r\x1b[K" : "";
+}
+
+progress::progress(const tracing::instance& in)
+    : progress(in, {in.is_mounted() ? tracing::read_records(in) : 0,
+                    in.is_mounted() ? tracing::lost_records(in) : 0}) {}
+
+std::uint64_t progress::records() const {
+    return (in_.is_mounted() ? tracing::read_records(in_) : tracing::made_records(in_)) -
+           since_.records;
+}
+
+std::uint64_t progress::lost() const {
+    return tracing::lost_records(in_) - since_.lost;
+}
+
+void progress::show(std::uint64_t size) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!*same_line() || now < next_)
+        return;
+    next_ = now + std::chrono::milliseconds(500);
+    text::say(fmt::format("{}{} records, {}, {} lost", same_line(), records(),
+                          text::from_bytes(size), lost()));
+}
+
+void progress::say_end(const std::string& files) const {
+    const auto lost = this->lost();
+    text::say(fmt::format("{}{}: {} records, {} lost\n", same_line(), files, records(), lost));
+    if (lost)
+        text::warn(in_.is_mounted()
+                       ? "an administrator can make the buffers larger, with buffer_size_kb"
+                       : "--buffer makes the buffers larger; --filter and --pid have fewer "
+                         "records");
+}
+
+recording_note::recording_note(const std::string& output)
+    : output_(output), path_(output + ".recording") {
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat found {};
+    if (file_ < 0 || fstat(file_, &found) != 0) {
+        const int error = errno;
+        // If this file is not in the way, it is the directory of both that is wrong.
+        throw text::file_failure(error, "write",
+                                 lstat(path_.c_str(), &found) == 0 ? path_ : output);
+    }
+    struct stat named {};
+    // The process that had the lock may have removed the file in the meantime.
+    const bool is_locked = flock(file_, LOCK_EX | LOCK_NB) == 0 &&
+                           stat(path_.c_str(), &named) == 0 && named.st_ino == found.st_ino;
+    std::array<char, PATH_MAX + 64> text{};
+    const ssize_t size = pread(file_, text.data(), text.size(), 0);
+    std::istringstream lines(
+        std::string(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0));
+    std::getline(lines, instance_);
+    lines >> since_.records >> since_.lost >> first_part_;
+    // A link could make it any file of this user.
+    if (!S_ISREG(found.st_mode) || found.st_nlink > 1 || found.st_uid != geteuid() ||
+        (found.st_size > 0 && !is_mounted() && !instance_.starts_with(tracing::temporary_prefix)))
+        throw text::failure(fmt::format("{} is not a file of `user-events record`", path_),
+                            "choose another file with -o");
+    if (!is_locked)
+        throw text::failure(fmt::format("{} is still being recorded", output),
+                            instance_.starts_with(tracing::temporary_prefix)
+                                ? fmt::format("end it: kill {}; or choose another file with -o",
+                                              instance_.substr(tracing::temporary_prefix.size()))
+                                : "choose another file with -o");
+}
+
+recording_note::~recording_note() {
+    if (instance_.empty())
+        remove();
+    close(file_);
+}
+
+void recording_note::set_instance(const std::string& name, const progress::beginning& since,
+                                  std::uint64_t first_part) {
+    const std::string text =
+        fmt::format("{}\n{} {} {}\n", name, since.records, since.lost, first_part);
+    if (ftruncate(file_, 0) != 0 ||
+        pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+        throw text::file_failure(errno, "write", path_);
+    instance_ = name;
+}
+
+void recording_note::remove() noexcept {
+    unlink(path_.c_str());
+}
+
+void recording_note::refuse_interrupted() const {
+    const auto names = is_mounted() ? std::vector<std::string>() : tracing::instance_names();
+    if (std::find(names.begin(), names.end(), instance_) != names.end() ||
+        (is_mounted() && access(instance_.c_str(), F_OK) == 0))
+        throw text::failure(fmt::format("a recording of {} was interrupted", output_),
+                            fmt::format("finish it: user-events record --recover -o {}", output_));
+}
+
+} // namespace tool
