@@ -47,8 +47,8 @@ struct encoder::open_span {
 
 encoder::encoder(encoding as, const std::vector<exporting::pair>& pairs, resources& resources,
                  std::function<void(request)> use)
-    : as_(as), resources_(resources), use_(std::move(use)),
-      matcher_(std::make_unique<matcher>(pairs)), logs_(resources), spans_(resources),
+    : interpreter(pairs), as_(as), resources_(resources), use_(std::move(use)), logs_(resources),
+      spans_(resources),
       observed_(static_cast<std::uint64_t>(tracing::nanoseconds(CLOCK_REALTIME))) {}
 
 encoder::~encoder() = default;
@@ -58,16 +58,7 @@ void encoder::observe() {
 }
 
 void encoder::add(const recording::record& record) {
-    const auto match = matcher_->find(record);
-    const exporting::convention& fields = tracks_.convention_of(*record.event);
-    if (match.role != matcher::role::none) {
-        if (!add_pair(record, match))
-            add_log(record, innermost(record.pid));
-    } else if (record.event->is_described) {
-        add_described(record);
-    } else if (!fields.is_slice() || !add_slice(record, fields)) {
-        add_log(record, innermost(record.pid));
-    }
+    interpret(record);
     limit_open_spans();
     if (logs_.records() + spans_.records() >= most_records ||
         logs_.size() + spans_.size() >= most_bytes)
@@ -158,7 +149,7 @@ std::string encoder::new_trace(const recording::record& record) {
 
 void encoder::fill_own(attribute_list& to, const recording::record& from) {
     if (!from.event->is_described) {
-        attributes(to).add_fields(from, not_shown(tracks_.convention_of(*from.event)));
+        attributes(to).add_fields(from, not_shown(tracks().convention_of(*from.event)));
         return;
     }
     const eventheader::shown_event shown = to_shown_event(from);
@@ -199,11 +190,11 @@ std::string encoder::slices_key(const recording::record& record,
         !fields.scope &&
         (!fields.track_name || read(*fields.track_name, record.data).text().empty());
     return is_of_thread ? fmt::format("thread {}", record.pid)
-                        : fmt::format("track {}", tracks_.of(record, fields).number);
+                        : fmt::format("track {}", tracks().of(record, fields).number);
 }
 
 /// Returns false for a moment, and for an end without a beginning.
-bool encoder::add_slice(const recording::record& record, const exporting::convention& fields) {
+bool encoder::take_slice(const recording::record& record, const exporting::convention& fields) {
     using exporting::slice_mark;
     const slice_mark mark = exporting::slice_mark_of(record, fields);
     auto& begun = slices_[slices_key(record, fields)];
@@ -223,49 +214,46 @@ bool encoder::add_slice(const recording::record& record, const exporting::conven
     return true;
 }
 
-bool encoder::add_pair(const recording::record& record, const matcher::match& match) {
-    if (match.role == matcher::role::end) {
-        const auto begun = matcher_->close(match);
-        if (begun)
-            add_span(*begun, record);
-        return begun.has_value();
-    }
-    open_span added;
-    begin(record, matcher_->name_of(match), innermost(record.pid), added);
-    if (const auto replaced = matcher_->open(match, std::move(added)))
-        add_unfinished(*replaced);
-    return true;
+void encoder::add_slice(const recording::record& record, const exporting::convention& fields) {
+    if (!take_slice(record, fields))
+        add_moment(record, {});
 }
 
-/// The innermost activity that the record belongs to, or else the thread's innermost slice.
-const encoder::open_span* encoder::around(const recording::record& record,
-                                          const exporting::span_mark& mark) const {
-    if (const open_span* const last = activities_.last(mark))
-        return last;
-    return innermost(record.pid);
+void encoder::add_counter(const recording::record& record, const exporting::convention& fields) {
+    if (!fields.is_slice() || !take_slice(record, fields))
+        add_moment(record, {});
 }
 
-/// The parent is the last start of the same activity, or else that of the related one.
-void encoder::begin_activity(const recording::record& record, const exporting::span_mark& mark) {
-    const open_span* parent = activities_.last(mark);
-    if (const auto related =
-            eventheader::activity_text(to_shown_event(record).event.related_activity);
-        !parent && !related.empty())
-        parent = activities_.last({mark.role, mark.provider, related, ""});
+/// In the innermost activity that the record belongs to, or else in the thread's innermost slice.
+void encoder::add_moment(const recording::record& record, const exporting::span_mark& mark) {
+    const open_span* const last = open_spans_.last(mark.key);
+    add_log(record, last ? last : innermost(record.pid));
+}
+
+/// The last start of the same activity, or else that of the related one.
+const encoder::open_span* encoder::related(const recording::record& record,
+                                           const exporting::span_mark& mark) const {
+    if (mark.key.is_pair())
+        return nullptr;
+    if (const open_span* const same = open_spans_.last(mark.key))
+        return same;
+    const auto id = eventheader::activity_text(to_shown_event(record).event.related_activity);
+    return id.empty() ? nullptr : open_spans_.last({.group = mark.key.group, .id = id});
+}
+
+void encoder::begin_span(const recording::record& record, const exporting::span_mark& mark) {
+    const open_span* const parent = related(record, mark);
     open_span added;
     begin(record, mark.name, parent ? parent : innermost(record.pid), added);
-    activities_.open(mark, std::move(added));
+    if (const auto replaced = open_spans_.open(mark, std::move(added)))
+        add_unfinished(*replaced);
 }
 
-void encoder::add_described(const recording::record& record) {
-    using exporting::span_mark;
-    const span_mark mark = exporting::span_mark_of(record);
-    if (mark.role == span_mark::role::begin)
-        return begin_activity(record, mark);
-    if (mark.role == span_mark::role::end)
-        if (const auto begun = activities_.close(mark))
-            return add_span(begun->second, record);
-    add_log(record, around(record, mark));
+void encoder::end_span(const recording::record& record, const exporting::span_mark& mark) {
+    if (const auto begun = open_spans_.close(mark))
+        add_span(begun->second, record);
+    else
+        add_moment(record, mark);
 }
 
 void encoder::limit_open_spans() {
@@ -281,11 +269,9 @@ void encoder::finish() {
         for (const open_span& each : begun)
             add_unfinished(each);
     slices_.clear();
-    matcher_->rest([this](std::size_t /*pair*/, const open_span& each) { add_unfinished(each); });
-    matcher_->clear();
-    activities_.rest([this](const std::string& /*provider*/, const std::string& /*name*/,
+    open_spans_.rest([this](const exporting::span_key& /*key*/, const std::string& /*name*/,
                             const open_span& each) { add_unfinished(each); });
-    activities_.clear();
+    open_spans_.clear();
     flush();
 }
 

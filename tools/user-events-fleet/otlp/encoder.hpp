@@ -10,7 +10,6 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -24,12 +23,12 @@ enum class encoding { protobuf, json };
 
 /// Records become log records; those that begin and end a slice, an activity or one of the pairs
 /// become spans, and so do those with which a program describes a whole span.
-class encoder {
+class encoder final : exporting::interpreter {
 public:
     /// `use` takes the finished requests.
     encoder(encoding as, const std::vector<exporting::pair>& pairs, resources& resources,
             std::function<void(request)> use);
-    ~encoder();
+    ~encoder() override;
 
     /// The following records are observed now. It is also called for each request, because the
     /// clock would cost as much as the rest of some records.
@@ -45,7 +44,6 @@ public:
 private:
     struct open_span;
     using spans = std::vector<open_span>;
-    using matcher = exporting::pair_matcher<open_span>;
 
     void add_log(const recording::record& record, const open_span* in);
     const std::string& serialized(const recording::record& record);
@@ -57,12 +55,14 @@ private:
     void add_span(const open_span& begun, const recording::record& end);
     void add_unfinished(const open_span& begun);
     void add_finished_span(const recording::record& record);
-    void add_described(const recording::record& record);
-    void begin_activity(const recording::record& record, const exporting::span_mark& mark);
-    const open_span* around(const recording::record& record,
-                            const exporting::span_mark& mark) const;
-    bool add_slice(const recording::record& record, const exporting::convention& fields);
-    bool add_pair(const recording::record& record, const matcher::match& match);
+    void begin_span(const recording::record& record, const exporting::span_mark& mark) override;
+    void end_span(const recording::record& record, const exporting::span_mark& mark) override;
+    void add_slice(const recording::record& record, const exporting::convention& fields) override;
+    void add_counter(const recording::record& record, const exporting::convention& fields) override;
+    void add_moment(const recording::record& record, const exporting::span_mark& mark) override;
+    const open_span* related(const recording::record& record,
+                             const exporting::span_mark& mark) const;
+    bool take_slice(const recording::record& record, const exporting::convention& fields);
     std::string slices_key(const recording::record& record, const exporting::convention& fields);
     const open_span* innermost(int thread) const;
     std::string random_bytes(std::size_t size);
@@ -73,11 +73,9 @@ private:
     encoding as_;
     resources& resources_;
     std::function<void(request)> use_;
-    exporting::track_table tracks_;
-    std::unique_ptr<matcher> matcher_;
     /// Slices that have begun, by track. Those of a thread have the key "thread NUMBER".
     std::unordered_map<std::string, spans> slices_;
-    exporting::open_spans<open_span> activities_;
+    exporting::open_spans<open_span> open_spans_;
     std::size_t open_ = 0;
     batch logs_, spans_;
     /// Filled again for each record, because its attributes keep their memory.

@@ -20,23 +20,9 @@ void durations::add(const std::string& name, std::uint64_t begin, std::uint64_t 
     found_[name].add(static_cast<double>(end - begin) / 1e9);
 }
 
-void durations::add(const recording::record& record) {
-    const convention& fields = tracks_.convention_of(*record.event);
-    const auto match = matcher_.find(record);
-    if (match.role == decltype(matcher_)::role::begin)
-        matcher_.open(match, record.time);
-    else if (match.role == decltype(matcher_)::role::end) {
-        if (const auto begin = matcher_.close(match))
-            add(name_of(pairs_[match.pair]), *begin, record.time);
-    } else if (fields.is_slice())
-        add_slice(record, fields);
-    else if (const auto mark = span_mark_of(record); mark.role != span_mark::role::none)
-        add_span(record, mark);
-}
-
 void durations::add_slice(const recording::record& record, const convention& fields) {
     const slice_mark mark = slice_mark_of(record, fields);
-    const track track = tracks_.of(record, fields);
+    const track track = tracks().of(record, fields);
     auto& open = open_[track.is_own ? std::pair(track.thread, std::size_t{0})
                                     : std::pair(0, track.number + 1)];
     if (mark.role == slice_mark::role::begin && open.size() < most_depth) {
@@ -47,10 +33,12 @@ void durations::add_slice(const recording::record& record, const convention& fie
     }
 }
 
-void durations::add_span(const recording::record& record, const span_mark& mark) {
-    if (mark.role == span_mark::role::begin)
-        spans_.open(mark, record.time);
-    else if (const auto begin = spans_.close(mark))
+void durations::begin_span(const recording::record& record, const span_mark& mark) {
+    spans_.open(mark, record.time);
+}
+
+void durations::end_span(const recording::record& record, const span_mark& mark) {
+    if (const auto begin = spans_.close(mark))
         add(begin->first, begin->second, record.time);
 }
 

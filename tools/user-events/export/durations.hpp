@@ -14,11 +14,11 @@
 namespace tool::exporting {
 
 /// Measures slices: of tracks, of activities, and of --pair. Those without an end do not count.
-class durations {
+class durations final : interpreter {
 public:
-    explicit durations(const std::vector<pair>& pairs) : pairs_(pairs), matcher_(pairs) {}
+    using interpreter::interpreter;
 
-    void add(const recording::record& record);
+    void add(const recording::record& record) { interpret(record); }
 
     /// In seconds, by `EVENT SLICE`, `PROVIDER:EVENT` and the name of the pair.
     const std::map<std::string, recording::distribution>& by_name() const noexcept {
@@ -31,13 +31,11 @@ private:
         std::string name;
     };
 
-    void add_slice(const recording::record& record, const convention& fields);
-    void add_span(const recording::record& record, const span_mark& mark);
+    void add_slice(const recording::record& record, const convention& fields) override;
+    void begin_span(const recording::record& record, const span_mark& mark) override;
+    void end_span(const recording::record& record, const span_mark& mark) override;
     void add(const std::string& name, std::uint64_t begin, std::uint64_t end);
 
-    std::vector<pair> pairs_;
-    pair_matcher<std::uint64_t> matcher_;
-    track_table tracks_;
     open_spans<std::uint64_t> spans_;
     std::map<std::pair<int, std::size_t>, std::vector<begun>> open_; // by thread or track
     std::map<std::string, recording::distribution> found_;

@@ -132,10 +132,10 @@ struct open_slice {
     std::string name;
 };
 
-struct open_pair {
+struct open_span {
     std::uint32_t row;
     int process;
-    std::size_t lane;
+    span_rows::place place;
 };
 
 struct thread {
@@ -144,11 +144,10 @@ struct thread {
     int process;
 };
 
-class html_exporter final : public exporter {
+class html_exporter final : public exporter, interpreter {
 public:
     explicit html_exporter(const options& options)
-        : file_(options.file), source_(options.source), pairs_(options.pairs),
-          matcher_(options.pairs), lanes_(options.pairs.size()) {
+        : interpreter(options.pairs), file_(options.file), source_(options.source) {
         begin_page();
     }
 
@@ -165,25 +164,14 @@ public:
             throw text::failure(
                 fmt::format("a page cannot show more than {} records", most_records),
                 "choose some with a pattern or --filter");
-        const auto row = static_cast<std::uint32_t>(count_);
+        row_ = static_cast<std::uint32_t>(count_);
         if (count_++ == 0)
             start_ = last_ = record.time;
         // The times of a damaged file may go back, which the page cannot show.
         const std::uint64_t now = std::max(record.time, last_);
         rows_.add(now - last_, event_of(record), thread_of(record), record.cpu);
         last_ = now;
-        const convention& fields = tracks_.convention_of(*record.event);
-        const auto match = matcher_.find(record);
-        if (match.role == matcher::role::begin)
-            begin_pair(record, match, row);
-        else if (match.role == matcher::role::end)
-            end_pair(match, row);
-        else if (fields.is_counter())
-            counters_.add(row, track_of(record, fields));
-        else if (fields.is_slice())
-            add_slice(record, fields, row);
-        else if (const auto mark = span_mark_of(record); mark.role != span_mark::role::none)
-            add_span(record, mark, row);
+        interpret(record);
         if (count_ % block_size == 0)
             write_block();
     }
@@ -191,8 +179,6 @@ public:
     void finish() override;
 
 private:
-    using matcher = pair_matcher<open_pair>;
-
     void begin_page();
     void write_block();
     void write_head();
@@ -328,7 +314,7 @@ private:
     void note_process(int process) { processes_.try_emplace(process, "process"); }
 
     std::size_t track_of(const recording::record& record, const convention& fields) {
-        const track track = tracks_.of(record, fields);
+        const track track = tracks().of(record, fields);
         const auto [at, is_new] = track_numbers_.try_emplace(track.number, 0);
         if (is_new)
             at->second = put_track(track.thread ? fmt::format("{} ({})", track.name, record.task)
@@ -337,82 +323,58 @@ private:
         return at->second;
     }
 
-    void add_slice(const recording::record& record, const convention& fields, std::uint32_t row) {
+    void add_counter(const recording::record& record, const convention& fields) override {
+        counters_.add(row_, track_of(record, fields));
+    }
+
+    void add_slice(const recording::record& record, const convention& fields) override {
         const slice_mark mark = slice_mark_of(record, fields);
         if (mark.role == slice_mark::role::moment)
             return;
         const std::size_t track = track_of(record, fields);
         std::vector<open_slice>& open = open_[track];
         if (mark.role == slice_mark::role::begin) {
-            open.push_back({row, std::string(mark.name)});
+            open.push_back({row_, std::string(mark.name)});
         } else if (!open.empty()) {
             const open_slice begin = std::move(open.back());
             open.pop_back();
-            put_slice(begin.row, row, track, open.size(), begin.name);
+            put_slice(begin.row, row_, track, open.size(), begin.name);
         }
     }
 
-    std::size_t lane_track(std::size_t pair, const open_pair& begin) {
-        const auto [at, is_new] = lane_tracks_.try_emplace({pair, begin.process}, 0);
-        if (is_new)
-            at->second = put_track(name_of(pairs_[pair]), begin.process, 0, false);
-        return at->second;
+    void begin_span(const recording::record& record, const span_mark& mark) override {
+        const open_span begin{row_, record.process(), places_.take(mark.key, record.process())};
+        if (const auto replaced = spans_.open(mark, begin))
+            close_span(mark.key, mark.name, *replaced, row_);
     }
 
-    void close_pair(std::size_t pair, const open_pair& begin, std::uint32_t end) {
-        lanes_[pair][begin.process].free(begin.lane);
-        put_slice(begin.row, end, lane_track(pair, begin), begin.lane, name_of(pairs_[pair]));
+    void end_span(const recording::record& /*record*/, const span_mark& mark) override {
+        if (const auto begin = spans_.close(mark))
+            close_span(mark.key, begin->first, begin->second, row_);
     }
 
-    void begin_pair(const recording::record& record, const matcher::match& match,
-                    std::uint32_t row) {
-        const open_pair begin{row, record.process(), lanes_[match.pair][record.process()].take()};
-        if (const auto replaced = matcher_.open(match, begin))
-            close_pair(match.pair, *replaced, row);
-    }
-
-    void end_pair(const matcher::match& match, std::uint32_t row) {
-        if (const auto begin = matcher_.close(match))
-            close_pair(match.pair, *begin, row);
-    }
-
-    using of_provider = std::pair<std::string, int>; // and process
-
-    void add_span(const recording::record& record, const span_mark& mark, std::uint32_t row) {
-        if (mark.role == span_mark::role::begin) {
-            const std::size_t lane = span_lanes_[{mark.provider, record.process()}].take();
-            spans_.open(mark, {row, record.process(), lane});
-        } else if (const auto begin = spans_.close(mark)) {
-            close_span(mark.provider, begin->first, begin->second, row);
-        }
-    }
-
-    void close_span(const std::string& provider, const std::string& name, const open_pair& begin,
+    void close_span(const span_key& key, const std::string& name, const open_span& begin,
                     std::uint32_t end) {
-        const of_provider key{provider, begin.process};
-        span_lanes_[key].free(begin.lane);
-        const auto [at, is_new] = span_tracks_.try_emplace(key, 0);
+        places_.free(begin.place);
+        const auto [at, is_new] = span_tracks_.try_emplace(begin.place.row, 0);
         if (is_new)
-            at->second = put_track(provider, begin.process, 0, false);
-        put_slice(begin.row, end, at->second, begin.lane, name);
+            at->second = put_track(key.group, begin.process, 0, false);
+        put_slice(begin.row, end, at->second, begin.place.lane, name);
     }
 
     output_file file_;
     std::string source_;
-    std::vector<pair> pairs_;
-    matcher matcher_;
-    track_table tracks_;
-    std::vector<std::map<int, lanes>> lanes_; // for each pair, by process
-    std::map<std::pair<std::size_t, int>, std::size_t> lane_tracks_;
-    open_spans<open_pair> spans_;
-    std::map<of_provider, lanes> span_lanes_;
-    std::map<of_provider, std::size_t> span_tracks_;
+    open_spans<open_span> spans_;
+    span_rows places_;
+    std::map<std::size_t, std::size_t> span_tracks_; // by row
     std::map<std::size_t, std::size_t> track_numbers_;
     std::size_t track_count_ = 0;
     std::string tracks_json_;
     std::map<std::size_t, std::vector<open_slice>> open_;
 
     std::size_t count_ = 0;
+    /// The number of the record that is added.
+    std::uint32_t row_ = 0;
     std::uint64_t gap_count_ = 0;
     std::uint64_t lost_ = 0;
     std::vector<page_gap> gaps_;
@@ -537,11 +499,9 @@ void html_exporter::finish() {
     for (auto& [track, open] : open_)
         for (std::size_t depth = open.size(); depth-- > 0;)
             put_slice(open[depth].row, none, track, depth, open[depth].name);
-    matcher_.rest([this](std::size_t pair, const open_pair& begin) {
-        put_slice(begin.row, none, lane_track(pair, begin), begin.lane, name_of(pairs_[pair]));
+    spans_.rest([this](const span_key& key, const std::string& name, const open_span& begin) {
+        close_span(key, name, begin, none);
     });
-    spans_.rest([this](const std::string& provider, const std::string& name,
-                       const open_pair& begin) { close_span(provider, name, begin, none); });
     write_block();
     write_head();
     file_.text() += "<script type=\"module\">\n";

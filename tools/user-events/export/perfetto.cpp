@@ -14,32 +14,18 @@ namespace {
 
 /// A row of its own for what overlaps: pairs of events, and activities.
 struct open_row {
-    int process;
-    std::size_t lane;
+    span_rows::place place;
     std::uint64_t track;
 };
 
-class perfetto_exporter final : public exporter {
+class perfetto_exporter final : public exporter, interpreter {
 public:
     explicit perfetto_exporter(const options& options)
-        : trace_(options.file), pairs_(options.pairs), matcher_(options.pairs) {}
+        : interpreter(options.pairs), trace_(options.file) {}
 
     void add(const recording::record& record) override {
         begin_at(record.time);
-        const convention& fields = tracks_.convention_of(*record.event);
-        const auto match = matcher_.find(record);
-        if (match.role == matcher::role::begin)
-            begin_pair(record, match);
-        else if (match.role == matcher::role::end)
-            end_pair(record, match);
-        else if (fields.is_counter())
-            add_counter(record, fields);
-        else if (fields.is_slice())
-            add_slice(record, fields);
-        else if (const auto mark = span_mark_of(record); mark.role != span_mark::role::none)
-            add_span(record, mark);
-        else
-            add_instant(record);
+        interpret(record);
     }
 
     void add_gap(const recording::gap& gap) override {
@@ -50,8 +36,6 @@ public:
     void finish() override { trace_.finish(); }
 
 private:
-    using matcher = pair_matcher<open_row>;
-
     void begin_at(std::uint64_t time) {
         if (std::exchange(is_first_, false))
             trace_.begin(time);
@@ -103,7 +87,7 @@ private:
         trace_.add(record.time);
     }
 
-    void add_instant(const recording::record& record) {
+    void add_moment(const recording::record& record, const span_mark& /*mark*/) override {
         name_.clear();
         append_name(name_, record);
         add_named(event_kind::instant, thread_of(record), record, name_);
@@ -118,7 +102,7 @@ private:
 
     /// The track of a slice or counter of the convention.
     std::uint64_t track_of(const recording::record& record, const convention& fields) {
-        const track track = tracks_.of(record, fields);
+        const track track = tracks().of(record, fields);
         if (track.is_own)
             return thread_of(record);
         const auto [at, is_new] = own_tracks_.try_emplace(track.number, 0);
@@ -128,13 +112,13 @@ private:
         return at->second;
     }
 
-    void add_counter(const recording::record& record, const convention& fields) {
+    void add_counter(const recording::record& record, const convention& fields) override {
         protobuf_event& event = trace_.event(event_kind::counter, track_of(record, fields));
         event.counter(read(*fields.counter_value, record.data));
         trace_.add(record.time);
     }
 
-    void add_slice(const recording::record& record, const convention& fields) {
+    void add_slice(const recording::record& record, const convention& fields) override {
         const slice_mark mark = slice_mark_of(record, fields);
         const std::uint64_t track = track_of(record, fields);
         if (mark.role == slice_mark::role::end) {
@@ -153,71 +137,48 @@ private:
     }
 
     /// The first row of this name in the process that is free.
-    open_row take_row(const recording::record& record, const std::string& name) {
-        const int process = record.process();
-        const std::size_t lane = lanes_[{process, name}].take();
-        const auto [at, is_new] = row_tracks_.try_emplace({process, name, lane}, 0);
+    open_row take_row(const recording::record& record, const span_key& key) {
+        const auto place = rows_.take(key, record.process());
+        const auto [at, is_new] = row_tracks_.try_emplace(place, 0);
         if (is_new)
-            at->second = trace_.add_track(process_of(record),
-                                          lane ? fmt::format("{} {}", name, lane + 1) : name);
-        return {process, lane, at->second};
-    }
-    void free_row(const open_row& row, const std::string& name) {
-        lanes_[{row.process, name}].free(row.lane);
-    }
-
-    void begin_pair(const recording::record& record, const matcher::match& match) {
-        const std::string name = name_of(pairs_[match.pair]);
-        const open_row row = take_row(record, name);
-        if (const auto replaced = matcher_.open(match, row)) {
-            trace_.event(event_kind::slice_end, replaced->track).annotate("unfinished", 1);
-            trace_.add(record.time);
-            free_row(*replaced, name);
-        }
-        add_named(event_kind::slice_begin, row.track, record, name);
-    }
-
-    void end_pair(const recording::record& record, const matcher::match& match) {
-        const auto row = matcher_.close(match);
-        if (!row) {
-            add_instant(record);
-            return;
-        }
-        free_row(*row, name_of(pairs_[match.pair]));
-        add_end(row->track, record);
+            at->second = trace_.add_track(
+                process_of(record),
+                place.lane ? fmt::format("{} {}", key.group, place.lane + 1) : key.group);
+        return {place, at->second};
     }
 
     /// The records of one activity are in one row, which others take when the activity has ended.
-    void add_span(const recording::record& record, const span_mark& mark) {
-        if (mark.role == span_mark::role::begin) {
-            const open_row* const same = spans_.last(mark);
-            const open_row row = same ? *same : take_row(record, mark.provider);
-            spans_.open(mark, row);
-            add_named(event_kind::slice_begin, row.track, record, mark.name);
-            return;
+    void begin_span(const recording::record& record, const span_mark& mark) override {
+        const open_row* const same = mark.key.is_pair() ? nullptr : spans_.last(mark.key);
+        const open_row row = same ? *same : take_row(record, mark.key);
+        if (const auto replaced = spans_.open(mark, row)) {
+            trace_.event(event_kind::slice_end, replaced->track).annotate("unfinished", 1);
+            trace_.add(record.time);
+            rows_.free(replaced->place);
         }
+        add_named(event_kind::slice_begin, row.track, record, mark.name);
+    }
+
+    void end_span(const recording::record& record, const span_mark& mark) override {
         const auto begin = spans_.close(mark);
         if (!begin) {
-            add_instant(record);
+            add_moment(record, mark);
             return;
         }
-        if (!spans_.last(mark))
-            free_row(begin->second, mark.provider);
+        if (!spans_.last(mark.key))
+            rows_.free(begin->second.place);
         add_end(begin->second.track, record);
     }
 
     protobuf_trace trace_;
-    std::vector<pair> pairs_;
-    matcher matcher_;
-    track_table tracks_;
     open_spans<open_row> spans_;
+    span_rows rows_;
     eventheader::cell_row cells_;
     std::string name_;
     std::map<int, std::uint64_t> processes_;
     std::map<std::pair<int, int>, std::uint64_t> threads_;
     std::map<std::size_t, std::uint64_t> own_tracks_; // by the number of the track table
-    std::map<std::pair<int, std::string>, lanes> lanes_;
-    std::map<std::tuple<int, std::string, std::size_t>, std::uint64_t> row_tracks_;
+    std::map<span_rows::place, std::uint64_t> row_tracks_;
     bool is_first_ = true;
 };
 

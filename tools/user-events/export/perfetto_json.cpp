@@ -25,33 +25,21 @@ std::int64_t thread_of(std::size_t track) {
 struct open_pair {
     std::uint64_t time;
     int process;
-    std::size_t lane;
+    span_rows::place place;
     std::string arguments;
 };
 
-class perfetto_json_exporter final : public exporter {
+class perfetto_json_exporter final : public exporter, interpreter {
 public:
     explicit perfetto_json_exporter(const options& options)
-        : file_(options.file), pairs_(options.pairs), matcher_(options.pairs),
-          lanes_(options.pairs.size()) {
+        : interpreter(options.pairs), file_(options.file) {
         file_.text() = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
     }
 
     void add(const recording::record& record) override {
         advance_to(record.time);
         name_thread(record);
-        const convention& fields = tracks_.convention_of(*record.event);
-        const auto match = matcher_.find(record);
-        if (match.role != matcher::role::none)
-            add_pair(record, match);
-        else if (fields.is_counter())
-            add_counter(record, fields);
-        else if (fields.is_slice())
-            add_slice(record, fields);
-        else if (const auto mark = span_mark_of(record); mark.role != span_mark::role::none)
-            add_span(record, mark);
-        else
-            add_instant(record, shown_name(record), record.pid, record.process(), nullptr);
+        interpret(record);
         file_.advance();
     }
 
@@ -72,8 +60,8 @@ public:
     }
 
     void finish() override {
-        matcher_.rest([this](std::size_t pair, const open_pair& begin) {
-            add_pair_slice(pair, begin, last_, ",\"unfinished\":true");
+        pairs_.rest([this](const span_key& key, const std::string&, const open_pair& begin) {
+            add_pair_slice(key, begin, last_, ",\"unfinished\":true");
         });
         for (const auto& [process, name] : processes_)
             add_name("process_name", process, process, name);
@@ -87,8 +75,6 @@ public:
     }
 
 private:
-    using matcher = pair_matcher<open_pair>;
-
     void advance_to(std::uint64_t time) {
         if (is_first_)
             start_ = recording::is_wall_clock(time) ? time : 0;
@@ -137,12 +123,6 @@ private:
         processes_.try_emplace(record.process(), record.process_name);
     }
 
-    static std::string shown_name(const recording::record& record) {
-        std::string result;
-        append_name(result, record);
-        return result;
-    }
-
     /// Appends the fields that the picture does not show, and the end of the event.
     static void add_arguments(std::string& to, const recording::record& record,
                               const convention* fields) {
@@ -165,6 +145,12 @@ private:
         to += separator == '{' ? "{}}" : "}}";
     }
 
+    void add_moment(const recording::record& record, const span_mark& /*mark*/) override {
+        std::string name;
+        append_name(name, record);
+        add_instant(record, name, record.pid, record.process(), nullptr);
+    }
+
     void add_instant(const recording::record& record, std::string_view name, std::int64_t thread,
                      int process, const convention* fields) {
         std::string& to = begin_event('i', name, process, thread);
@@ -173,9 +159,9 @@ private:
         add_arguments(to, record, fields);
     }
 
-    void add_slice(const recording::record& record, const convention& fields) {
+    void add_slice(const recording::record& record, const convention& fields) override {
         const slice_mark mark = slice_mark_of(record, fields);
-        const track track = tracks_.of(record, fields);
+        const track track = tracks().of(record, fields);
         const std::int64_t thread = track.is_own ? track.thread : thread_of(track.number);
         if (track.is_new && !track.is_own)
             add_name("thread_name", track.process, thread,
@@ -204,8 +190,8 @@ private:
                        flows_.insert(id).second ? "" : ",\"flow_in\":true");
     }
 
-    void add_counter(const recording::record& record, const convention& fields) {
-        const track track = tracks_.of(record, fields);
+    void add_counter(const recording::record& record, const convention& fields) override {
+        const track track = tracks().of(record, fields);
         std::string& to = begin_event('C', track.name, track.process, record.pid);
         // Readers tell counters of one name apart by this.
         to += ",\"id\":";
@@ -216,57 +202,55 @@ private:
         to += "}}";
     }
 
-    /// Slices of an activity may end in another thread. Readers nest those of one category and id,
-    /// and find the beginning by its name.
-    void add_span(const recording::record& record, const span_mark& mark) {
-        std::string name = mark.name;
-        if (mark.role == span_mark::role::begin) {
-            spans_.open(mark, {});
-        } else if (const auto begin = spans_.close(mark)) {
-            name = begin->first;
-        } else {
-            add_instant(record, name, record.pid, record.process(), nullptr);
+    void begin_span(const recording::record& record, const span_mark& mark) override {
+        if (!mark.key.is_pair()) {
+            activities_.open(mark, {});
+            add_activity('b', record, mark.key, mark.name);
             return;
         }
-        const char phase = mark.role == span_mark::role::begin ? 'b' : 'e';
+        open_pair begin{record.time, record.process(), rows_.take(mark.key, record.process()),
+                        "{\"begin\":"};
+        append_json_fields(begin.arguments, record);
+        if (const auto replaced = pairs_.open(mark, std::move(begin)))
+            add_pair_slice(mark.key, *replaced, record.time, ",\"unfinished\":true");
+    }
+
+    void end_span(const recording::record& record, const span_mark& mark) override {
+        if (const auto begin = activities_.close(mark)) {
+            add_activity('e', record, mark.key, begin->first);
+        } else if (const auto pair = pairs_.close(mark)) {
+            std::string arguments = ",\"end\":";
+            append_json_fields(arguments, record);
+            add_pair_slice(mark.key, pair->second, record.time, arguments);
+        } else {
+            add_moment(record, mark);
+        }
+    }
+
+    /// Slices of an activity may end in another thread. Readers nest those of one category and id,
+    /// and find the beginning by its name.
+    void add_activity(char phase, const recording::record& record, const span_key& key,
+                      std::string_view name) {
         std::string& to = begin_event(phase, name, record.process(), record.pid);
         to += ",\"cat\":";
-        text::append_json(to, mark.provider);
+        text::append_json(to, key.group);
         to += ",\"id\":";
-        text::append_json(to, mark.id);
+        text::append_json(to, key.id);
         add_time(to, record.time);
         add_arguments(to, record, nullptr);
     }
 
-    void add_pair(const recording::record& record, const matcher::match& match) {
-        if (match.role == matcher::role::end) {
-            if (const auto begin = matcher_.close(match)) {
-                std::string arguments = ",\"end\":";
-                append_json_fields(arguments, record);
-                add_pair_slice(match.pair, *begin, record.time, arguments);
-            } else {
-                add_instant(record, record.event->name, record.pid, record.process(), nullptr);
-            }
-            return;
-        }
-        open_pair begin{record.time, record.process(), lanes_[match.pair][record.process()].take(),
-                        "{\"begin\":"};
-        append_json_fields(begin.arguments, record);
-        if (const auto replaced = matcher_.open(match, std::move(begin)))
-            add_pair_slice(match.pair, *replaced, record.time, ",\"unfinished\":true");
-    }
-
-    void add_pair_slice(std::size_t pair, const open_pair& begin, std::uint64_t end,
+    void add_pair_slice(const span_key& key, const open_pair& begin, std::uint64_t end,
                         std::string_view more) {
-        const std::string name = name_of(pairs_[pair]);
-        lanes_[pair][begin.process].free(begin.lane);
-        const auto [at, is_new] = lane_tracks_.try_emplace({pair, begin.process, begin.lane}, 0);
+        rows_.free(begin.place);
+        const auto [at, is_new] = row_tracks_.try_emplace(begin.place, 0);
         if (is_new) {
-            at->second = thread_of(tracks_.next());
+            at->second = thread_of(tracks().next());
             add_name("thread_name", begin.process, at->second,
-                     begin.lane ? fmt::format("{} {}", name, begin.lane + 1) : name);
+                     begin.place.lane ? fmt::format("{} {}", key.group, begin.place.lane + 1)
+                                      : key.group);
         }
-        std::string& to = begin_event('X', name, begin.process, at->second);
+        std::string& to = begin_event('X', key.group, begin.process, at->second);
         add_time(to, begin.time);
         to += ",\"dur\":";
         append_microseconds(to, end - begin.time);
@@ -277,13 +261,11 @@ private:
     }
 
     output_file file_;
-    std::vector<pair> pairs_;
-    matcher matcher_;
-    track_table tracks_;
     struct nothing {};
-    open_spans<nothing> spans_;
-    std::vector<std::map<int, lanes>> lanes_; // for each pair, by process
-    std::map<std::tuple<std::size_t, int, std::size_t>, std::int64_t> lane_tracks_;
+    open_spans<nothing> activities_;
+    open_spans<open_pair> pairs_;
+    span_rows rows_;
+    std::map<span_rows::place, std::int64_t> row_tracks_;
     std::unordered_set<std::uint64_t> flows_;
     std::set<std::pair<int, int>> threads_;
     std::map<int, std::string> processes_;

@@ -75,9 +75,10 @@ track track_table::of(const recording::record& record, const convention& fields)
     return made;
 }
 
-span_mark span_mark_of(const recording::record& record) {
-    if (!record.event->is_described)
-        return {};
+namespace {
+
+/// A payload that describes itself says in its opcode what it begins or ends.
+span_mark mark_of_payload(const recording::record& record) {
     constexpr std::uint8_t start = 1, stop = 2;
     const eventheader::shown_event shown = to_shown_event(record);
     span_mark result;
@@ -87,24 +88,23 @@ span_mark span_mark_of(const recording::record& record) {
         result.role = span_mark::role::begin;
     else if (shown.event.opcode == stop)
         result.role = span_mark::role::end;
-    result.provider = shown.name.provider;
+    result.key.group = shown.name.provider;
     if (result.role != span_mark::role::none)
         append_name(result.name, shown);
     if (shown.event.activity.empty())
-        (result.id = "thread ") += std::to_string(record.pid);
+        (result.key.id = "thread ") += std::to_string(record.pid);
     else
-        result.id = eventheader::activity_text(shown.event.activity);
+        result.key.id = eventheader::activity_text(shown.event.activity);
     return result;
 }
 
+/// The name of what a pair of events begins and ends: "request" for request_begin.
 std::string name_of(const pair& pair) {
     for (const std::string_view suffix : {"_begin", "_start", "_enter", "_entry"})
         if (pair.begin.ends_with(suffix) && pair.begin.size() > suffix.size())
             return pair.begin.substr(0, pair.begin.size() - suffix.size());
     return pair.begin;
 }
-
-namespace {
 
 pair to_pair(const std::string& text) {
     const std::size_t first = text.find(',');
@@ -127,14 +127,57 @@ std::vector<pair> to_pairs(const std::vector<std::string>& texts) {
     return result;
 }
 
-std::size_t lanes::take() {
-    const auto free = std::find(is_taken_.begin(), is_taken_.end(), false);
-    const auto lane = static_cast<std::size_t>(free - is_taken_.begin());
-    if (free == is_taken_.end())
-        is_taken_.push_back(true);
+span_rows::place span_rows::take(const span_key& key, int process) {
+    const auto [at, is_new] = rows_.try_emplace({key.pair, key.group, process}, taken_.size());
+    if (is_new)
+        taken_.emplace_back();
+    auto& lanes = taken_[at->second];
+    const auto free = std::find(lanes.begin(), lanes.end(), false);
+    const auto lane = static_cast<std::size_t>(free - lanes.begin());
+    if (free == lanes.end())
+        lanes.push_back(true);
     else
         *free = true;
-    return lane;
+    return {at->second, lane};
+}
+
+interpreter::interpreter(const std::vector<pair>& pairs) : pairs_(pairs) {
+    for (const pair& pair : pairs)
+        names_.push_back(name_of(pair));
+}
+
+span_mark interpreter::mark_of(const recording::record& record) const {
+    const auto is = [&](const std::string& name) {
+        return record.event->name == name || record.event->registered_name() == name;
+    };
+    for (std::size_t i = 0; i < pairs_.size(); i++) {
+        const bool begins = is(pairs_[i].begin);
+        if (!begins && !is(pairs_[i].end))
+            continue;
+        if (const recording::field* const field = record.event->find(pairs_[i].key)) {
+            span_mark result{begins ? span_mark::role::begin : span_mark::role::end,
+                             {i, names_[i], {}},
+                             names_[i]};
+            append_json(result.key.id, *field, read(*field, record.data));
+            return result;
+        }
+    }
+    return record.event->is_described ? mark_of_payload(record) : span_mark();
+}
+
+void interpreter::interpret(const recording::record& record) {
+    const span_mark mark = mark_of(record);
+    const convention& fields = tracks_.convention_of(*record.event);
+    if (mark.role == span_mark::role::begin)
+        begin_span(record, mark);
+    else if (mark.role == span_mark::role::end)
+        end_span(record, mark);
+    else if (fields.is_counter())
+        add_counter(record, fields);
+    else if (fields.is_slice())
+        add_slice(record, fields);
+    else
+        add_moment(record, mark);
 }
 
 } // namespace tool::exporting

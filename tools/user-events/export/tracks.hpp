@@ -5,6 +5,10 @@
 #include "export/exporter.hpp"
 
 #include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -67,86 +71,8 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Finds the ends that belong to the beginnings of --pair. `Begin` is what the caller wants to know
-/// of a beginning.
-template <typename Begin>
-class pair_matcher {
-public:
-    enum class role { none, begin, end };
-    struct match {
-        pair_matcher::role role = role::none;
-        std::size_t pair = 0;
-        std::string key;
-    };
-
-    explicit pair_matcher(const std::vector<pair>& pairs) : pairs_(pairs), open_(pairs.size()) {}
-
-    /// What a record is.
-    match find(const recording::record& record) const {
-        for (std::size_t i = 0; i < pairs_.size(); i++) {
-            const auto is = [&](const std::string& name) {
-                return record.event->name == name || record.event->registered_name() == name;
-            };
-            const bool begins = is(pairs_[i].begin);
-            if (!begins && !is(pairs_[i].end))
-                continue;
-            if (const recording::field* const key = record.event->find(pairs_[i].key)) {
-                match result{begins ? role::begin : role::end, i, {}};
-                append_json(result.key, *key, read(*key, record.data));
-                return result;
-            }
-        }
-        return {};
-    }
-
-    /// A beginning. Returns the one that it replaces, which had no end.
-    std::optional<Begin> open(const match& match, Begin begin) {
-        const auto [at, is_new] = open_[match.pair].try_emplace(match.key, begin);
-        if (is_new)
-            return {};
-        return std::exchange(at->second, std::move(begin));
-    }
-
-    /// An end. Returns its beginning, if there was one.
-    std::optional<Begin> close(const match& match) {
-        auto found = open_[match.pair].extract(match.key);
-        if (found.empty())
-            return {};
-        return std::move(found.mapped());
-    }
-
-    /// Calls the function for the beginnings without an end.
-    template <typename Function>
-    void rest(Function function) {
-        for (std::size_t i = 0; i < open_.size(); i++)
-            for (auto& [key, begin] : open_[i])
-                function(i, begin);
-    }
-
-    /// Removes all beginnings.
-    void clear() {
-        for (auto& begun : open_)
-            begun.clear();
-    }
-
-    /// The name of what the match begins or ends: "request" for request_begin.
-    std::string name_of(const match& match) const;
-
-private:
-    std::vector<pair> pairs_;
-    std::vector<std::unordered_map<std::string, Begin>> open_;
-};
-
 /// The pairs of --pair, `BEGIN,END,KEY`. Throws text::usage_error.
 std::vector<pair> to_pairs(const std::vector<std::string>& texts);
-
-/// The name of what a pair of events begins and ends: "request" for request_begin.
-std::string name_of(const pair& pair);
-
-template <typename Begin>
-std::string pair_matcher<Begin>::name_of(const match& match) const {
-    return exporting::name_of(pairs_[match.pair]);
-}
 
 /// What a record of the convention begins or ends: a slice of its track.
 struct slice_mark {
@@ -158,39 +84,60 @@ struct slice_mark {
 };
 slice_mark slice_mark_of(const recording::record& record, const convention& fields);
 
-/// What a record whose payload describes itself begins or ends: its opcode says so. Records of one
-/// activity belong together; without activities, those of one thread.
+/// What belongs together: the records of an activity of a provider; without activities, those of a
+/// thread; or those of a pair of --pair with the same value in the field.
+struct span_key {
+    static constexpr auto no_pair = static_cast<std::size_t>(-1);
+
+    std::size_t pair = no_pair;
+    std::string group; // the provider, empty if the payload cannot be decoded; or the pair's name
+    std::string id;    // the activity, or `thread 125`; or the value, as JSON
+
+    bool is_pair() const noexcept { return pair != no_pair; }
+    bool operator==(const span_key&) const = default;
+
+    struct hash {
+        std::size_t operator()(const span_key& key) const noexcept {
+            const std::hash<std::string> of;
+            return (of(key.group) * 31 + of(key.id)) * 31 + key.pair;
+        }
+    };
+};
+
+/// What a record begins or ends besides the slices of tracks: --pair or the payload says so.
 struct span_mark {
-    enum class role { none, begin, end };
+    enum class role : std::uint8_t { none, begin, end };
 
     span_mark::role role = role::none;
-    // Empty if the payload cannot be decoded.
-    std::string provider;
-    /// The activity, or `thread 125`.
-    std::string id;
-    std::string name; // `Provider:Event`, of what begins or ends
+    span_key key;
+    std::string name; // `Provider:Event`, or the pair's name
 };
-span_mark span_mark_of(const recording::record& record);
 
 /// Finds the beginnings that belong to ends. `Begin` is what the caller wants to know of a
 /// beginning.
 template <typename Begin>
 class open_spans {
 public:
-    void open(const span_mark& mark, Begin begin) {
-        open_[{mark.provider, mark.id}].push_back({mark.name, std::move(begin)});
+    /// A pair has one beginning for each value. Returns the one that this one replaces, which had
+    /// no end.
+    std::optional<Begin> open(const span_mark& mark, Begin begin) {
+        auto& all = open_[mark.key];
+        if (mark.key.is_pair() && !all.empty())
+            return std::exchange(all.back().second, std::move(begin));
+        all.push_back({mark.name, std::move(begin)});
+        return {};
     }
 
     /// The last beginning that has no end yet, or nullptr.
-    const Begin* last(const span_mark& mark) const {
-        const auto found = open_.find({mark.provider, mark.id});
+    const Begin* last(const span_key& key) const {
+        const auto found = open_.find(key);
         return found == open_.end() ? nullptr : &found->second.back().second;
     }
 
     /// An end. Returns the name of the beginning and what is known of it: the last one of this
     /// name, or the last one if start and stop have different names.
     std::optional<std::pair<std::string, Begin>> close(const span_mark& mark) {
-        const auto found = open_.find({mark.provider, mark.id});
+        const auto found = open_.find(mark.key);
         if (found == open_.end())
             return {};
         auto& all = found->second;
@@ -204,29 +151,66 @@ public:
         return result;
     }
 
-    /// Calls the function with provider, name and what is known, for the beginnings without an end.
+    /// Calls the function with key, name and what is known, for the beginnings without an end.
     template <typename Function>
     void rest(Function function) {
         for (auto& [key, all] : open_)
             for (auto& [name, begin] : all)
-                function(key.first, name, begin);
+                function(key, name, begin);
     }
 
     /// Removes all beginnings.
     void clear() { open_.clear(); }
 
 private:
-    std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::string, Begin>>> open_;
+    std::unordered_map<span_key, std::vector<std::pair<std::string, Begin>>, span_key::hash> open_;
 };
 
-/// Lanes for slices that may overlap. Each takes the first free one.
-class lanes {
+/// Rows for spans, which may overlap: each pair or provider has one for each process, with lanes. A
+/// span takes the first free lane.
+class span_rows {
 public:
-    std::size_t take();
-    void free(std::size_t lane) { is_taken_[lane] = false; }
+    struct place {
+        std::size_t row, lane;
+
+        auto operator<=>(const place&) const = default;
+    };
+
+    place take(const span_key& key, int process);
+    void free(const place& place) { taken_[place.row][place.lane] = false; }
 
 private:
-    std::vector<bool> is_taken_;
+    std::map<std::tuple<std::size_t, std::string, int>, std::size_t> rows_;
+    std::vector<std::vector<bool>> taken_; // the lanes of each row
+};
+
+/// Decides what a record means, and calls one of the functions.
+class interpreter {
+public:
+    explicit interpreter(const std::vector<pair>& pairs);
+    interpreter(interpreter&&) = default;
+    interpreter& operator=(interpreter&&) = delete;
+    virtual ~interpreter() = default;
+
+protected:
+    void interpret(const recording::record& record);
+
+    virtual void begin_span(const recording::record& record, const span_mark& mark) = 0;
+    virtual void end_span(const recording::record& record, const span_mark& mark) = 0;
+    /// Of the convention.
+    virtual void add_slice(const recording::record& record, const convention& fields) = 0;
+    virtual void add_counter(const recording::record& /*record*/, const convention& /*fields*/) {}
+    /// None of these. The mark says what the record belongs to.
+    virtual void add_moment(const recording::record& /*record*/, const span_mark& /*mark*/) {}
+
+    track_table& tracks() noexcept { return tracks_; }
+
+private:
+    span_mark mark_of(const recording::record& record) const;
+
+    track_table tracks_;
+    std::vector<pair> pairs_;
+    std::vector<std::string> names_;
 };
 
 } // namespace tool::exporting
