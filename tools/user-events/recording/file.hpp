@@ -105,6 +105,9 @@ public:
     void end();
 
     const file_head& head() const noexcept { return head_; }
+    const std::string& path() const noexcept { return from_.path(); }
+    /// Replaces the cut of the selection.
+    void choose(const cut& cut) { selection_.cut = cut; }
     /// The time of the first record, selected or not.
     std::optional<std::uint64_t> first_time();
     /// The time of the first mark with this text.

@@ -46,44 +46,60 @@ void warn_of_step(const file_head& head, const std::string& path) {
 
 merged::merged(const std::vector<std::unique_ptr<input>>& from, const selection& selection,
                const std::string& align) {
-    std::vector<std::unique_ptr<file>> all;
-    for (const auto& each : from) {
-        all.push_back(std::make_unique<file>(*each, recording::selection{}));
-        add_machine(all.back()->head(), *each);
+    for (const auto& each : from)
+        open(*each, selection);
+    if (std::none_of(parts_.begin(), parts_.end(), [](const part& part) { return part.is_chosen; }))
+        throw text::usage_error(*not_chosen_);
+    for (const part& part : parts_)
         if (align.empty())
-            warn_of_step(all.back()->head(), each->path());
-    }
+            warn_of_step(part.file->head(), part.file->path());
     if (align.empty())
-        require_one_clock(all);
+        require_one_clock();
     else
-        this->align(all, align);
-    recording::selection resolved = selection;
-    resolved.cut = this->resolved(selection.cut, all);
-    all.clear();
-    open(resolved);
+        this->align(align);
+    const cut resolved = this->resolved(selection.cut);
+    for (const part& part : parts_)
+        part.file->choose(resolved);
+    std::erase_if(parts_, [](const part& part) { return !part.is_chosen; });
 }
 
-void merged::add_machine(const file_head& head, const input& from) {
+/// A file that has none of the events that are chosen is left out, if another one has them. Until
+/// then, its marks count.
+void merged::open(const input& from, const selection& selection) {
+    part added{};
+    try {
+        added.file = std::make_unique<file>(from, selection);
+        added.is_chosen = true;
+    } catch (const text::usage_error& error) {
+        if (!not_chosen_)
+            not_chosen_ = error;
+        added.file = std::make_unique<file>(from, recording::selection{});
+    }
+    added.machine = machine_of(added.file->head(), from.path());
+    parts_.push_back(std::move(added));
+}
+
+std::size_t merged::machine_of(const file_head& head, const std::string& path) {
     const std::string key = head.machine        ? head.machine->boot
-                            : head.host.empty() ? from.path()
+                            : head.host.empty() ? path
                                                 : head.host;
     const auto known = std::find_if(machines_.begin(), machines_.end(),
                                     [&](const machine& each) { return each.key == key; });
     const auto number = static_cast<std::size_t>(known - machines_.begin());
-    parts_.push_back({&from, number, 0, {}});
     if (known != machines_.end())
-        return;
-    machine added{key, head.host.empty() ? from.path() : head.host, from.path()};
+        return number;
+    machine added{key, head.host.empty() ? path : head.host, path};
     if (std::any_of(machines_.begin(), machines_.end(),
                     [&](const machine& each) { return each.host == added.host; }))
-        added.host += fmt::format(" ({})", from.path());
+        added.host += fmt::format(" ({})", path);
     machines_.push_back(std::move(added));
+    return number;
 }
 
 /// Times of day can be compared, and the times of one clock of one machine.
-void merged::require_one_clock(const files& all) const {
-    for (std::size_t i = 1; i < all.size(); i++) {
-        const file_head &first = all[0]->head(), &other = all[i]->head();
+void merged::require_one_clock() const {
+    for (std::size_t i = 1; i < parts_.size(); i++) {
+        const file_head &first = parts_[0].file->head(), &other = parts_[i].file->head();
         const bool has_time = first.clock.offset != 0, other_has_time = other.clock.offset != 0;
         if (has_time && other_has_time)
             continue;
@@ -95,17 +111,17 @@ void merged::require_one_clock(const files& all) const {
             throw text::failure(
                 fmt::format("{} does not say how far its clock is from the time of day: its times "
                             "cannot be compared with those of {}",
-                            parts_[without].from->path(), parts_[without ? 0 : i].from->path()),
+                            parts_[without].file->path(), parts_[without ? 0 : i].file->path()),
                 "--align MARK takes a mark that all machines have; `user-events record` and "
                 "`trace-cmd record --date` write the distance");
     }
 }
 
-void merged::align(const files& all, const std::string& text) {
+void merged::align(const std::string& text) {
     std::vector<std::optional<std::uint64_t>> marks(machines_.size());
-    for (std::size_t i = 0; i < all.size(); i++)
-        if (const auto time = all[i]->find_mark(text)) {
-            auto& mark = marks[parts_[i].machine];
+    for (const part& part : parts_)
+        if (const auto time = part.file->find_mark(text)) {
+            auto& mark = marks[part.machine];
             mark = std::min(mark.value_or(*time), *time);
         }
     for (std::size_t i = 0; i < marks.size(); i++)
@@ -115,45 +131,28 @@ void merged::align(const files& all, const std::string& text) {
                 fmt::format("`user-events report {} user_mark:text` shows all marks",
                             machines_[i].path));
     // The first machine's clock is that of all.
-    for (std::size_t i = 0; i < all.size(); i++) {
-        parts_[i].shift = static_cast<std::int64_t>(*marks[0] - *marks[parts_[i].machine]);
-        all[i]->shift(parts_[i].shift);
-    }
+    for (const part& part : parts_)
+        part.file->shift(static_cast<std::int64_t>(*marks[0] - *marks[part.machine]));
 }
 
 /// Times that count from the first record of all, or from a mark, become absolute.
-cut merged::resolved(const cut& cut, const files& all) const {
+cut merged::resolved(const cut& cut) const {
+    const auto first_of = [this](auto time_of) {
+        std::optional<std::uint64_t> first;
+        for (const part& part : parts_)
+            if (const auto time = time_of(*part.file))
+                first = std::min(first.value_or(*time), *time);
+        return first;
+    };
     cutter resolved(cut);
     while (const std::string* const text = resolved.unknown_mark()) {
-        std::optional<std::uint64_t> first;
-        for (const auto& file : all)
-            if (const auto time = file->find_mark(*text))
-                first = std::min(first.value_or(*time), *time);
-        if (!first)
+        const auto mark = first_of([&](const file& file) { return file.find_mark(*text); });
+        if (!mark)
             throw text::usage_error(fmt::format("none of the files has a mark {}", *text));
-        resolved.set_mark(*first);
+        resolved.set_mark(*mark);
     }
-    std::optional<std::uint64_t> start;
-    for (const auto& file : all)
-        if (const auto time = file->first_time())
-            start = std::min(start.value_or(*time), *time);
+    const auto start = first_of([](file& file) { return file.first_time(); });
     return resolved.counted_from(start.value_or(0));
-}
-
-/// A file that has none of the events that are chosen is left out, if another one has them.
-void merged::open(const selection& selection) {
-    std::optional<text::usage_error> reason;
-    for (part& part : parts_)
-        try {
-            part.file = std::make_unique<file>(*part.from, selection);
-            part.file->shift(part.shift);
-        } catch (const text::usage_error& error) {
-            if (!reason)
-                reason = error;
-        }
-    if (std::none_of(parts_.begin(), parts_.end(),
-                     [](const part& part) { return part.file != nullptr; }))
-        throw text::usage_error(*reason);
 }
 
 const event_type* merged::shared(const event_type& type) {
@@ -194,11 +193,10 @@ void merged::read(const std::function<void(const record&)>& take_record,
         if (const auto time = parts_[number].file->next_time())
             waiting.emplace(*time, number);
     };
-    for (std::size_t i = 0; i < parts_.size(); i++)
-        if (parts_[i].file) {
-            parts_[i].file->begin();
-            wait(i);
-        }
+    for (std::size_t i = 0; i < parts_.size(); i++) {
+        parts_[i].file->begin();
+        wait(i);
+    }
     while (!waiting.empty()) {
         const std::size_t number = waiting.top().second;
         waiting.pop();
@@ -214,16 +212,14 @@ void merged::read(const std::function<void(const record&)>& take_record,
         wait(number);
     }
     for (const part& part : parts_)
-        if (part.file)
-            part.file->end();
+        part.file->end();
 }
 
 void merged::warn_about_gaps(bool is_strict) const {
     std::optional<text::silent_failure> failure;
     for (const part& part : parts_)
         try {
-            if (part.file)
-                part.file->warn_about_gaps(is_strict);
+            part.file->warn_about_gaps(is_strict);
         } catch (const text::silent_failure& error) {
             failure = error;
         }
@@ -234,14 +230,12 @@ void merged::warn_about_gaps(bool is_strict) const {
 std::uint64_t merged::lost() const {
     std::uint64_t sum = 0;
     for (const part& part : parts_)
-        sum += part.file ? part.file->lost() : 0;
+        sum += part.file->lost();
     return sum;
 }
 
 std::string merged::host() const {
-    const auto read =
-        std::find_if(parts_.begin(), parts_.end(), [](const part& part) { return !!part.file; });
-    return machines_.size() == 1 && read != parts_.end() ? read->file->host() : "";
+    return machines_.size() == 1 ? parts_.front().file->host() : "";
 }
 
 } // namespace tool::recording

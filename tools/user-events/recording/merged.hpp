@@ -3,10 +3,12 @@
 #pragma once
 
 #include "recording/file.hpp"
+#include "text/errors.hpp"
 
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,25 +37,23 @@ private:
         std::string key, host, path;
     };
     struct part {
-        const input* from;
+        std::unique_ptr<recording::file> file;
         std::size_t machine;
-        std::int64_t shift = 0;
-        std::unique_ptr<recording::file> file; // nullptr if it has none of the chosen events
+        bool is_chosen; // whether the file has one of the chosen events
     };
 
-    using files = std::vector<std::unique_ptr<recording::file>>;
-
-    void add_machine(const file_head& head, const input& from);
-    void require_one_clock(const files& all) const;
-    void align(const files& all, const std::string& text);
-    cut resolved(const cut& cut, const files& all) const;
-    void open(const selection& selection);
+    void open(const input& from, const selection& selection);
+    std::size_t machine_of(const file_head& head, const std::string& path);
+    void require_one_clock() const;
+    void align(const std::string& text);
+    cut resolved(const cut& cut) const;
     const event_type* shared(const event_type& type);
     void take(const record& from, std::size_t machine,
               const std::function<void(const record&)>& function);
 
     std::vector<machine> machines_;
     std::vector<part> parts_;
+    std::optional<text::usage_error> not_chosen_;
     std::vector<std::unique_ptr<event_type>> types_;
     std::map<const event_type*, const event_type*> shared_;
 };
