@@ -7,6 +7,7 @@
 #include "export/output_file.hpp"
 #include "export/packed_block.hpp"
 #include "export/tracks.hpp"
+#include "recording/severity.hpp"
 #include "text/errors.hpp"
 #include "text/json.hpp"
 
@@ -476,7 +477,8 @@ void html_exporter::write_head() {
         fmt::format_to(std::back_inserter(head), "{}[{},{},{},{},{}]",
                        head.back() == '[' ? "" : ",", in_page(gap.since), in_page(gap.time),
                        gap.lost, gap.places, gap.unknown);
-    fmt::format_to(std::back_inserter(head), "],\"tracks\":[{}],\"events\":[", tracks_json_);
+    fmt::format_to(std::back_inserter(head), "],\"errors\":[\"{}\"],\"tracks\":[{}],\"events\":[",
+                   fmt::join(recording::names_of_errors(), "\",\""), tracks_json_);
     for (const event_columns& event : events_) {
         head += &event == events_.data() ? "{\"system\":" : ",{\"system\":";
         text::append_json(head, event.system);

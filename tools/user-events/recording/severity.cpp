@@ -1,49 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "recording/severity.hpp"
 
-#include "text/output.hpp"
-
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <strings.h>
 
 namespace tool::recording {
 
 namespace {
 
+constexpr log_level levels[] = {
+    // Those of syslog() and the one of log<>, by their numbers.
+    {"emerg", "emergency", severity::critical, 24},
+    {"alert", "alert", severity::critical, 22},
+    {"crit", "critical", severity::critical, 21},
+    {"err", "error", severity::error, 17},
+    {"warn", "warning", severity::warning, 13},
+    {"notice", "notice", severity::information, 10},
+    {"info", "info", severity::information, 9},
+    {"debug", "debug", severity::verbose, 5},
+    {"trace", "trace", severity::verbose, 1},
+    // Others.
+    {"fatal", "fatal", severity::critical, 21},
+    {"panic", "panic", severity::critical, 24},
+    {"verbose", "verbose", severity::verbose, 5},
+};
+constexpr std::uint64_t nr_syslog = 9;
+/// From trace to critical.
+constexpr std::uint64_t of_spdlog[] = {8, 7, 6, 4, 3, 2};
+
 constexpr severity of_header[] = {severity::none,    severity::critical,    severity::error,
                                   severity::warning, severity::information, severity::verbose};
-constexpr severity of_syslog[] = {severity::critical,    severity::critical, severity::critical,
-                                  severity::error,       severity::warning,  severity::information,
-                                  severity::information, severity::verbose,  severity::verbose};
-
-struct word {
-    std::string_view text;
-    recording::severity severity;
-};
-constexpr word words[] = {
-    {"alert", severity::critical},     {"critical", severity::critical},
-    {"debug", severity::verbose},      {"emergency", severity::critical},
-    {"err", severity::error},          {"error", severity::error},
-    {"fatal", severity::critical},     {"info", severity::information},
-    {"notice", severity::information}, {"information", severity::information},
-    {"trace", severity::verbose},      {"verbose", severity::verbose},
-    {"warn", severity::warning},       {"warning", severity::warning},
-};
-
-severity of_word(std::string_view text) noexcept {
-    for (const word& word : words)
-        if (word.text.size() == text.size() &&
-            strncasecmp(word.text.data(), text.data(), text.size()) == 0)
-            return word.severity;
-    return severity::none;
-}
-
-template <std::size_t Size>
-severity of_number(const severity (&table)[Size], std::uint64_t number) noexcept {
-    return number < Size ? table[number] : severity::none;
-}
 
 /// Whether these are the fields of the library's log<>.
 bool is_log(const event_type& event) noexcept {
@@ -54,20 +41,52 @@ bool is_log(const event_type& event) noexcept {
 
 } // namespace
 
+const log_level* syslog_level(std::uint64_t number) noexcept {
+    return number < nr_syslog ? &levels[number] : nullptr;
+}
+
+const log_level* spdlog_level(std::uint64_t number) noexcept {
+    return number < std::size(of_spdlog) ? &levels[of_spdlog[number]] : nullptr;
+}
+
+const log_level* named_level(std::string_view text) noexcept {
+    const auto* const found =
+        std::find_if(std::begin(levels), std::end(levels), [text](const log_level& level) {
+            return text.size() >= level.begin.size() &&
+                   strncasecmp(text.data(), level.begin.data(), level.begin.size()) == 0;
+        });
+    return found == std::end(levels) ? nullptr : found;
+}
+
+std::vector<std::string_view> names_of_errors() {
+    std::vector<std::string_view> result;
+    for (const log_level& level : levels)
+        if (level.severity >= severity::error)
+            result.push_back(level.begin);
+    return result;
+}
+
+severity header_severity(std::uint8_t level) noexcept {
+    return level < std::size(of_header) ? of_header[level] : severity::none;
+}
+
+const field* level_field(const event_type& event) noexcept {
+    const field* const level = event.find("level");
+    return level ? level : event.find("severity");
+}
+
 severity severity_of(const record& record) {
     if (record.event->is_described)
-        return of_number(of_header, to_shown_event(record).event.level);
-    const field* level = record.event->find("level");
-    if (!level)
-        level = record.event->find("severity");
-    if (!level)
+        return header_severity(to_shown_event(record).event.level);
+    const field* const field = level_field(*record.event);
+    if (!field)
         return severity::none;
-    const value value = read(*level, record.data);
-    if (value.kind == kind::text)
-        return of_word(value.text());
-    return value.kind == kind::natural && is_log(*record.event)
-               ? of_number(of_syslog, value.natural)
-               : severity::none;
+    const value value = read(*field, record.data);
+    const log_level* const level = value.kind == kind::text ? named_level(value.text())
+                                   : value.kind == kind::natural && is_log(*record.event)
+                                       ? syslog_level(value.natural)
+                                       : nullptr;
+    return level ? level->severity : severity::none;
 }
 
 text::style style_of(severity severity) noexcept {

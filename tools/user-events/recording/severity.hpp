@@ -6,10 +6,34 @@
 #include "text/output.hpp"
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace tool::recording {
 
 enum class severity : std::uint8_t { none, verbose, information, warning, error, critical };
+
+/// A level of a log.
+struct log_level {
+    std::string_view begin; // of its names: "err"
+    std::string_view name;  // "error"
+    recording::severity severity;
+    int number; // OpenTelemetry's: 1 (trace) to 24 (fatal)
+};
+
+/// By number, or by the beginning of the text in upper or lower case; nullptr for no level. The
+/// library's log<> has a level after those of syslog().
+const log_level* syslog_level(std::uint64_t number) noexcept;
+const log_level* spdlog_level(std::uint64_t number) noexcept;
+const log_level* named_level(std::string_view text) noexcept;
+/// The beginnings of the names of errors, and of what is more severe.
+std::vector<std::string_view> names_of_errors();
+
+/// Of the level in the header of EventHeader and .NET.
+severity header_severity(std::uint8_t level) noexcept;
+
+/// The field `level` or `severity`; nullptr if the event has none.
+const field* level_field(const event_type& event) noexcept;
 
 /// By the level in the header of EventHeader and .NET; by a text field `level` or `severity`; or by
 /// the level of a log of the C++ library, which is that of syslog().

@@ -2,7 +2,8 @@
 // Records that tell of an error. The picture marks them at every zoom. What a payload says of its
 // level counts; the name of the event counts only if its payload says nothing.
 
-const severeLevels = new Set(["critical", "error", "fatal", "alert", "emergency"]);
+// What the names of levels begin with.
+const isSevereLevel = name => head.errors.some(error => name.toLowerCase().startsWith(error));
 const severeWords = new Set(["error", "errors", "fail", "failed", "failure", "fatal", "panic", "crash", "crashed"]);
 // The levels of syslog(), which the events of the library's log<> have.
 const syslogError = 3;
@@ -16,7 +17,7 @@ function severeTest(event) {
 	const field = name => event.fields.find(field => field.name === name);
 	const level = field("level") || field("severity");
 	if (level && !level.isNumber)
-		return row => severeLevels.has(String(value(row, level)).toLowerCase());
+		return row => isSevereLevel(String(value(row, level)));
 	if (level && ["text", "line", "function", "file"].every(field))
 		return row => Number(value(row, level) ?? Infinity) <= syslogError;
 	return wordsOf(event.name).some(word => severeWords.has(word)) ? () => true : null;
