@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/cut_options.hpp"
 
-#include "text/errors.hpp"
+#include "text/quantity.hpp"
 
-#include <charconv>
-#include <fmt/format.h>
 #include <optional>
 
 namespace tool {
@@ -13,15 +11,6 @@ namespace {
 
 std::optional<recording::moment> to_time(const char* option, const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(recording::to_moment(option, text));
-}
-
-int to_process(const std::string& text) {
-    int number = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end || number < 0)
-        throw text::usage_error(fmt::format("\"{}\" is no number of a process", text));
-    return number;
 }
 
 } // namespace
@@ -56,7 +45,7 @@ recording::cut cut_options::read() const {
                        {},
                        comm_};
     for (const auto& process : processes_)
-        cut.processes.push_back(to_process(process));
+        cut.processes.push_back(text::to_process(process));
     return cut;
 }
 

@@ -6,6 +6,7 @@
 #include "text/escape.hpp"
 #include "text/json.hpp"
 #include "text/output.hpp"
+#include "text/quantity.hpp"
 #include "tracing/programs.hpp"
 #include "tracing/rules.hpp"
 #include "tracing/tracefs.hpp"
@@ -160,12 +161,9 @@ action doctor(arguments& with) {
     return [given] {
         if (!given->remove.empty())
             return remove_instance(given->remove, given->force);
-        if (given->process.find_first_not_of("0123456789") != std::string::npos)
-            throw text::usage_error(
-                fmt::format("\"{}\" is no number of a process", given->process));
         const auto findings = given->process.empty()
                                   ? examine_system()
-                                  : diagnosis::examine_program(std::atoi(given->process.c_str()));
+                                  : diagnosis::examine_program(text::to_process(given->process));
         given->json ? print_json(findings) : print_lines(findings);
         text::flush();
         if (std::any_of(findings.begin(), findings.end(), [](const named_finding& found) {

@@ -2,6 +2,7 @@
 #include "commands/scope_options.hpp"
 
 #include "text/errors.hpp"
+#include "text/quantity.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -41,12 +42,9 @@ std::vector<std::string> split(const std::vector<std::string>& lists) {
 
 std::vector<std::string> to_pids(const std::vector<std::string>& lists) {
     auto result = split(lists);
-    for (auto& id : result) {
-        if (!is_number(id))
-            throw text::usage_error(fmt::format("\"{}\" is no number of a process", id));
-        // Without zeros in front.
-        id = std::to_string(std::stoul(id));
-    }
+    // Without zeros in front.
+    for (auto& id : result)
+        id = std::to_string(text::to_process(id));
     return result;
 }
 

@@ -67,4 +67,12 @@ std::string from_bytes(std::uint64_t bytes) {
     return fmt::format("{:.{}f} {}", number, number < 10 ? 1 : 0, units[i]);
 }
 
+int to_process(std::string_view text) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 0)
+        throw usage_error(fmt::format("\"{}\" is no number of a process", text));
+    return number;
+}
+
 } // namespace tool::text

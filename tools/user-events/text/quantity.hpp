@@ -20,4 +20,7 @@ std::uint64_t to_count(std::string_view text);
 /// "12.3 MB"
 std::string from_bytes(std::uint64_t bytes);
 
+/// The number of a process. Throws usage_error.
+int to_process(std::string_view text);
+
 } // namespace tool::text
