@@ -261,6 +261,7 @@ public:
     /// Handles the keys that were pressed. Returns false if the user wants to quit.
     bool handle_keys(const std::vector<row>& rows) {
         for (int key = 0; (key = getch()) != ERR;) {
+            is_changed = true;
             message_.clear();
             if (is_typing_) {
                 type(key);
@@ -283,6 +284,8 @@ public:
     order by = order::records;
     /// What a shown event or program has in its name.
     std::string part;
+    /// Whether a key has changed what is to be drawn. The size of the terminal is one, too.
+    bool is_changed = true;
     /// Whether events cannot be switched.
     bool is_read_only = false;
 
@@ -401,10 +404,12 @@ void run_top(const options& given) {
             rows = counter.rows();
             start = now;
             shown++;
-            if (!terminal)
+            if (terminal)
+                terminal->is_changed = true;
+            else
                 print(arranged(rows, order::records, ""), seconds, counter.lost());
         }
-        if (terminal) {
+        if (terminal && std::exchange(terminal->is_changed, false)) {
             shown_rows = arranged(rows, terminal->by, terminal->part);
             terminal->draw(shown_rows, seconds, counter.lost());
         }
