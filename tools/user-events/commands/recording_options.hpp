@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tool {
@@ -31,19 +32,18 @@ public:
         declare_others(with);
     }
 
-    /// Opens the files.
+    /// Opens the files, after read().
     recording::opened_recording open() const {
-        std::vector<std::string> files = words_;
-        if (has_pattern())
-            files.pop_back();
-        return recording::opened_recording(files, cut_.align());
+        return recording::opened_recording(words_, cut_.align());
     }
 
     /// Throws text::usage_error for values that make no sense.
-    recording::selection read() const {
+    recording::selection read() {
         recording::selection result = selection_;
-        if (has_pattern())
-            result.pattern = words_.back();
+        if (has_pattern()) {
+            result.pattern = std::move(words_.back());
+            words_.pop_back();
+        }
         result.choice = choice_.read();
         result.cut = cut_.read();
         return result;
