@@ -52,8 +52,9 @@ std::vector<config_entry> read_config(const std::string& path, const std::string
         content = text::contents_of(path);
     } catch (const text::system_failure& error) {
         // A service that is started again and again would find it no better.
-        throw text::usage_error(error.what(), "--config names a file in TOML; an example is in "
-                                              "/usr/share/doc/user_events/examples");
+        throw text::usage_error(error.what(),
+                                "--config names a file in TOML, such as the example fleet.toml "
+                                "below /usr/share/doc or /usr/local/share/doc");
     }
     toml::table document;
     try {

@@ -15,13 +15,13 @@ void run_fleet(const char* command, char** argv) {
     std::error_code error;
     const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
     if (error)
-        throw text::file_failure(error.value(), "cannot read", "/proc/self/exe");
+        throw text::file_failure(error.value(), "read", "/proc/self/exe");
     // Where it is built, and where it is installed.
     for (const auto& path :
          {folder / "user-events-fleet", folder.parent_path() / "libexec/user-events-fleet"}) {
         execv(path.c_str(), argv);
         if (errno != ENOENT)
-            throw text::file_failure(errno, "cannot run", path.string());
+            throw text::file_failure(errno, "run", path.string());
     }
     throw text::failure(fmt::format("`user-events {}` is not installed", command),
                         "install the package user-events-fleet; from the sources: "

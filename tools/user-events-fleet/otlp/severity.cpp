@@ -26,8 +26,7 @@ std::optional<severity> severity_of(const recording::record& record) {
     if (value.kind == kind::text)
         level = recording::named_level(value.text());
     else if (value.kind == kind::integer || value.kind == kind::natural)
-        level = record.event->find("logger") ? recording::spdlog_level(value.natural)
-                                             : recording::syslog_level(value.natural);
+        level = recording::numbered_level(*record.event, value.natural);
     if (!level)
         return {};
     return severity{level->number,

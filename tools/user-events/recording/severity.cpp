@@ -32,7 +32,7 @@ constexpr std::uint64_t of_spdlog[] = {8, 7, 6, 4, 3, 2};
 constexpr severity of_header[] = {severity::none,    severity::critical,    severity::error,
                                   severity::warning, severity::information, severity::verbose};
 
-/// Whether these are the fields of the library's log<>.
+/// Whether these are the fields of the library's log<> or of its sink for spdlog.
 bool is_log(const event_type& event) noexcept {
     static constexpr std::string_view others[] = {"line", "text", "function", "file"};
     return std::all_of(std::begin(others), std::end(others),
@@ -41,12 +41,10 @@ bool is_log(const event_type& event) noexcept {
 
 } // namespace
 
-const log_level* syslog_level(std::uint64_t number) noexcept {
+const log_level* numbered_level(const event_type& event, std::uint64_t number) noexcept {
+    if (event.find("logger"))
+        return number < std::size(of_spdlog) ? &levels[of_spdlog[number]] : nullptr;
     return number < nr_syslog ? &levels[number] : nullptr;
-}
-
-const log_level* spdlog_level(std::uint64_t number) noexcept {
-    return number < std::size(of_spdlog) ? &levels[of_spdlog[number]] : nullptr;
 }
 
 const log_level* named_level(std::string_view text) noexcept {
@@ -84,7 +82,7 @@ severity severity_of(const record& record) {
     const value value = read(*field, record.data);
     const log_level* const level = value.kind == kind::text ? named_level(value.text())
                                    : value.kind == kind::natural && is_log(*record.event)
-                                       ? syslog_level(value.natural)
+                                       ? numbered_level(*record.event, value.natural)
                                        : nullptr;
     return level ? level->severity : severity::none;
 }

@@ -21,10 +21,10 @@ struct log_level {
     int number; // OpenTelemetry's: 1 (trace) to 24 (fatal)
 };
 
-/// By number, or by the beginning of the text in upper or lower case; nullptr for no level. The
-/// library's log<> has a level after those of syslog().
-const log_level* syslog_level(std::uint64_t number) noexcept;
-const log_level* spdlog_level(std::uint64_t number) noexcept;
+/// By number; nullptr for no level. Events with a field `logger` have the numbers of spdlog,
+/// others those of syslog(), after which the library's log<> has one more.
+const log_level* numbered_level(const event_type& event, std::uint64_t number) noexcept;
+/// By the beginning of the text in upper or lower case; nullptr for no level.
 const log_level* named_level(std::string_view text) noexcept;
 /// The beginnings of the names of errors, and of what is more severe.
 std::vector<std::string_view> names_of_errors();

@@ -5,8 +5,9 @@
 // What the names of levels begin with.
 const isSevereLevel = name => head.errors.some(error => name.toLowerCase().startsWith(error));
 const severeWords = new Set(["error", "errors", "fail", "failed", "failure", "fatal", "panic", "crash", "crashed"]);
-// The levels of syslog(), which the events of the library's log<> have.
-const syslogError = 3;
+// The events of the library's log<> have the levels of syslog(), those of its sink for spdlog, with
+// a field "logger", have spdlog's.
+const isSyslogError = level => level <= 3, isSpdlogError = level => level >= 4;
 
 function wordsOf(name) {
 	return name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().split(/[^a-z]+/);
@@ -18,8 +19,10 @@ function severeTest(event) {
 	const level = field("level") || field("severity");
 	if (level && !level.isNumber)
 		return row => isSevereLevel(String(value(row, level)));
-	if (level && ["text", "line", "function", "file"].every(field))
-		return row => Number(value(row, level) ?? Infinity) <= syslogError;
+	if (level && ["text", "line", "function", "file"].every(field)) {
+		const isError = field("logger") ? isSpdlogError : isSyslogError;
+		return row => isError(Number(value(row, level) ?? NaN));
+	}
 	return wordsOf(event.name).some(word => severeWords.has(word)) ? () => true : null;
 }
 
