@@ -73,8 +73,9 @@ constexpr auto in_vectors(std::size_t used) {
 }
 
 /// g++ needs no memory for what a function object captures, if the function is inline. clang does,
-/// and reserves the memory also for an event that is not enabled. It gets a small function object
-/// in registers. One with a name is not copied, because its state may change.
+/// and reserves the memory also for an event that is not enabled. A small temporary function object
+/// is passed in registers. A function object with a name is not copied, because its state may
+/// change.
 template <typename Make>
 inline constexpr bool is_passed_on =
 #ifdef __clang__

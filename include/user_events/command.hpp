@@ -41,7 +41,7 @@ inline constexpr std::size_t max_name = 255, max_suffix = 9;
            name.find_first_of("/:;") == name.npos && !has_space_or_control(name);
 }
 
-/// Tools evaluate a text in which the names of fields occur.
+/// Tools parse the print format of the event, in which the names of fields occur.
 [[gnu::visibility("hidden")]] constexpr bool is_field_name(std::string_view name) {
     return !name.empty() && name.find(';') == name.npos && !has_space_or_control(name);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Why an event cannot be recorded, or why one was not written.
 //
-// Errors have the standard library's generic category, and the values of errno: a category of the
-// library's own would end with dlclose() of the plug-in that has it, and its error codes with it.
+// Errors have the standard library's generic category, and the values of errno: dlclose() of a
+// plug-in would destroy a category of the library's own, and make the plug-in's error codes
+// unusable.
 #pragma once
 
 #include "version.h"

@@ -293,7 +293,8 @@ struct base_of {
 /// destructors wait for a mutex and must not be called in signal handlers.
 ///
 /// \tparam Name the name of the event in tracefs: without white space, `/`, `:` and `;`, at most
-/// 255 bytes \tparam Parts field<>s in order or lists of them (see fields<>), and the options
+/// 255 bytes
+/// \tparam Parts field<>s in order or lists of them (see fields<>), and the options
 /// persistent, multi_format, bit<> and word<>
 template <literal Name, typename... Parts>
 class [[nodiscard]] event : public detail::base_of<Name, Parts...>::type {

@@ -446,8 +446,10 @@ namespace eventheader {
 /// where.
 ///
 /// \tparam Name the provider, a colon, and the event's own name. A provider has letters, digits and
-/// underscores \tparam Level how important the event is \tparam Keyword bits that mean what the
-/// provider wants \tparam Fields field<>s in order, or a list of them, derived from fields<>
+/// underscores
+/// \tparam Level how important the event is
+/// \tparam Keyword bits that mean what the provider wants
+/// \tparam Fields field<>s in order, or a list of them, derived from fields<>
 template <literal Name, level Level, std::uint64_t Keyword, typename... Fields>
 class [[nodiscard]] event
     : public detail::header_base<Name, detail::header_options<Name, Level, Keyword>,

@@ -29,7 +29,7 @@ template <literal Tag, typename T>
 struct structure {};
 
 /// The type of a field for text that is recorded as `__data_loc char[]`, not as `__rel_loc char[]`.
-/// For tools that do not know the latter, such as bpftrace before 0.18.
+/// For tools that do not know the latter, such as bpftrace up to 0.27 at least.
 struct data_loc_text {};
 
 namespace detail {
@@ -79,8 +79,8 @@ struct field_name {
 /// - value: what the code that puts records together takes (see stored.hpp)
 /// - describe(): adds the text of the field to a command
 /// - accepts: whether an argument of a type may be passed
-/// - keeps: whether such an argument stays the same, except for its sign. For what a function
-///   returns: the compiler cannot look at its value, as it can at a literal
+/// - keeps: whether such an argument stays the same, except for its sign. Used for what a function
+/// returns, whose value the compiler does not know
 /// - make(): makes the value of an argument
 /// Types without a specialization cannot be recorded.
 template <typename T>

@@ -32,8 +32,8 @@ inline namespace USER_EVENTS_C_LAYOUT {
  * An open file. A program may close the descriptor without the library's knowledge (closefrom() in
  * a daemon), and the number may then be used for another file. Nothing may be written to that one.
  * So the descriptor has a number close to the process's limit, which the kernel gives to other
- *files last, and it is checked again in each epoch of some milliseconds. If the limit has been
- *raised by then, the descriptor is moved up.
+ * files last, and the descriptor is checked again in each epoch of some milliseconds. If the limit
+ * has been raised by then, the descriptor is moved up.
  *
  * @descriptor: -1 if there is none
  * @epoch: the epoch in which the descriptor was found to be this file
@@ -53,8 +53,8 @@ struct user_events_file {
 };
 
 /*
- * No descriptor gets a number above this one, whatever the limit is: the kernel's table of
- * descriptors has room for all lower numbers, and is copied by each fork().
+ * Descriptors have numbers below this one, whatever the limit is, unless these are taken: the
+ * kernel's table of descriptors has room for all lower numbers, and is copied by each fork().
  */
 #define USER_EVENTS_DESCRIPTOR_MAX 8192
 
@@ -69,8 +69,8 @@ USER_EVENTS_INLINE int user_events_descriptor_limit(void) {
 }
 
 /*
- * Returns the descriptor with a number above `before`; else with one close to the limit; else as it
- * is, if all these numbers are taken.
+ * Moves the descriptor to a number above `before` and close to the limit; if all these are taken,
+ * to any number close to the limit; if those are taken, too, it stays. Returns the descriptor.
  */
 USER_EVENTS_INLINE int user_events_move_up(int descriptor, int before, int limit) {
     const int least = limit - limit / 32;

@@ -293,7 +293,8 @@ struct report {
 template <typename... About>
 struct report<problem::none, About...> {};
 
-/// The first problem of an event, and the part that has it; a large number if that is all.
+/// The first problem of an event, and the number of the part that has it; a large number for the
+/// event as a whole.
 struct finding {
     problem what = problem::none;
     std::size_t part = 0;

@@ -313,8 +313,8 @@ inline void registration::register_now() const noexcept {
 }
 
 /// UNREG works through any open file, so if this one was lost, another one is opened. Returns false
-/// if the kernel keeps the registration: it could not copy those that parent and child have in
-/// common, or there is no file.
+/// if the kernel keeps the registration: the kernel could not copy the registrations that parent
+/// and child share, or there is no file.
 inline bool registration::unregister_now() const noexcept {
     if (!is_registered_) {
         set_enabled(false);

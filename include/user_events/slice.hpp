@@ -21,7 +21,8 @@ struct with_flow {};
 
 namespace detail {
 
-/// Returns a number: the process, and how many calls there were. Other processes return others.
+/// Returns a number: the process, and how many calls there were. Other processes of the same name
+/// space of process IDs return others.
 [[gnu::visibility("hidden")]] inline std::uint64_t next_number() noexcept {
     static constinit std::atomic<std::uint32_t> count{0};
     return std::uint64_t{static_cast<std::uint32_t>(getpid())} << 32 |
@@ -36,7 +37,8 @@ struct flow {
     /// Any number but 0. All flows of a recording have different ones.
     std::uint64_t id;
 
-    /// Returns a flow with a number that other processes do not return.
+    /// Returns a flow with a number that other processes do not return, as long as all are of one
+    /// name space of process IDs.
     static flow next() noexcept { return {detail::next_number()}; }
 };
 

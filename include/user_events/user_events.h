@@ -71,8 +71,9 @@ __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared US
 
 /*
  * Takes the lock. Waits about 100 ms at most if `is_soon` is nonzero, because the caller may be a
- * signal handler that has interrupted the thread with the lock. A child of fork() takes the lock
- * from a thread that it does not have. Changes errno. Returns nonzero if it has the lock.
+ * signal handler that has interrupted the thread with the lock. After fork(), the holder may be a
+ * thread of the parent; the child then takes the lock over. Changes errno. Returns nonzero if it
+ * has the lock.
  */
 USER_EVENTS_INLINE int user_events_shared_lock(int is_soon) {
     const uint32_t own = (uint32_t)getpid();

@@ -20,8 +20,8 @@ class arguments;
 /// throws text::failure, text::usage_error or text::silent_failure if not.
 using action = std::function<void()>;
 
-/// A command. `declare` declares its arguments; they have to live as long as the action. It is null
-/// for a command that another program has, see fleet.hpp.
+/// A command. `declare` declares its arguments; they have to live as long as the action. `declare`
+/// is null for a command that another program has, see fleet.hpp.
 struct command {
     const char* name;
     const char* summary;
@@ -73,7 +73,8 @@ public:
     void size(const char* names, std::uint64_t& bytes, const char* help);
 
     /// Adds --config, the path of a file, and --check. The file has the other options, and with the
-    /// name `pattern` the arguments without a name; what the command line has counts more.
+    /// name `pattern` the arguments without a name; an option on the command line replaces that of
+    /// the file, patterns are added.
     void config(std::string& path, config_reader reader);
 
     /// A command of this command, such as `rules add`. One of them has to be given.
@@ -90,8 +91,8 @@ bool is_only_checked();
 /// --config has now.
 struct restart {};
 
-/// Runs the command that the arguments name, one of these. Returns the exit status: 0, or 2 after a
-/// message if the arguments make no sense.
+/// Runs the command that the arguments name, one of these. Returns the exit status, 0. Throws
+/// text::usage_error if the arguments make no sense.
 int run_command_line(std::span<const command> commands, int argc, char** argv);
 
 } // namespace tool

@@ -16,7 +16,8 @@ struct place {
     std::vector<std::string> before;
 };
 
-/// Those that begin with the word. `:files` and `:commands` mean that the shell knows them. Empty
+/// The candidates that begin with the word. `:files` and `:commands` mean that the shell knows
+/// them. Empty
 /// if nothing can be said, also because this user may not look at tracefs.
 std::vector<std::string> candidates(const place& of, const std::string& word);
 

@@ -125,7 +125,7 @@ std::string level_of(const row& event) {
     return eventheader::level_text(name_of(event).level);
 }
 
-/// `events of My_Provider [warning keyword=0x1]: fields are in the payload`
+/// `events of My_Provider [warning keyword=0x1], which describe their fields`
 std::string fields_of(const row& event) {
     if (!event.is_described)
         return text::joined(event.fields, "; ");

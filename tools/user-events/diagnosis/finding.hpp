@@ -14,7 +14,7 @@ struct finding {
     std::string found;
     /// The command that helps; empty if nothing is wrong.
     std::string remedy;
-    /// Whether what needs this one has nothing to check.
+    /// Whether checks that need this one are left out, because what it looks for is not there.
     bool is_absent = false;
 };
 

@@ -29,8 +29,9 @@ struct cell {
 class cell_row {
 public:
     /// The header, the reason why not all could be decoded with the bytes, and the fields, by
-    /// dotted names. The header's cells are always the same ones, and so are those of events whose
-    /// fields have the same descriptions, if all could be decoded: an array is one cell. An array
+    /// dotted names. The header's cells are the same for all events. Events with the same
+    /// descriptions have the same cells if all could be decoded, because an array is one cell. An
+    /// array
     /// of structs is JSON there. `more` is a text for one more cell of this name, if no field has
     /// the name. The cells exist until the next call.
     std::span<const cell> fill(const shown_event& shown, const char* name = nullptr,

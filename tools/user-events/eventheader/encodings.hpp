@@ -39,9 +39,9 @@ enum class meaning : std::uint8_t {
 struct encoding {
     eventheader::shape shape;
     std::uint8_t unit; // bytes of a unit
-    /// What values of formats mean that are unknown, or do not fit the encoding.
+    /// What a value means whose format is unknown, or does not fit the encoding.
     eventheader::meaning usual;
-    /// Whether a format of fixed size may be used, for which the length 0 is null.
+    /// Whether a format of fixed size may be used; the length 0 then means null.
     bool is_nullable;
 };
 

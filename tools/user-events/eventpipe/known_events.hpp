@@ -16,7 +16,7 @@ namespace tool::eventpipe {
 
 class known_events {
 public:
-    /// What may be remembered of all events. A process that makes it more is forgotten.
+    /// What may be remembered of all events. Beyond that, the process with the most is forgotten.
     static constexpr std::size_t most_bytes = 32 << 20;
 
     /// Learns what the message says of its event, and returns what is known; nullptr if nothing is,

@@ -67,10 +67,11 @@ std::vector<row> compare(const measured& before, const measured& after);
 std::string shown(unit unit, double number);
 std::string shown_change(const row& row, const figure& figure);
 
-/// Prints what is significant, or all, as a table or as a JSON document. A rate is, if it changes
-/// by 5 % or more and a number of records that depends on chance alone would differ less in 999 of
-/// 1000 cases. So is a duration or a field, if its median or 99th percentile changes by as much, by
-/// the test of Kolmogorov and Smirnov. What is in one recording only is.
+/// Prints what is significant, or all, as a table or as a JSON document. A rate is significant if
+/// it changes by 5 % or more and a number of records that depends on chance alone would differ less
+/// in 999 of 1000 cases. A duration or a field is significant if its median or 99th percentile
+/// changes by 5 % or more and the test of Kolmogorov and Smirnov finds a difference. What only one
+/// recording has is significant.
 void print_comparison(const measured& before, const measured& after, bool with_all);
 void print_json_comparison(const measured& before, const measured& after);
 

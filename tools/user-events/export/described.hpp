@@ -12,8 +12,8 @@
 
 namespace tool::exporting {
 
-/// A program may make a new set of fields with each record. Those of the records that come when
-/// there are many sets are one table, whose columns are `event` and `fields`, which is JSON.
+/// A program may make a new set of fields with each record. When there are many tables, records
+/// with further sets share one table, whose columns are `event` and `fields`, which is JSON.
 class described_tables {
 public:
     struct row {

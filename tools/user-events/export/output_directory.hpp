@@ -20,7 +20,8 @@ public:
     output_directory& operator=(const output_directory&) = delete;
     ~output_directory();
 
-    /// Makes it the working directory, where any user can create files: no other path leads there.
+    /// Makes the directory for the files the working directory. Any user may write there, but no
+    /// other path leads there.
     /// Throws text::failure.
     void enter() const;
     /// In the working directory that enter() makes.

@@ -66,8 +66,8 @@ private:
     bool is_damaged_ = false;
 };
 
-/// Removes the records of a page that are older, and what it says of missing records. One that is
-/// not older has to be there.
+/// Removes the records of a page that are older than `time`, and what the page says of missing
+/// records. At least one record has to remain.
 void remove_older(std::span<std::byte> page, const page_layout& layout, std::uint64_t time);
 
 /// A buffer of one CPU.

@@ -14,7 +14,8 @@
 
 namespace tool::recording {
 
-/// How numbers are distributed. Quantiles are exact to 1.6 %, and for integers below 128.
+/// How numbers are distributed. Quantiles are exact to 1.6 %; those of integers below 128 are
+/// exact.
 class distribution {
 public:
     void add(double number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Errors that end the program. main() prints them.
+// Errors that end the program. run_program() prints them.
 #pragma once
 
 #include <stdexcept>

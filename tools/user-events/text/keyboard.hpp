@@ -8,8 +8,8 @@
 namespace tool::text {
 
 /// While the object exists, keys are not shown, and can be read at once. Signals of keys, such as
-/// Ctrl-C, stay. Does nothing unless standard input and output are a capable terminal, and while
-/// the command is in the background.
+/// Ctrl-C, stay. Works only if standard input and output are a capable terminal, and in the
+/// foreground.
 class keyboard {
 public:
     keyboard();

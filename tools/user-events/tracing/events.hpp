@@ -41,8 +41,9 @@ struct rule;
 inline constexpr std::string_view all_groups = "*";
 
 /// A glob, or two of them, SYSTEM:NAME, as in a rule: it is compared with the registered name. Of
-/// the events in tracefs, one glob means those of a group; if none is given, those of "default" and
-/// marks. A multi-format event is also found by the name of one format, `order.1`. Two globs may
+/// the events in tracefs, a single glob means those of a group; if no group is given, those of
+/// "default" and marks. A multi-format event is also found by the name of one format, `order.1`.
+/// Two globs may
 /// also be PROVIDER:EVENT, for what payloads describe; the commands that decode payloads ask for
 /// that.
 class pattern {
@@ -82,7 +83,7 @@ private:
 
 /// Whether one of the patterns matches; if there is none, all do.
 bool matches_any(const std::vector<pattern>& patterns, const event_name& name);
-/// Those with one glob are for the group, if there is one; without texts, all of its events are
+/// Texts of one glob are for the group, if one is given. Without texts, all events of the group are
 /// meant.
 std::vector<pattern> to_patterns(const std::vector<std::string>& texts,
                                  const std::string& group = {});
@@ -130,7 +131,7 @@ private:
     std::set<int> absent_;
 };
 
-/// Throws text::failure with the kernel's reason if the filter does not fit the event.
+/// Throws text::failure if the filter does not fit the event.
 void set_filter(const instance& of, const event_name& name, const std::string& filter);
 
 /// Has the instance record only these processes and the children that they will have; all

@@ -10,7 +10,8 @@
 namespace tool::tracing {
 
 /// The programs whose records are wanted: those for which all that is given is true, or all
-/// programs. As options of a rule, it sets the bits of these programs alone. ftrace's
+/// programs. If the scope becomes options of a rule, the kernel sets the bits of these programs
+/// alone. ftrace's
 /// set_event_pid, which needs no rules, finds records of other programs when they are made, and
 /// drops them.
 struct scope {

@@ -14,8 +14,8 @@ namespace tool::tracing {
 /// For the records of an instance in which `following` enables what is wanted.
 class selector {
 public:
-    /// `wanted` has to exist as long as the object. The filter is that of wanted.filter, for
-    /// records of which the kernel leaves it to the caller.
+    /// `wanted` has to exist as long as the object. `filter` is wanted.filter, parsed, for records
+    /// that the kernel does not filter.
     selector(const wanted_events& wanted, std::optional<eventheader::filter> filter)
         : wanted_(wanted), filter_(std::move(filter)) {}
 

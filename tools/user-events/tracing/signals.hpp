@@ -67,9 +67,9 @@ public:
     stop_signals& operator=(const stop_signals&) = delete;
     ~stop_signals();
 
-    /// Waits for a signal, for up to this long. Returns whether there was one; it then does so for
-    /// good. It also does so if standard output has no reader left. `other` ends the waiting if it
-    /// becomes readable.
+    /// Waits for a signal, for up to this long. Returns true once a signal has come, or once
+    /// standard output has no reader left, and from then on. `other` ends the waiting if it becomes
+    /// readable.
     bool wait(int milliseconds, int other = -1);
 
     /// What wait() has returned.
