@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Programs that block updates for long, because a page comes from a FUSE server that does not reply
 // or from a slow device, or because they hold their mmap_lock. They delay only their own bits.
+#include "blocker.hpp"
 #include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "fuse.hpp"
+#include "group.hpp"
 #include "kernel_module.hpp"
 #include "loop_device.hpp"
 #include "mapping.hpp"
@@ -18,6 +20,8 @@
 #include "user_events.hpp"
 #include "userfault.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <linux/futex.h>
 #include <memory>
 #include <optional>
@@ -133,6 +137,37 @@ TEST_CASE("A bit in a file of a FUSE server that never replies delays no other p
     // The worker still waits for the page of the killed program until the server ends.
     blocker.end();
     CHECK(event.wait_removed());
+}
+
+TEST_CASE(
+    "Programs that occupy all workers of a user in one group keep no bit of the user's programs in "
+    "another one from changing") {
+    // A group has the same workers as the first one by chance: one of 64.
+    const Group group, others[3];
+    const Event silent = group.event(unique_name("silent"));
+    std::vector<std::unique_ptr<FuseBlocker>> blockers;
+    for (unsigned i = 0; i < 4; i++)
+        blockers.push_back(std::make_unique<FuseBlocker>(silent, group.open()));
+    const Enabled enabled{silent};
+    for (const auto& blocker : blockers)
+        REQUIRE(eventually([&] { return blocker->blocks(); }));
+    // Whether the bit of a program of the same user follows, for which a worker has to take a page
+    // fault.
+    const auto follows = [](const Group& where, std::chrono::milliseconds limit) {
+        const Event event = where.event(unique_name("changes"));
+        Child program([&](Channel& channel) -> int {
+            DiscardableWord word(event, where.open());
+            word.discard_page();
+            for (;; channel.receive<char>())
+                channel.send(word.word());
+        });
+        program.channel().receive<std::uint32_t>();
+        const Enabled changed{event};
+        return eventually([&] { return program.channel().ask<std::uint32_t>('?') == 1; }, limit);
+    };
+    CHECK_FALSE(follows(group, 1s));
+    CHECK(std::any_of(std::begin(others), std::end(others),
+                      [&](const Group& other) { return follows(other, wait_limit); }));
 }
 
 TEST_CASE("A file system sees the user of the program for which a worker takes a page fault") {

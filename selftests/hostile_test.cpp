@@ -200,8 +200,8 @@ TEST_CASE("300 blocking programs of a user get few kernel threads and delay no o
     }
 }
 
-TEST_CASE("The blocking programs of 400 users occupy at most 256 kernel threads, in 64 groups") {
-    // Were there 32 groups, they would occupy at most 128 threads; with 128 groups, about 340.
+TEST_CASE("The blocking programs of 400 users occupy at most 256 kernel threads, in 64 pools") {
+    // Were there 32 pools, they would occupy at most 128 threads; with 128 pools, about 340.
     const unsigned count = fewer_if_debug(400);
     Setting permitted("/proc/sys/vm/unprivileged_userfaultfd");
     permitted.set("1");

@@ -98,7 +98,9 @@ static void ue_enabler_look(void)
 
 static noinline void ue_enabler_wait(void)
 {
-	struct semaphore *turn = &ue_turns[ue_share_of_cred(current_cred())];
+	/* Of which group the caller's registrations are is not known here. */
+	struct semaphore *turn = &ue_turns[ue_share_of_cred(current_cred(),
+							    &ue_default_users)];
 
 	while (down_timeout(turn, UE_TURN_WAIT)) {
 		if (ue_enabler_trylock())

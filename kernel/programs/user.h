@@ -5,7 +5,8 @@
  *
  * Users are hashed to shares. All programs of a user together, such as those
  * that wait for a lock, delay programs of other shares no longer than one
- * program would.
+ * program would. Where it is known of which group a program is, that counts, too:
+ * containers of one user may have different groups.
  */
 #ifndef UE_USER_H
 #define UE_USER_H
@@ -31,6 +32,7 @@ struct cred;
  * @max_events: how many events a user may have that has neither CAP_PERFMON nor
  *	CAP_SYS_ADMIN; read without a lock
  * @max_registrations: how many registrations; as @max_events
+ * @share_key: has a user of several groups have several shares
  * @by_id: the users by ID. The lock of the array protects the references to users.
  * @references: of the group, and one of each user. So these counts outlive the group
  *	while an address space has a set that counts here.
@@ -38,6 +40,7 @@ struct cred;
 struct ue_users {
 	unsigned int max_events;
 	unsigned int max_registrations;
+	u32 share_key;
 	struct xarray by_id;
 	refcount_t references;
 };
@@ -99,11 +102,13 @@ void ue_user_put(struct ue_user *user);
 /**
  * ue_share_of_cred() - find the share of a user
  * @cred: credentials of one of the user's tasks, or NULL for root's
+ * @users: those of the group in which the user's share is meant
  *
  * Context: any.
  * Return: number of the share, below UE_NR_SHARES.
  */
-unsigned int ue_share_of_cred(const struct cred *cred);
+unsigned int ue_share_of_cred(const struct cred *cred,
+			      const struct ue_users *users);
 
 /**
  * ue_shares_init() - choose the hash function

@@ -377,14 +377,15 @@ static void ue_check_slots(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(ue_check_slots_work, ue_check_slots);
 
-static struct ue_pool *ue_pool_of(struct mm_struct *mm)
+static struct ue_pool *ue_pool_of(const struct ue_mm *ue_mm)
 {
 	const struct task_struct *owner;
 	unsigned int share;
 
 	rcu_read_lock();
-	owner = ue_mm_owner(mm);
-	share = ue_share_of_cred(owner ? __task_cred(owner) : NULL);
+	owner = ue_mm_owner(ue_mm->mm);
+	share = ue_share_of_cred(owner ? __task_cred(owner) : NULL,
+				 ue_mm->set->user->users);
 	rcu_read_unlock();
 	return &ue_pools[share];
 }
@@ -409,7 +410,7 @@ void ue_worker_start(struct ue_mm *ue_mm)
 	 */
 	__module_get(THIS_MODULE);
 
-	pool = ue_pool_of(ue_mm->mm);
+	pool = ue_pool_of(ue_mm);
 	list_add_tail(&ue_mm->waiting, &pool->waiting);
 	for (int i = 0; i < UE_SLOTS_EACH; i++) {
 		if (!pool->slots[i].ue_mm) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 namespace selftest {
 
@@ -89,7 +90,8 @@ private:
 /// A registered word in a page that can be discarded.
 class DiscardableWord {
 public:
-    explicit DiscardableWord(const Event& event) {
+    explicit DiscardableWord(const Event& event, DataFile file = DataFile())
+        : file_(std::move(file)) {
         file_.must_register(memory_.at(), 0, event.name());
     }
 
