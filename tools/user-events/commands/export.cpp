@@ -34,6 +34,7 @@ constexpr format formats[] = {
     {"perfetto", exporting::make_perfetto},
     {"perfetto-json", exporting::make_perfetto_json},
     {"ctf", exporting::make_ctf, "the Common Trace Format needs a directory"},
+    {"ctf2", exporting::make_ctf2, "the Common Trace Format needs a directory"},
     {"html", exporting::make_html},
 };
 
@@ -127,7 +128,7 @@ action export_records(arguments& with) {
     given->which.declare_files(with);
     with.choice("--format", "FORMAT", given->format, format_names());
     with.option("-o,--output", "PATH", given->output,
-                "a file, or for csv and ctf a directory; otherwise standard output");
+                "a file, or for csv, ctf and ctf2 a directory; otherwise standard output");
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end something, and the field that says what");
     return [given] {

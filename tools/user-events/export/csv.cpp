@@ -3,20 +3,15 @@
 #include "export/described.hpp"
 #include "export/exporter.hpp"
 #include "export/output_directory.hpp"
-#include "export/output_file.hpp"
-#include "text/errors.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
-#include "text/new_file.hpp"
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
 #include <set>
-#include <sys/stat.h>
 #include <utility>
 #include <vector>
 
@@ -138,12 +133,7 @@ private:
     };
 
     void write(file& to) {
-        if (!std::exchange(has_directory_, true) && mkdir(output_directory::files, 0700) != 0)
-            throw text::file_failure(errno, "write to", directory_);
-        if (const int error =
-                text::append_to_file(fmt::format("{}/{}", output_directory::files, to.name),
-                                     to.text, std::exchange(to.exists, true)))
-            throw text::file_failure(error, "write", directory_ + "/" + to.name);
+        add_to_file(directory_, to.name, to.text, std::exchange(to.exists, true));
         to.text.clear();
     }
 
@@ -232,7 +222,6 @@ private:
     }
 
     std::string directory_;
-    bool has_directory_ = false;
     std::set<std::string> names_;
     std::map<int, file> files_;
     described_tables described_{most_described, false};

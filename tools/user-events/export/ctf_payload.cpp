@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <set>
-#include <utility>
 
 namespace tool::exporting {
 
@@ -21,28 +19,28 @@ public:
     explicit tree_maker(payload_node& root) { open_.push_back(&root); }
 
     void take(const eventheader::field& field, const eventheader::value& value) override {
-        payload_node& made = add(field, node_kind::text);
+        payload_node& made = add(field, ctf_kind::text);
         if (value.data.size() <= sizeof(made.number))
             set_number(made, value);
         made.value = value;
-        if (made.kind == node_kind::text)
+        if (made.kind == ctf_kind::text)
             made.set_words();
     }
     void begin_array(const eventheader::field& field) override {
-        open_.push_back(&add(field, node_kind::array));
+        open_.push_back(&add(field, ctf_kind::array));
     }
     void begin_struct(const eventheader::field& field) override {
-        open_.push_back(&add(field, node_kind::structure));
+        open_.push_back(&add(field, ctf_kind::structure));
     }
     void end_array(const eventheader::field&) override {
         payload_node& array = *open_.back();
         open_.pop_back();
-        require_one_class(array);
+        require_one_type(array);
     }
     void end_struct(const eventheader::field&) override { open_.pop_back(); }
 
 private:
-    payload_node& add(const eventheader::field& field, node_kind kind) {
+    payload_node& add(const eventheader::field& field, ctf_kind kind) {
         const auto name = field.name.substr(0, eventheader::longest_name);
         open_.back()->children.push_back({name, kind});
         return open_.back()->children.back();
@@ -53,20 +51,20 @@ private:
         switch (value.meaning) {
         case meaning::natural:
         case meaning::port:
-            to.kind = node_kind::natural;
+            to.kind = ctf_kind::natural;
             to.number = value.natural();
             break;
         case meaning::hexadecimal:
-            to.kind = node_kind::hexadecimal;
+            to.kind = ctf_kind::hexadecimal;
             to.number = value.natural();
             break;
         case meaning::integer:
         case meaning::process:
-            to.kind = node_kind::integer;
+            to.kind = ctf_kind::integer;
             to.number = static_cast<std::uint64_t>(value.integer());
             break;
         case meaning::real:
-            to.kind = node_kind::real;
+            to.kind = ctf_kind::real;
             to.number = std::bit_cast<std::uint64_t>(value.real());
             break;
         default:
@@ -74,9 +72,9 @@ private:
         }
     }
 
-    /// Elements of an array have one class. Those that differ, because some are null or have
+    /// Elements of an array have one type. Those that differ, because some are null or have
     /// arrays of other lengths, are texts.
-    static void require_one_class(payload_node& array) {
+    static void require_one_type(payload_node& array) {
         if (array.children.empty())
             return;
         std::string first;
@@ -104,12 +102,12 @@ void payload_node::append_layout(std::string& to) const {
     to += '\0';
     to += static_cast<char>('a' + static_cast<int>(kind));
     to += static_cast<char>('0' + size);
-    if (kind == node_kind::structure) {
+    if (kind == ctf_kind::structure) {
         to += '{';
         for (const payload_node& child : children)
             child.append_layout(to);
         to += '}';
-    } else if (kind == node_kind::array) {
+    } else if (kind == ctf_kind::array) {
         to += '[';
         if (!children.empty())
             children.front().append_layout(to);
@@ -126,98 +124,68 @@ void payload_node::set_words() {
 }
 
 void payload_node::become_text() {
-    if (kind == node_kind::structure || kind == node_kind::array) {
+    if (kind == ctf_kind::structure || kind == ctf_kind::array) {
         text = "{";
         for (payload_node& child : children) {
             child.become_text();
             text += text.size() == 1 ? "" : ",";
-            if (kind == node_kind::structure)
+            if (kind == ctf_kind::structure)
                 (text += child.name) += '=';
             text += child.text;
         }
         text += '}';
-    } else if (kind != node_kind::text) {
+    } else if (kind != ctf_kind::text) {
         set_words();
     }
-    kind = node_kind::text;
+    kind = ctf_kind::text;
     size = 0;
     children.clear();
 }
 
-field_class payload_node::make_class(bt_trace_class* trace) const {
-    switch (kind) {
-    case node_kind::structure: {
-        field_class result(made(bt_field_class_structure_create(trace)));
-        std::set<std::string> names;
+ctf_type payload_node::type() const {
+    ctf_type result{kind, size};
+    if (kind == ctf_kind::array)
+        append_member(result, "",
+                      children.empty() ? ctf_type{ctf_kind::text} : children.front().type());
+    else
         for (const payload_node& child : children)
-            append_member(result, identifier(child.name, names), child.make_class(trace));
-        return result;
-    }
-    case node_kind::array: {
-        const field_class element =
-            children.empty() ? string_class(trace) : children.front().make_class(trace);
-        return field_class(
-            made(bt_field_class_array_dynamic_create(trace, element.get(), nullptr)));
-    }
-    case node_kind::natural:
-    case node_kind::integer:
-        return integer_class(trace, kind == node_kind::integer, size);
-    case node_kind::hexadecimal: {
-        field_class result = integer_class(trace, false, size);
-        bt_field_class_integer_set_preferred_display_base(
-            result.get(), BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL);
-        return result;
-    }
-    case node_kind::real:
-        return real_class(trace, size);
-    case node_kind::text:
-        break;
-    }
-    return string_class(trace);
+            append_member(result, child.name, child.type());
+    return result;
 }
 
-void payload_node::set(bt_field* to) const {
-    std::uint64_t i = 0;
+void payload_node::append(std::string& to) const {
     switch (kind) {
-    case node_kind::structure:
+    case ctf_kind::array:
+        append_number(to, children.size(), ctf_count_size);
+        [[fallthrough]];
+    case ctf_kind::structure:
         for (const payload_node& child : children)
-            child.set(bt_field_structure_borrow_member_field_by_index(to, i++));
+            child.append(to);
         break;
-    case node_kind::array:
-        check(bt_field_array_dynamic_set_length(to, children.size()), "set an array");
-        for (const payload_node& child : children)
-            child.set(bt_field_array_borrow_element_field_by_index(to, i++));
+    case ctf_kind::natural:
+    case ctf_kind::hexadecimal:
+    case ctf_kind::integer:
+        append_number(to, number, size);
         break;
-    case node_kind::natural:
-    case node_kind::hexadecimal:
-        bt_field_integer_unsigned_set_value(to, number);
+    case ctf_kind::real:
+        append_real(to, std::bit_cast<double>(number), size);
         break;
-    case node_kind::integer:
-        bt_field_integer_signed_set_value(to, static_cast<std::int64_t>(number));
-        break;
-    case node_kind::real:
-        if (size == 4)
-            bt_field_real_single_precision_set_value(
-                to, static_cast<float>(std::bit_cast<double>(number)));
-        else
-            bt_field_real_double_precision_set_value(to, std::bit_cast<double>(number));
-        break;
-    case node_kind::text:
-        set_text(to, text);
+    case ctf_kind::text:
+        append_text(to, text);
     }
 }
 
 void payload_tree::fill(const eventheader::shown_event& shown, bool as_text) {
     root_.children.clear();
     if (as_text) {
-        root_.children.push_back({"fields", node_kind::text});
+        root_.children.push_back({"fields", ctf_kind::text});
         append_json_fields(root_.children.back().text, shown);
         return;
     }
     tree_maker maker(root_);
     const auto failure = walk(shown.event, maker);
     if (failure.why != eventheader::reason::none) {
-        root_.children.push_back({"not_decoded", node_kind::text});
+        root_.children.push_back({"not_decoded", ctf_kind::text});
         root_.children.back().text = words_of(failure);
     }
 }
@@ -226,40 +194,32 @@ void payload_tree::add_text(std::string_view name, std::string text) {
     if (std::any_of(root_.children.begin(), root_.children.end(),
                     [&](const payload_node& child) { return child.name == name; }))
         return;
-    root_.children.push_back({.name = name, .kind = node_kind::text, .text = std::move(text)});
+    root_.children.push_back({.name = name, .kind = ctf_kind::text, .text = std::move(text)});
 }
 
-field_class payload_header_class(bt_trace_class* trace) {
-    field_class result(made(bt_field_class_structure_create(trace)));
-    const auto bits = [&](std::uint32_t size) {
-        field_class made = integer_class(trace, false, size);
-        bt_field_class_integer_set_preferred_display_base(
-            made.get(), BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL);
-        return made;
-    };
-    append_member(result, "level", string_class(trace));
-    append_member(result, "keyword", bits(8));
-    append_member(result, "opcode", string_class(trace));
-    append_member(result, "id", integer_class(trace, false, 2));
-    append_member(result, "version", integer_class(trace, false, 1));
-    append_member(result, "tag", bits(2));
-    append_member(result, "activity", string_class(trace));
-    append_member(result, "related_activity", string_class(trace));
+ctf_type payload_header_type() {
+    ctf_type result{ctf_kind::structure};
+    append_member(result, "level", {ctf_kind::text});
+    append_member(result, "keyword", {ctf_kind::hexadecimal, 8});
+    append_member(result, "opcode", {ctf_kind::text});
+    append_member(result, "id", {ctf_kind::natural, 2});
+    append_member(result, "version", {ctf_kind::natural, 1});
+    append_member(result, "tag", {ctf_kind::hexadecimal, 2});
+    append_member(result, "activity", {ctf_kind::text});
+    append_member(result, "related_activity", {ctf_kind::text});
     return result;
 }
 
-void set_payload_header(bt_field* to, const eventheader::shown_event& shown) {
+void append_payload_header(std::string& to, const eventheader::shown_event& shown) {
     const eventheader::event& event = shown.event;
-    std::uint64_t i = 0;
-    const auto next = [&] { return bt_field_structure_borrow_member_field_by_index(to, i++); };
-    set_text(next(), eventheader::level_text(event.level));
-    bt_field_integer_unsigned_set_value(next(), shown.name.keyword);
-    set_text(next(), eventheader::opcode_text(event.opcode));
-    bt_field_integer_unsigned_set_value(next(), event.id);
-    bt_field_integer_unsigned_set_value(next(), event.version);
-    bt_field_integer_unsigned_set_value(next(), event.tag);
-    set_text(next(), eventheader::activity_text(event.activity));
-    set_text(next(), eventheader::activity_text(event.related_activity));
+    append_text(to, eventheader::level_text(event.level));
+    append_number(to, shown.name.keyword, 8);
+    append_text(to, eventheader::opcode_text(event.opcode));
+    append_number(to, event.id, 2);
+    append_number(to, event.version, 1);
+    append_number(to, event.tag, 2);
+    append_text(to, eventheader::activity_text(event.activity));
+    append_text(to, eventheader::activity_text(event.related_activity));
 }
 
 } // namespace tool::exporting

@@ -23,7 +23,7 @@ struct options {
     /// as long as the exporter.
     text::new_file* file = nullptr;
     /// For the formats that are a directory: what the directory is called at the end, for messages.
-    /// The files are written to output_directory::files.
+    /// The files are written with add_to_file().
     std::string directory;
     std::vector<pair> pairs;
     /// What is exported, for titles.
@@ -47,6 +47,7 @@ std::unique_ptr<exporter> make_csv(const options& options);
 std::unique_ptr<exporter> make_perfetto(const options& options);
 std::unique_ptr<exporter> make_perfetto_json(const options& options);
 std::unique_ptr<exporter> make_ctf(const options& options);
+std::unique_ptr<exporter> make_ctf2(const options& options);
 std::unique_ptr<exporter> make_html(const options& options);
 
 } // namespace tool::exporting

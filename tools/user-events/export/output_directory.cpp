@@ -2,6 +2,7 @@
 #include "export/output_directory.hpp"
 
 #include "text/errors.hpp"
+#include "text/new_file.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -111,15 +112,13 @@ void output_directory::enter() const {
 }
 
 void output_directory::finish() {
-    const std::string written = parts_ + workplace + "/" + files;
+    const std::string written = parts_ + workplace;
     const descriptor from(open(written.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    // Without a record there may be none.
-    if (from.number() < 0 && errno != ENOENT)
+    if (from.number() < 0)
         throw text::file_failure(errno, "write to", path_);
     std::error_code error;
-    std::vector<std::string> names;
-    if (from.number() >= 0)
-        names = names_in(fmt::format("/proc/self/fd/{}", from.number()), error);
+    const std::vector<std::string> names =
+        names_in(fmt::format("/proc/self/fd/{}", from.number()), error);
     if (error)
         throw text::failure(fmt::format("cannot write to {}: {}", path_, error.message()));
     for (const std::string& name : names)
@@ -132,6 +131,12 @@ void output_directory::finish() {
             throw text::file_failure(errno, "write", to);
     }
     is_complete_ = true;
+}
+
+void add_to_file(const std::string& directory, const std::string& name, std::string_view text,
+                 bool exists) {
+    if (const int error = text::append_to_file(name, text, exists))
+        throw text::file_failure(error, "write", directory + "/" + name);
 }
 
 } // namespace tool::exporting

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 
 namespace tool::exporting {
@@ -11,7 +12,7 @@ namespace tool::exporting {
 /// with `.part-`, and are moved at the end. Until then, only the owner can reach them.
 ///
 /// The process that makes the object calls finish(), or removes what was written. A child process
-/// calls enter() while it can still open the directory, and writes into `files`, which it creates.
+/// calls enter() while it can still open the directory, and then add_to_file().
 class output_directory {
 public:
     /// Throws text::failure.
@@ -24,9 +25,6 @@ public:
     /// other path leads there.
     /// Throws text::failure.
     void enter() const;
-    /// In the working directory that enter() makes.
-    static constexpr char files[] = "files";
-
     /// Moves the files to the directory, and gives them to this process's user. Throws
     /// text::failure, also if there is anything but regular files.
     void finish();
@@ -42,5 +40,10 @@ private:
     bool is_complete_ = false;
     pid_t maker_;
 };
+
+/// Adds to a file in the working directory that enter() makes; a new one, unless it exists already.
+/// Throws text::failure, which names the directory so.
+void add_to_file(const std::string& directory, const std::string& name, std::string_view text,
+                 bool exists);
 
 } // namespace tool::exporting
