@@ -442,23 +442,24 @@ TEST_CASE("open files stay readable and writable") {
           }) == 0);
 }
 
-TEST_CASE("with a directory, files are made there and nowhere else") {
+TEST_CASE(
+    "with a directory, files are made there and continued, and not read, renamed or removed") {
     const open_directory allowed, other;
     const allowances needs{.directories = {allowed.path}};
     const std::string made = allowed.path + "/made", renamed = allowed.path + "/renamed";
     CHECK(error_inside([&] { return open_it(made, O_WRONLY | O_CREAT | O_EXCL); }, needs) == 0);
     CHECK(error_inside([&] { return open_it(made, O_WRONLY | O_APPEND); }, needs) == 0);
-    CHECK(error_inside([&] { return rename(made.c_str(), renamed.c_str()); }, needs) == 0);
-    CHECK(error_inside([&] { return mkdir(made.c_str(), 0700); }, needs) == 0);
-    CHECK(error_inside([&] { return unlink(renamed.c_str()); }, needs) == 0);
+    for (const int flags : {O_RDONLY, O_WRONLY, O_RDWR, O_WRONLY | O_TRUNC, O_WRONLY | O_CREAT})
+        CHECK(error_inside([&] { return open_it(made, flags); }, needs) == EPERM);
+    CHECK(error_inside([&] { return rename(made.c_str(), renamed.c_str()); }, needs) == EPERM);
+    CHECK(error_inside([&] { return mkdir(renamed.c_str(), 0700); }, needs) == EPERM);
+    CHECK(error_inside([&] { return unlink(made.c_str()); }, needs) == EPERM);
 
-    CHECK(error_inside([&] { return open_it(other.path + "/made", O_WRONLY | O_CREAT); }, needs) ==
-          EACCES);
-    CHECK(error_inside([&] { return open_it(other.file, O_RDONLY); }, needs) == EACCES);
-    CHECK(error_inside([&] { return open_it(other.file, O_WRONLY); }, needs) == EACCES);
-    CHECK(error_inside([&] { return unlink(other.file.c_str()); }, needs) == EACCES);
-    CHECK(error_inside([&] { return open_it("/etc/passwd", O_RDONLY); }, needs) == EACCES);
-    CHECK(error_inside([&] { return open_it("/proc/self/maps", O_RDONLY); }, needs) == EACCES);
+    CHECK(error_inside([&] { return open_it(other.path + "/made", O_WRONLY | O_CREAT | O_EXCL); },
+                       needs) == EACCES);
+    CHECK(error_inside([&] { return open_it(other.file, O_WRONLY | O_APPEND); }, needs) == EACCES);
+    CHECK(error_inside([&] { return open_it("/etc/passwd", O_RDONLY); }, needs) == EPERM);
+    CHECK(error_inside([&] { return open_it("/proc/self/maps", O_RDONLY); }, needs) == EPERM);
     CHECK(error_inside([&] { return link(other.file.c_str(), made.c_str()); }, needs) == EPERM);
     CHECK(error_inside([&] { return symlink("/etc/passwd", made.c_str()); }, needs) == EPERM);
 }

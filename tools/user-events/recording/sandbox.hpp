@@ -13,7 +13,7 @@ namespace tool::recording {
 struct allowances {
     /// Bytes of address space.
     std::uint64_t memory = std::uint64_t{4} << 30;
-    /// Create, write, read, rename and remove files in these directories.
+    /// Make files in these directories, and append to files there.
     std::vector<std::string> directories = {};
     /// Connect to other machines over IP, and read the files that this takes, such as those of the
     /// resolver and certificates.

@@ -129,7 +129,7 @@ constexpr unsigned x32_bit = 0x40000000;
 constexpr unsigned last_known = 469;
 
 /// What the process must not need for the call to be refused.
-enum class unless { never, directories, network };
+enum class unless { never, network };
 
 struct refused_call {
     int number;
@@ -163,14 +163,14 @@ constexpr refused_call refused_calls[] = {
     // Files by their names. open() and openat() are below.
     {SYS_openat2},
     {SYS_creat},
-    {SYS_unlink, unless::directories},
-    {SYS_unlinkat, unless::directories},
-    {SYS_rename, unless::directories},
-    {SYS_renameat, unless::directories},
-    {SYS_renameat2, unless::directories},
-    {SYS_mkdir, unless::directories},
-    {SYS_mkdirat, unless::directories},
-    {SYS_rmdir, unless::directories},
+    {SYS_unlink},
+    {SYS_unlinkat},
+    {SYS_rename},
+    {SYS_renameat},
+    {SYS_renameat2},
+    {SYS_mkdir},
+    {SYS_mkdirat},
+    {SYS_rmdir},
     {SYS_link},
     {SYS_linkat},
     {SYS_symlink},
@@ -352,17 +352,18 @@ private:
     std::vector<sock_filter> code_;
 };
 
-/// Opening files. With directories, Landlock decides which.
+/// Opening files. With directories, Landlock decides where new files are made and files continued.
 void add_opening(filter& to, const allowances& allowed) {
-    if (!allowed.directories.empty())
-        return;
-    constexpr unsigned writing = O_ACCMODE | O_CREAT | O_TRUNC;
+    constexpr unsigned writing = O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND;
     struct {
         int number;
         unsigned flags;
     } const calls[] = {{SYS_open, 1}, {SYS_openat, 2}};
     for (const auto& call : calls) {
-        if (allowed.network)
+        if (!allowed.directories.empty())
+            to.require(call.number, call.flags, writing,
+                       {O_WRONLY | O_CREAT | O_EXCL, O_WRONLY | O_APPEND});
+        else if (allowed.network)
             to.require(call.number, call.flags, writing, {O_RDONLY});
         else
             to.refuse(call.number);
@@ -387,11 +388,9 @@ bool filter_system_calls(const allowances& allowed) {
         errno = ENOSYS;
         return false;
     }
-    const bool directories = !allowed.directories.empty();
     filter filter;
     for (const auto& call : refused_calls)
-        if (!(call.needed == unless::directories && directories) &&
-            !(call.needed == unless::network && allowed.network))
+        if (!(call.needed == unless::network && allowed.network))
             filter.refuse(call.number);
     add_opening(filter, allowed);
     add_processes(filter);

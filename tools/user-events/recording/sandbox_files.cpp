@@ -24,10 +24,8 @@ constexpr std::uint64_t no_abstract_socket = 1 << 0;
 constexpr std::uint64_t no_signal = 1 << 1;
 
 constexpr std::uint64_t may_read = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-constexpr std::uint64_t may_keep_files =
-    may_read | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
-    LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR |
-    may_truncate;
+constexpr std::uint64_t may_make_files =
+    LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG;
 
 /// What a connection to another machine takes: libraries, names of hosts, certificates.
 constexpr const char* network_files[] = {
@@ -110,7 +108,7 @@ bool confine_files(const allowances& allowed) {
         return false;
     ruleset rules(version, allowed.network);
     for (const auto& path : allowed.directories)
-        rules.allow(path.c_str(), may_keep_files);
+        rules.allow(path.c_str(), may_make_files);
     if (allowed.network) {
         for (const char* const path : network_files)
             rules.allow(path, may_read);
