@@ -19,9 +19,9 @@
 #include "events/record.h"
 #include "events/recorder.h"
 #include "format/format.h"
+#include "format/group_parse.h"
 #include "port/compat.h"
 #include "port/kernel_symbols.h"
-#include "registry/registry.h"
 #include "registry/rule_action.h"
 #include "registry/suppression.h"
 
@@ -33,7 +33,8 @@
 #define UE_TOLD_MAX		64
 
 /* A system, and the name of an event, which is shorter than its command. */
-#define UE_TOLD_NAME_MAX	(sizeof_field(struct ue_group, multi_system) + UE_COMMAND_MAX + 1)
+#define UE_TOLD_NAME_MAX \
+	(sizeof("user_events__multi:") + UE_GROUP_NAME_MAX + UE_COMMAND_MAX)
 
 /**
  * struct ue_suppressed_payload - see UE_SUPPRESSED_COMMAND
