@@ -4,7 +4,10 @@
 // event for each order, a slice for the time that each order takes, a counter for the length of the
 // queue, and a log.
 //
-//	order_service [ORDERS]
+//	order_service [ORDERS [one_stove]]
+//
+// With one_stove, a cook holds a lock while it cooks, so the others wait. Documentation/tool.rst
+// finds that out.
 #include <user_events/user_events.hpp>
 
 #include <chrono>
@@ -73,9 +76,14 @@ private:
     bool closed_ = false;
 };
 
-void cook(Queue& queue) {
+std::mutex stove;
+
+void cook(Queue& queue, bool needs_stove) {
     while (const auto order = queue.take()) {
         const ue::slice cooking(work, "cook");
+        std::unique_lock lock(stove, std::defer_lock);
+        if (needs_stove)
+            lock.lock();
         std::this_thread::sleep_for(
             std::chrono::microseconds(order->size == Size::large ? 200 : 50));
         order_served(order->number, Clock::now() - order->placed);
@@ -91,7 +99,7 @@ int main(int argc, char* argv[]) {
     Queue queue;
     std::vector<std::thread> cooks(3);
     for (std::thread& each : cooks)
-        each = std::thread(cook, std::ref(queue));
+        each = std::thread(cook, std::ref(queue), argc > 2);
     for (std::uint32_t number = 1; number <= orders; number++) {
         const Size size = number % 3 ? Size::small : Size::large;
         order_placed(number, size, number % 2 ? "coffee" : "tea");
