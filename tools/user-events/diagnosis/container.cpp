@@ -22,14 +22,14 @@ namespace {
 constexpr char run_device[] =
     "run it with --device /dev/user_events/GROUP:/dev/user_events/default";
 constexpr char run_data_file[] =
-    "run it with --mount type=tmpfs,dst=/sys/kernel/tracing -v "
-    "/dev/user_events/GROUP:/sys/kernel/tracing/user_events_data --device /dev/user_events/GROUP";
+    "run it with --security-opt apparmor=unconfined --tmpfs /sys/kernel/tracing:dev "
+    "--device /dev/user_events/GROUP:/sys/kernel/tracing/user_events_data";
 
 /// The last one is for a container whose engine is not known.
 constexpr container_engine engines[] = {
     {"kubernetes",
-     "mount a volume of hostPath /dev/user_events/GROUP, type CharDevice, at "
-     "/dev/user_events/default, and have a device plugin or `privileged` permit the device",
+     "have a device plugin, such as generic-device-plugin, give it /dev/user_events/GROUP as "
+     "/dev/user_events/default",
      "mount an emptyDir at /sys/kernel/tracing, and there the volume of the device as "
      "user_events_data",
      "procMount: Unmasked in the securityContext",
