@@ -29,11 +29,20 @@ remove_groups()
 	done
 }
 
-# write_in GROUP EVENT [FIELD=VALUE]...: `user-events write` of a container that has the group's device.
+# in_group GROUP COMMAND...: in a container that has the group's device, under both names that programs know.
+in_group()
+{
+	GROUP=$1 unshare -m sh -c 'mount --bind /dev/user_events/"$GROUP" "$T/user_events_data"
+		mount --bind /dev/user_events/"$GROUP" /dev/user_events/default
+		shift; exec "$@"' sh "$@"
+}
+
+# write_in GROUP EVENT [FIELD=VALUE]...: `user-events write` there.
 write_in()
 {
-	GROUP=$1 unshare -m sh -c 'mount --bind /dev/user_events/"$GROUP" /dev/user_events/default
-		shift; exec user-events write "$@"' sh "$@"
+	in=$1
+	shift
+	in_group "$in" user-events write "$@"
 }
 
 # contained GROUP COMMAND: what a container does that has the group's instance in /tmp/c, read-only, and

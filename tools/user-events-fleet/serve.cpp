@@ -41,9 +41,10 @@ constexpr int pause_ms = 1000;
 constexpr std::chrono::seconds longest_pause(10);
 
 void serve_metrics(const options& given) {
-    const std::vector<metrics::chosen_field> fields(given.histograms.begin(),
-                                                    given.histograms.end());
-    (void)tracing::to_patterns(given.patterns);
+    std::vector<metrics::chosen_field> fields;
+    for (const auto& histogram : given.histograms)
+        fields.emplace_back(histogram, given.group.name);
+    given.group.check(given.patterns);
     if (is_only_checked()) {
         metrics::check_address(given.listen);
         return;

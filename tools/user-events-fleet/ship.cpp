@@ -170,7 +170,7 @@ void check_files(options& given) {
 
 void check(options& given) {
     check_files(given);
-    tracing::to_patterns(given.live.patterns);
+    given.live.group.check(given.live.patterns);
     given.live.choice.read();
     given.live.programs.read();
     otlp::to_services(given.services);

@@ -64,12 +64,6 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& counts) {
     return sum;
 }
 
-/// Marks and events of groups have their system, because other user events may have the same names.
-std::string registered_name(const event_name& name) {
-    const std::string result(recording::registered_name(name.system, name.event));
-    return recording::is_system_of(name.system, "default") ? result : name.system + ":" + result;
-}
-
 /// "a: ~ 2^10": 10.
 unsigned power_of(const std::string& keys) {
     const auto at = keys.rfind("2^");
@@ -91,13 +85,13 @@ void read_field(const histogram& from, const std::string& field, distribution& t
 
 } // namespace
 
-chosen_field::chosen_field(const std::string& text)
+chosen_field::chosen_field(const std::string& text, const std::string& group)
     : event([&] {
           const auto colon = text.rfind(':');
           if (colon == text.npos || colon == 0 || colon + 1 == text.size())
               throw text::usage_error(fmt::format("--histogram {} makes no sense", text),
                                       "write it as EVENT:FIELD, with a field that is an integer");
-          return tracing::pattern(text.substr(0, colon));
+          return tracing::pattern(text.substr(0, colon), group);
       }()),
       field(text.substr(text.rfind(':') + 1)) {}
 
@@ -253,7 +247,7 @@ void counting::read(const event_name& name, state& to) {
 }
 
 bool counting::has_own_number(const event_name& name, const std::string& program) {
-    auto& own = programs_[registered_name(name)];
+    auto& own = programs_[label_of(name.system, name.event)];
     return own.count(program) || (own.size() < limits_.programs && own.insert(program).second);
 }
 
@@ -279,7 +273,7 @@ sample counting::read() {
     const auto instances = tracing::all_instances();
     for (auto& [name, state] : states_) {
         read(name, state);
-        event_counts& event = result.events[registered_name(name)];
+        event_counts& event = result.events[label_of(name.system, name.event)];
         add(name, state, event);
         const auto& used = status.of(name);
         event.lost += used.lost;

@@ -20,8 +20,9 @@ namespace tool::metrics {
 
 /// A field whose values are counted.
 struct chosen_field {
-    /// `EVENT:FIELD` or `SYSTEM:EVENT:FIELD`. Throws text::usage_error for anything else.
-    explicit chosen_field(const std::string& text);
+    /// `EVENT:FIELD`, of the group if there is one, or `SYSTEM:EVENT:FIELD`. Throws
+    /// text::usage_error for anything else.
+    chosen_field(const std::string& text, const std::string& group);
 
     tracing::pattern event;
     std::string field;

@@ -2,6 +2,7 @@
 #include "metrics/names.hpp"
 
 #include "eventheader/tracepoint_name.hpp"
+#include "recording/event_type.hpp"
 #include "recording/record.hpp"
 
 #include <limits>
@@ -22,6 +23,11 @@ tracing::wanted_events described(std::vector<tracing::pattern> patterns) {
 }
 
 } // namespace
+
+std::string label_of(const std::string& system, const std::string& event) {
+    const std::string result(recording::registered_name(system, event));
+    return recording::is_system_of(system, "default") ? result : system + ":" + result;
+}
 
 std::vector<tracing::pattern>
 names::for_tracepoints(const std::vector<tracing::pattern>& patterns) {
@@ -52,7 +58,7 @@ void names::read() {
 void names::add(const recording::record& record) {
     if (!record.event->is_described || record.event->is_eventpipe)
         return;
-    const std::string tracepoint(record.event->registered_name());
+    const std::string tracepoint = label_of(record.event->system, record.event->name);
     auto found = counts_.find(tracepoint);
     if (found == counts_.end()) {
         if (counts_.size() >= most_tracepoints_)

@@ -18,14 +18,25 @@ struct group_option {
                     "a PATTERN without SYSTEM means events of this group; '*': of all groups");
     }
 
-    /// Throws text::usage_error or text::failure for what is no group. The groups outside of a
-    /// container, where the instance is that is read, are not known inside.
-    std::vector<tracing::pattern> read(const std::vector<std::string>& patterns,
-                                       bool is_mounted = false) const {
-        if (!name.empty() && name != tracing::all_groups && !is_mounted)
-            tracing::require_group(name);
+    /// Throws text::usage_error for what makes no sense. The group need not exist.
+    std::vector<tracing::pattern> check(const std::vector<std::string>& patterns) const {
+        if (has_name())
+            tracing::check_name_of_group(name);
         return tracing::to_patterns(patterns, name);
     }
+
+    /// The same; throws text::failure if there is no such group. The groups outside of a container,
+    /// where the instance is that is read, are not known inside.
+    std::vector<tracing::pattern> read(const std::vector<std::string>& patterns,
+                                       bool is_mounted = false) const {
+        auto result = check(patterns);
+        if (has_name() && !is_mounted)
+            tracing::require_group(name);
+        return result;
+    }
+
+private:
+    bool has_name() const { return !name.empty() && name != tracing::all_groups; }
 };
 
 } // namespace tool

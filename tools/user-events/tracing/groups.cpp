@@ -58,13 +58,16 @@ std::vector<std::string> names_of_groups() {
     return directories(class_folder);
 }
 
-void require_group(const std::string& name) {
+void check_name_of_group(const std::string& name) {
     const auto is_odd = [](unsigned char character) {
         return !std::isalnum(character) && character != '_';
     };
     if (name.empty() || std::any_of(name.begin(), name.end(), is_odd))
         throw text::usage_error(fmt::format("\"{}\" is no name of a group", name),
                                 "a name has letters, digits and _; '*' means all groups");
+}
+
+void require_group(const std::string& name) {
     const auto names = names_of_groups();
     if (names.empty())
         throw text::failure("the kernel has no groups of events", "only the module has them");

@@ -26,7 +26,9 @@ std::vector<group> groups();
 
 /// The names of all groups, sorted, which everybody may know.
 std::vector<std::string> names_of_groups();
-/// Throws text::usage_error if this is no name, and text::failure if there is no such group.
+/// Throws text::usage_error if no group can have this name.
+void check_name_of_group(const std::string& name);
+/// Throws text::failure if there is no such group.
 void require_group(const std::string& name);
 
 /// The group whose device this is; nothing if it is something else.
