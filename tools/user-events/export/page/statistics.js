@@ -36,7 +36,7 @@ function drawBins(values, format, fill) {
 	const bins = d3.pairs(edges).map(([from, to], i) => ({from, to, count: (i === edges.length - 2 ? values.length
 		: d3.bisectLeft(values, to)) - d3.bisectLeft(values, from)}));
 	const up = d3.scaleLinear().domain([0, d3.max(bins, bin => bin.count)]).range([h - 20, 4]);
-	const svg = d3.create("svg").attr("width", w).attr("height", h).attr("role", "img")
+	const svg = d3.create("svg").attr("width", w).attr("viewBox", [0, 0, w, h]).attr("role", "img")
 		.attr("aria-label", `${bins.length} bars`);
 	svg.selectAll("rect").data(bins).enter().append("rect").attr("fill", fill)
 		.attr("x", bin => across(bin.from)).attr("width", bin => Math.max(1, across(bin.to) - across(bin.from) - 1))
