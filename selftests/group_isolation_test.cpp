@@ -5,24 +5,29 @@
 #include "as_user.hpp"
 #include "catch.hpp"
 #include "child.hpp"
+#include "control_group.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "descriptor.hpp"
 #include "device.hpp"
 #include "group.hpp"
 #include "mapping.hpp"
+#include "rule.hpp"
 #include "setting.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <linux/perf_event.h>
 #include <optional>
 #include <sched.h>
+#include <set>
 #include <sys/syscall.h>
 #include <thread>
 
@@ -326,6 +331,67 @@ TEST_CASE("A program that uses up all limits of its group takes nothing from ano
           }) == 0);
 }
 
+TEST_CASE(
+    "A program that fills its memory cgroup with events takes nothing from its group, nor from "
+    "others",
+    "[long]") {
+    const Group group(" mode=0666"), other(" mode=0666");
+    Victim beside(group), apart(other);
+    const ControlGroup memory("memory");
+    memory.set("memory.max", std::to_string(fewer_if_debug(4 << 20, 1 << 20)));
+    {
+        Child filling([&](Channel& channel) -> int {
+            memory.enter();
+            become_user(stranger);
+            Mapping words(9);
+            DataFile file = group.open();
+            std::string fields;
+            for (char name = 'a'; name <= 'z'; name++)
+                fields.append(" u32 ").append(1, name).append(";");
+            channel.send('b');
+            // The limit of events is 8192.
+            for (unsigned i = 0;; i++) {
+                const Outcome outcome = file.register_event(words.at<Word>(std::size_t{4} * i), 0,
+                                                            unique_name("filling") + fields);
+                if (!outcome.ok())
+                    return outcome.error();
+            }
+        });
+        REQUIRE(filling.channel().receive<char>() == 'b');
+        // The kernel kills the program, or refuses it the memory.
+        const int ended = filling.wait();
+        CAPTURE(ended);
+        CHECK((ended == -SIGKILL || ended == ENOMEM));
+    }
+    for (Victim* each : {&beside, &apart}) {
+        CHECK_FALSE(each->enabled());
+        const Enabled enabled{each->event()};
+        CHECK(eventually([&] { return each->enabled(); }));
+    }
+    for (const Group* each : {&group, &other}) {
+        Word word{0};
+        CHECK(each->open().register_event(&word, 0, unique_name("free")) == succeeds());
+        // The events of the program are gone.
+        CHECK(eventually([&] { return each->status().ends_with("\n\nActive: 1\nBusy: 0\n"); }));
+    }
+}
+
+TEST_CASE("Groups share the maximum of a rule for several groups, not that of a rule for one") {
+    const Group group, other;
+    const std::string topic = unique_name("filled");
+    Instance both, one;
+    const Rule shared("user_events_*:" + topic + "* max=2 instance=" + both.name()),
+        own(topic + "* group=" + other.name() + " max=2 instance=" + one.name());
+    Mapping memory(1);
+    DataFile filling = group.open(), file = other.open();
+    for (unsigned i = 0; i < 3; i++)
+        filling.must_register(memory.at<Word>() + i, 0, topic + std::to_string(i));
+    file.must_register(memory.at<Word>() + 3, 0, topic);
+    const Event event = other.event(topic);
+    CHECK(read_text(both.path(event, "enable")).starts_with("0"));
+    CHECK(read_text(one.path(event, "enable")).starts_with("1"));
+}
+
 TEST_CASE("Only processes of its group keep an event of another process in use", "[long]") {
     const Group group(" mode=0666"), other(" mode=0666");
     const auto is_kept_by = [&](const Intruder& intruder) {
@@ -431,6 +497,50 @@ TEST_CASE("A group can be removed while a process lives that had registrations i
     group.reset();
     CHECK(child.channel().ask<int>('g') == 0);
     CHECK(child.wait() == 0);
+}
+
+TEST_CASE("A program's events, bits and records are right while 1000 other groups come and go",
+          "[long]") {
+    const Group group;
+    const std::string name = unique_name("stays");
+    const unsigned count = fewer_if_debug(1000, 50);
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> registered{0}, wrong{0};
+    Mapping memory(1);
+    std::jthread program([&] {
+        for (; !stop; registered++) {
+            DataFile file = group.open();
+            wrong += !file.register_event(memory.at<Word>(), 0, "passing").ok();
+            wrong += !file.unregister(memory.at<Word>(), 0).ok();
+        }
+    });
+    Word word{0};
+    DataFile file = group.open();
+    file.must_register(&word, 0, name + " u32 a");
+    Instance instance;
+    std::set<std::string> numbers;
+    for (unsigned i = 0; i < count; i++) {
+        const Group other;
+        numbers.insert(read_text("/sys/class/user_events/" + other.name() + "/dev"));
+        if (i % 10)
+            continue;
+        Word theirs{0};
+        DataFile others = other.open();
+        others.must_register(&theirs, 0, name + " u64 b");
+        const bool is_own = i % 20;
+        const Event event = is_own ? group.event(name) : other.event(name);
+        wrong += !instance.enable(event).ok();
+        wrong += !holds_after_change([&] { return word == is_own && theirs != is_own; });
+        wrong += file.record(0, Payload().add(i)).ok() != is_own;
+        wrong += !instance.disable(event).ok();
+    }
+    stop = true;
+    program.join();
+    CHECK(wrong == 0);
+    CHECK(registered > 0);
+    CHECK(instance.records().size() == count / 20);
+    // No number was given out twice.
+    CHECK(numbers.size() == count);
 }
 
 TEST_CASE("With 1000 groups of 30 events, adding, registering and enabling do not take much longer",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Groups of events, each with a device of its own. What a program of one group can't do to another
 // group is in group_isolation_test.cpp.
+#include "bind_mount.hpp"
 #include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
@@ -22,6 +23,7 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <thread>
@@ -642,6 +644,26 @@ TEST_CASE("The parameter groups= adds groups when the module is loaded") {
     CHECK_FALSE(exists("/sys/class/user_events"));
 }
 
+TEST_CASE(
+    "A mount and a node of a group lead nowhere after the module was unloaded, also when it is "
+    "loaded with such a group again") {
+    const module::Loaded loaded;
+    const std::string name = unique_name("reloaded");
+    REQUIRE(change_group(name) == succeeds());
+    const BindMount mounted(group_device(name));
+    const Node node(about(group_device(name)).st_rdev);
+    CHECK(error_of_open(mounted.path()) == 0);
+    CHECK(error_of_open(node.path()) == 0);
+    REQUIRE(eventually([] { return module::unload().ok(); }));
+    CHECK(error_of_open(mounted.path()) == ENXIO);
+    CHECK(error_of_open(node.path()) == ENXIO);
+    REQUIRE(module::load("groups=" + name) == succeeds());
+    CHECK(error_of_open(mounted.path()) == ENODEV);
+    CHECK(error_of_open(node.path()) == ENODEV);
+    CHECK(error_of_open(group_device(name)) == 0);
+    CHECK(change_group("!" + name) == succeeds());
+}
+
 TEST_CASE("The module can be unloaded with groups that have persistent events") {
     const module::Loaded loaded;
     for (unsigned i = 0; i < 10; i++) {
@@ -693,7 +715,39 @@ TEST_CASE("A group can be removed while its persistent events are enabled and di
     CHECK(incomplete == 0);
 }
 
-TEST_CASE("Groups can be added and removed while programs open them, register and write",
+namespace {
+
+/// Returns the open file after it was in the queue of a socket. Meanwhile, nothing else has it
+/// open.
+Descriptor passed_on(Descriptor file) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        throw_errno("socketpair");
+    Channel from{Descriptor(ends[0])}, to{Descriptor(ends[1])};
+    from.send_descriptor(file.number());
+    file.close();
+    return to.receive_descriptor();
+}
+
+/// What a program does with a file of a group. Returns whether all of it has a valid outcome.
+/// Others do the same with the same events.
+bool use(DataFile file, Word& word) {
+    const Outcome left = file.delete_event("kept");
+    user_reg reg = registration(&word, 0, "event u32 a");
+    const Outcome registered = file.register_event(reg);
+    const Outcome recorded = file.record(reg.write_index, Payload().add(1u));
+    user_reg keeping = registration(&word, 1, "kept", 4, USER_EVENT_REG_PERSIST);
+    const Outcome kept = file.register_event(keeping), own = file.delete_event("event"),
+                  unregistered = file.unregister(&word, 1), others = file.delete_event("kept");
+    return (left.ok() || left == fails(EBUSY) || left == fails(ENOENT)) && registered.ok() &&
+           (recorded.ok() || recorded == fails(EBADF)) && kept.ok() && own == fails(EBUSY) &&
+           unregistered.ok() && others == fails(EBUSY);
+}
+
+} // namespace
+
+TEST_CASE("Groups can be added and removed while programs open them, pass the files on, register, "
+          "write and delete",
           "[race]") {
     const std::string name = unique_name("race");
     std::atomic<bool> stop{false};
@@ -705,17 +759,10 @@ TEST_CASE("Groups can be added and removed while programs open them, register an
             // Between two rounds, the group may be unused.
             for (; !stop; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
                 Descriptor opened(::open(group_device(name).c_str(), O_RDWR | O_CLOEXEC));
-                if (opened.number() < 0) {
+                if (opened.number() < 0)
                     (errno == ENOENT || errno == ENODEV ? missed : wrong)++;
-                    continue;
-                }
-                DataFile file(std::move(opened));
-                user_reg reg = registration(&word, 0, "event u32 a");
-                const Outcome outcome = file.register_event(reg);
-                // The bit may be registered by another thread, for which it is another word.
-                (outcome.ok() ? registered : wrong)++;
-                const Outcome recorded = file.record(reg.write_index, Payload().add(1u));
-                wrong += !recorded.ok() && recorded != fails(EBADF);
+                else
+                    (use(DataFile(passed_on(std::move(opened))), word) ? registered : wrong)++;
             }
         });
     unsigned removed = 0, busy = 0;

@@ -2,6 +2,7 @@
 // Loading and unloading the module. Unloading fails while anything is in use.
 // USER_EVENTS_KO names the module. It may be loaded at the start, and is loaded at the end.
 #include "basic_recording.hpp"
+#include "bind_mount.hpp"
 #include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
@@ -22,7 +23,6 @@
 #include <atomic>
 #include <memory>
 #include <optional>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -46,26 +46,6 @@ bool dynamic_events_lists(const std::string& prefix) {
             return true;
     return false;
 }
-
-/// A second path for a file.
-class BindMount {
-public:
-    explicit BindMount(const std::string& file) : path_("/tmp/" + unique_name("mounted")) {
-        expect(write_text(path_, "", O_CREAT), path_);
-        if (mount(file.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) != 0)
-            throw_errno("bind " + file);
-    }
-    BindMount(const BindMount&) = delete;
-    BindMount& operator=(const BindMount&) = delete;
-    ~BindMount() {
-        umount(path_.c_str());
-        unlink(path_.c_str());
-    }
-    const std::string& path() const { return path_; }
-
-private:
-    const std::string path_;
-};
 
 /// Files that exist only while the module is loaded.
 const char* const tracing_files[] = {"user_events_data", "user_events_status", "user_events_rules",
