@@ -115,7 +115,7 @@ void ue_suppressions_tell(struct ue_event *event)
 		struct trace_event_file *file = nr ?
 			ue_instance_file(recorder->file->tr, &ue_suppressed_event->call) : NULL;
 
-		/* Without a file, what was collected is dropped, so that idle processes can be freed. */
+		/* Without a file, the counts are dropped, so that idle processes can be freed. */
 		for (unsigned int i = 0; file && i < nr; i++)
 			ue_suppression_record(file, event, &suppressed[i]);
 	}
