@@ -53,6 +53,10 @@ described_tables::row described_tables::row_of(const recording::record& record) 
 described_tables::row described_tables::find(const recording::record& record,
                                              std::span<const eventheader::cell> cells) {
     row result{0, false, {}, cells};
+    // A field of the payload may have the name, too.
+    const auto stack = shown_stack(record);
+    result.has_stack =
+        stack && cells.back().name == recording::stack_field && cells.back().text == *stack;
     append_name(result.name, record);
     std::string key = record.event->system + '\0' + result.name;
     for (const eventheader::cell& cell : cells) {

@@ -22,6 +22,8 @@ public:
         std::string name; // of a new table: `Provider:Event`
         /// Until the next call.
         std::span<const eventheader::cell> cells;
+        /// Of a new table: whether the last cell is the stack.
+        bool has_stack = false;
     };
 
     /// With `by_kind`, tables are also told apart by which columns are numbers.

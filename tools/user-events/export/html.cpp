@@ -247,9 +247,7 @@ private:
         const auto row = described_.row_of(record);
         const auto [at, is_new] = table_numbers_.try_emplace(row.table, events_.size());
         if (is_new) {
-            events_.push_back(
-                {record.event->system, row.name, true,
-                 record.event->has_stack && row.cells.back().name == recording::stack_field});
+            events_.push_back({record.event->system, row.name, true, row.has_stack});
             for (const eventheader::cell& cell : row.cells)
                 events_.back().fields.push_back({cell.name, kind_of(cell)});
         }
