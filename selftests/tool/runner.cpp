@@ -11,7 +11,7 @@
 //	EXPECT_NONE	text that the output does not have
 //	NEEDS		module or in-tree: the test is for this implementation of user_events only
 //	AFTER		cleans up, whatever the result was
-//	TIMEOUT		seconds for the test, and as many for AFTER; 120 if the line is missing
+//	TIMEOUT		seconds for the test, and as many for AFTER; 400 if the line is missing
 //
 // Lines with a # at the beginning are comments. The output is that of stdout and stderr; escape
 // sequences of the tests (\n, \e, \t, \xNN) are allowed in EXPECT. After each test,
@@ -68,7 +68,7 @@ struct test {
     std::string name, before, run, after, needs;
     std::vector<expectation> expected;
     int status = 0;
-    int timeout = 120;
+    int timeout = 400;
 };
 
 [[noreturn]] void die(const std::string& about, const std::string& reason) {
