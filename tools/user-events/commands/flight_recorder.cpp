@@ -20,7 +20,13 @@ bool flight_recorder::take() {
     files_.take_stacks();
     if (in_.try_read("tracing_on").value_or("1")[0] != '0')
         return false;
-    const double seconds = files_.keep_newest(given_.last);
+    const auto seconds = files_.keep_newest(given_.last);
+    if (!seconds) {
+        // A program wrote the event while the instance was stopped, and came to the trigger when
+        // the next file had begun: the kernel runs triggers of records that it does not make.
+        in_.write("tracing_on", "1");
+        return false;
+    }
     has_written_ = true;
     is_complete_ = !given_.has_parts();
     std::string written;
@@ -31,8 +37,8 @@ bool flight_recorder::take() {
         in_.write("tracing_on", "1");
     }
     text::say(fmt::format("{}{}: the last {} before the trigger\n", same_line(), written,
-                          recording::as_time(seconds)));
-    if (given_.last > 0 && seconds < given_.last && tracing::lost_records(in_) > 0)
+                          recording::as_time(*seconds)));
+    if (given_.last > 0 && *seconds < given_.last && tracing::lost_records(in_) > 0)
         text::warn(fmt::format("the buffers have not held {} s", given_.last),
                    "--buffer makes them larger");
     return is_complete_;

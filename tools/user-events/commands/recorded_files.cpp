@@ -66,12 +66,14 @@ bool recorded_files::take() {
     return false;
 }
 
-double recorded_files::keep_newest(double seconds) {
+std::optional<double> recorded_files::keep_newest(double seconds) {
     constexpr double most = 1e9;
     files_->take_rest(false);
-    return static_cast<double>(files_->keep_newest(
-               static_cast<std::uint64_t>((seconds > 0 ? std::min(seconds, most) : most) * 1e9))) /
-           1e9;
+    const auto kept = files_->keep_newest(
+        static_cast<std::uint64_t>((seconds > 0 ? std::min(seconds, most) : most) * 1e9));
+    if (!kept)
+        return std::nullopt;
+    return static_cast<double>(*kept) / 1e9;
 }
 
 std::string recorded_files::next() {

@@ -34,8 +34,9 @@ public:
             stacks_->take(*files_);
     }
     /// Makes a file of what an instance has that was stopped, as far as it is not older than so
-    /// many seconds before its end. Returns how many seconds there are.
-    double keep_newest(double seconds);
+    /// many seconds before its end. Returns how many seconds there are; nothing if it has no
+    /// record.
+    std::optional<double> keep_newest(double seconds);
     /// Goes on with the next part. Returns what the one before is called.
     std::string next();
     /// Returns what the files are called.

@@ -220,7 +220,7 @@ private:
 
 } // namespace
 
-std::uint64_t cpu_files::keep_newest(std::uint64_t age) {
+std::optional<std::uint64_t> cpu_files::keep_newest(std::uint64_t age) {
     std::vector<page_file> files;
     std::uint64_t newest = 0, oldest = ~std::uint64_t{0}, complete = 0;
     for (const cpu& cpu : cpus_) {
@@ -232,14 +232,15 @@ std::uint64_t cpu_files::keep_newest(std::uint64_t age) {
         if (added.was_overwritten())
             complete = std::max(complete, added.begin(0));
     }
-    const std::uint64_t covered =
-        newest ? newest - std::max(complete, std::min(oldest, newest)) : 0;
     size_ = 0;
     for (page_file& file : files) {
-        file.remove_older(newest < age ? 0 : newest - age);
+        // A page without a record ends at 0.
+        file.remove_older(newest <= age ? 1 : newest - age);
         size_ += file.count() * page_size();
     }
-    return std::min(age, covered);
+    if (newest == 0)
+        return std::nullopt;
+    return std::min(age, newest - std::max(complete, std::min(oldest, newest)));
 }
 
 std::size_t cpu_files::page_size() const noexcept {

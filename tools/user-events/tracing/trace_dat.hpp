@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,9 @@ public:
 
     /// Of an instance that overwrites its oldest records, leaves out those that are older than
     /// so many nanoseconds before the newest one; what was overwritten does not count as lost.
-    /// Returns how much time before the newest record the files cover on all CPUs.
-    std::uint64_t keep_newest(std::uint64_t age);
+    /// Returns how much time before the newest record the files cover on all CPUs; nothing if they
+    /// have no record.
+    std::optional<std::uint64_t> keep_newest(std::uint64_t age);
 
     std::uint64_t size() const noexcept { return size_; }
     /// How far the time of day was from CLOCK_MONOTONIC when the files were opened.
