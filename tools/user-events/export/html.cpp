@@ -143,6 +143,9 @@ struct thread {
     std::string name;
     int pid;
     int process;
+    // Of the recordings of several machines.
+    std::string host;
+    int distance;
 };
 
 class html_exporter final : public exporter, interpreter {
@@ -209,8 +212,10 @@ private:
         const auto [at, is_new] =
             thread_numbers_.try_emplace({record.process(), record.pid}, threads_.size());
         if (is_new) {
-            threads_.push_back({std::string(record.task), record.pid, record.process()});
-            processes_[record.process()] = record.process_name;
+            threads_.push_back({std::string(record.task), record.pid, record.process(),
+                                std::string(record.host), record.distance});
+            processes_[record.process()] =
+                fmt::format("{} {}", record.process_name, record.process() - record.distance);
         }
         return at->second;
     }
@@ -310,7 +315,10 @@ private:
     }
 
     /// A track can be of a process that has no records.
-    void note_process(int process) { processes_.try_emplace(process, "process"); }
+    void note_process(int process) {
+        processes_.try_emplace(
+            process, fmt::format("process {}", process % recording::record::machine_distance));
+    }
 
     std::size_t track_of(const recording::record& record, const convention& fields) {
         const track track = tracks().of(record, fields);
@@ -457,8 +465,11 @@ void html_exporter::write_head() {
     for (const thread& thread : threads_) {
         head += &thread == threads_.data() ? "{\"name\":" : ",{\"name\":";
         text::append_json(head, thread.name);
-        fmt::format_to(std::back_inserter(head), ",\"pid\":{},\"process\":{}}}", thread.pid,
-                       thread.process);
+        fmt::format_to(std::back_inserter(head),
+                       ",\"pid\":{},\"process\":{},\"distance\":{},\"host\":", thread.pid,
+                       thread.process, thread.distance);
+        text::append_json(head, thread.host);
+        head += '}';
     }
     head += "],\"processes\":{";
     for (const auto& [process, name] : processes_) {

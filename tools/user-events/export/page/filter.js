@@ -36,8 +36,9 @@ function named(row, name) {
 	switch (name) {
 	case "event": return event.name;
 	case "task": return task.name;
-	case "pid": return task.pid;
-	case "process": return task.process;
+	case "host": return task.host;
+	case "pid": return task.pid - task.distance;
+	case "process": return task.process - task.distance;
 	case "cpu": return cpuOf[row];
 	case "system": return event.system;
 	}

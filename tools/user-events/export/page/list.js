@@ -37,7 +37,7 @@ function lineOf(at) {
 	line.setAttribute("aria-selected", selected !== null && rowNumber(selected) === row);
 	const without = new Set(stackField(head.events[eventOf[row]]) ? ["stack"] : []);
 	const fields = fieldLines(row, "", without).map(([name, text]) => `${name}=${text}`).join(" ");
-	for (const text of [clock(time[row]).slice(-18), `${task.name} ${task.pid}`, event.name, fields])
+	for (const text of [clock(time[row]).slice(-18), task.place, event.name, fields])
 		line.append(Object.assign(document.createElement("span"), {textContent: text}));
 	line.classList.toggle("severe", severe[row] === 1);
 	return line;

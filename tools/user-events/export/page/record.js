@@ -60,7 +60,7 @@ function fieldLines(row, prefix = "", without = new Set()) {
 function headLines(row) {
 	const event = head.events[eventOf[row]], task = head.tasks[taskOf[row]];
 	return [["event", event.system + ":" + event.name], ["time", clock(time[row])],
-		["thread", `${task.name} ${task.pid}`], ["process", String(task.process)], ["CPU", String(cpuOf[row])]];
+		["thread", task.place], ["process", String(task.process - task.distance)], ["CPU", String(cpuOf[row])]];
 }
 
 function sliceLines(slice) {

@@ -21,7 +21,7 @@ function makeRows() {
 			own.set(key, {id: process + key, process, label, order, instants: noRows, lanes: [], points: [], severe: []});
 		return own.get(key);
 	};
-	const threadRow = task => rowOf(task.process, "t" + task.pid, `${task.name} ${task.pid}`, task.pid);
+	const threadRow = task => rowOf(task.process, "t" + task.pid, task.label, task.pid);
 	threadRows = head.tasks.map(threadRow);
 	fillInstants();
 	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threadRows[i]]));
@@ -76,7 +76,7 @@ function placeRows(shown) {
 	let process;
 	for (const row of shown.filter(row => !row.isPinned)) {
 		if (row.process !== process)
-			place({height: processHeight, label: head.processes[row.process] + " " + row.process, isProcess: true});
+			place({height: processHeight, label: head.processes[row.process], isProcess: true});
 		process = row.process;
 		place(row);
 	}

@@ -4,7 +4,7 @@
 function makeTracks() {
 	const table = document.createElement("table");
 	for (const {id, label, process} of allRows) {
-		const line = table.insertRow(), name = `${label} (${head.processes[process]} ${process})`;
+		const line = table.insertRow(), name = `${label} (${head.processes[process]})`;
 		for (const [set, what, isIn] of [[hiddenRows, "Show", false], [pinnedRows, "Pin", true]]) {
 			const box = document.createElement("input"), around = document.createElement("label");
 			box.type = "checkbox";
