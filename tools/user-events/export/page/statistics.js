@@ -44,8 +44,10 @@ function drawBins(values, format, fill) {
 		.attr("y", bin => bin.count ? Math.min(up(bin.count), h - 22) : h - 20)
 		.attr("height", bin => bin.count ? h - 20 - Math.min(up(bin.count), h - 22) : 0)
 		.append("title").text(bin => `${format(bin.from)} to ${format(bin.to)}: ${bin.count}`);
+	// Where values are closer than their text tells, one label stands for them.
+	const ticks = least === most ? [least] : across.ticks(4).filter((tick, i, all) => !i || format(tick) !== format(all[i - 1]));
 	svg.append("g").attr("transform", `translate(0,${h - 20})`)
-		.call(d3.axisBottom(across).ticks(4).tickFormat(format));
+		.call(d3.axisBottom(across).tickValues(ticks).tickFormat(format));
 	return svg.node();
 }
 
