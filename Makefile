@@ -217,12 +217,10 @@ test-containers: ## run programs in containers of Podman, Docker, crun, runc and
 	+@selftests/containers/run $(KERNEL)
 
 .PHONY: fuzz-recordings
-fuzz-recordings: ## fuzz what the tool does with recordings, for FUZZ_SECONDS=60 twice
+fuzz-recordings: ## fuzz what the tool does with recordings and with the spool of ship, for FUZZ_SECONDS=60 each
 	@$(packages) fuzz tool
-	@$(MAKE) -C fuzz BUILD=../build/fuzz ../build/fuzz/recordings/fuzzer \
-		../build/fuzz/eventheader/fuzzer
-	@fuzz/recordings/run $(FUZZ_SECONDS)
-	@fuzz/eventheader/run $(FUZZ_SECONDS)
+	@$(MAKE) -C fuzz BUILD=../build/fuzz tool
+	@fuzz/tool/run $(FUZZ_SECONDS)
 
 # What is installed, below DESTDIR.
 headers := $(includedir)/user_events

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -34,5 +36,32 @@ TEST_CASE("a file of the spool counts with its whole blocks of 4 KiB") {
         CHECK(fitting(directory + "/" + std::to_string(size), 20'000, size) == most);
     }
     CHECK(fitting("", 20'000, 4000) == 5);
+    std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("what others have left in the spool keeps no request from being sent") {
+    std::string directory = "/tmp/queue_test_XXXXXX";
+    REQUIRE(mkdtemp(directory.data()));
+    const auto open = [&] {
+        auto made =
+            std::make_unique<queue>(directory, 20'000, [](const auto&) { return std::string(); });
+        // front() does not wait.
+        made->stop();
+        return made;
+    };
+    // After the largest number there is no next one, and a directory cannot be read.
+    std::ofstream(directory + "/18446744073709551615.logs.1.1") << "x";
+    std::filesystem::create_directory(directory + "/5.logs.1.1");
+    auto all = open();
+    CHECK(all->is_empty());
+    all->put({.records = 1, .body = "mine"});
+    all->finish();
+    all->put({.records = 1, .body = "mine, too"});
+    all.reset();
+    all = open();
+    CHECK(all->front().value_or(tool::otlp::request()).body == "mine, too");
+    all->finish();
+    CHECK(all->drops().empty());
+    all.reset();
     std::filesystem::remove_all(directory);
 }

@@ -45,6 +45,10 @@ constexpr std::chrono::seconds read_pause(1);
 /// How often to ask whether to go on waiting for room.
 constexpr std::chrono::milliseconds room_pause(50);
 
+/// The number of a request. Nobody makes so many; larger ones are not of this program, and after
+/// the largest number there would be no next one.
+constexpr std::uint64_t most_sequence = std::uint64_t{1} << 60;
+
 /// The body is followed by its checksum.
 constexpr std::size_t checksum_size = 8;
 
@@ -101,7 +105,7 @@ std::optional<contents> to_contents(const std::string& name) {
     const auto sequence = to_number(parts[0]), records = to_number(parts[2]),
                total = to_number(parts[3]);
     const auto* const signal = std::find(std::begin(signals), std::end(signals), parts[1]);
-    if (!sequence || !records || !total || signal == std::end(signals))
+    if (!sequence || *sequence > most_sequence || !records || !total || signal == std::end(signals))
         return {};
     return contents{*sequence, static_cast<otlp::signal>(signal - std::begin(signals)), *records,
                     *total};
@@ -173,6 +177,8 @@ void queue::load_state() {
         };
         const auto finished = named("finished"), total = named("total"), lost = named("lost"),
                    first = named("first");
+        if (finished > most_sequence || first > most_sequence)
+            throw std::invalid_argument("not a number of requests");
         auto instance = state.value("instance", std::string());
         const auto counts = [&](const char* name) {
             drop_counts result;
@@ -206,14 +212,14 @@ void queue::load() {
         if (is_part(name))
             unlink(file.path().c_str());
         const auto found = to_contents(name);
-        if (!found)
+        std::error_code ignored;
+        if (!found || file.symlink_status(ignored).type() != std::filesystem::file_type::regular)
             continue;
         // The process was killed before it had removed the file.
         if (found->sequence <= finished_) {
             unlink(file.path().c_str());
             continue;
         }
-        std::error_code ignored;
         const auto size = std::filesystem::file_size(file.path(), ignored);
         entries_.push_back({found->sequence,
                             found->signal,
