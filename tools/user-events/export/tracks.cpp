@@ -146,19 +146,30 @@ interpreter::interpreter(const std::vector<pair>& pairs) : pairs_(pairs) {
         names_.push_back(name_of(pair));
 }
 
-span_mark interpreter::mark_of(const recording::record& record) const {
+interpreter::pair_side interpreter::side_of(const recording::event_type& event) const {
     const auto is = [&](const std::string& name) {
-        return record.event->name == name || record.event->registered_name() == name;
+        return event.name == name || event.registered_name() == name;
     };
     for (std::size_t i = 0; i < pairs_.size(); i++) {
         const bool begins = is(pairs_[i].begin);
-        if (!begins && !is(pairs_[i].end))
-            continue;
-        if (const recording::field* const field = record.event->find(pairs_[i].key)) {
-            span_mark result{begins ? span_mark::role::begin : span_mark::role::end,
-                             {i, names_[i], {}},
-                             names_[i]};
-            append_json(result.key.id, *field, read(*field, record.data));
+        const recording::field* const key =
+            begins || is(pairs_[i].end) ? event.find(pairs_[i].key) : nullptr;
+        if (key)
+            return {i, begins, key};
+    }
+    return {};
+}
+
+span_mark interpreter::mark_of(const recording::record& record) {
+    if (!pairs_.empty()) {
+        const auto [at, is_new] = sides_.try_emplace(record.event->id);
+        if (is_new)
+            at->second = side_of(*record.event);
+        if (const pair_side& side = at->second; side.key) {
+            span_mark result{side.begins ? span_mark::role::begin : span_mark::role::end,
+                             {side.pair, names_[side.pair], {}},
+                             names_[side.pair]};
+            append_json(result.key.id, *side.key, read(*side.key, record.data));
             return result;
         }
     }

@@ -206,11 +206,20 @@ protected:
     track_table& tracks() noexcept { return tracks_; }
 
 private:
-    span_mark mark_of(const recording::record& record) const;
+    /// The side of an event in a pair of --pair; of no pair without a field.
+    struct pair_side {
+        std::size_t pair = 0;
+        bool begins = false;
+        const recording::field* key = nullptr;
+    };
+
+    pair_side side_of(const recording::event_type& event) const;
+    span_mark mark_of(const recording::record& record);
 
     track_table tracks_;
     std::vector<pair> pairs_;
     std::vector<std::string> names_;
+    std::unordered_map<int, pair_side> sides_; // of each event, if there are pairs
 };
 
 } // namespace tool::exporting
