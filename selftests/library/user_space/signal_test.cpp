@@ -75,10 +75,10 @@ namespace {
 #else
 
 extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier): the names that glibc has for its own.
+// NOLINTBEGIN(clang-diagnostic-reserved-identifier): the names that glibc has for its own.
 void* __libc_malloc(std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(clang-diagnostic-reserved-identifier)
 
 void* malloc(std::size_t size) noexcept {
     allocations++;
