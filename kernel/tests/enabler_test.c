@@ -593,13 +593,8 @@ static unsigned int ue_share_of_user(int user)
 
 /*
  * With any key, users in a row have most of the shares: 400 have 63.9 of 64 on average.
-<<<<<<< HEAD
- * Whether two users have the same share depends on the key: they have, with 31 of 2,000
- * keys on average.
-=======
- * Whether two users have the same share depends on the key: with 31 of 2,000 keys on
- * average; and so it does whether a user has the same share in two groups.
->>>>>>> 3fee44d (kernel/programs: a user has other workers in each group)
+ * Whether two users have the same share depends on the key: they do with 31 of 2,000 keys on
+ * average. The same holds for one user in two groups.
  */
 static void ue_shares_test(struct kunit *test)
 {
