@@ -29,7 +29,8 @@ struct ue_users;
 
 /**
  * struct ue_event_owner - the owner of events: callbacks, and where its users count
- * @users: the users of the events, for their registrations; NULL if none has any
+ * @users: the table of user IDs in which registrations of these events count; NULL if there are
+ *	none
  * @retired: the retired events of the owner; NULL if none is removed before unloading
  * @unused: the event may have lost its last user
  * @state_changed: the event has got its first recorder or lost its last one
@@ -147,7 +148,7 @@ struct ue_event {
 	bool persistent : 1;
 	bool has_records : 1;
 	bool set_elsewhere;
-	union {	/* the last is used without a reference, the others with one */
+	union {	/* rcu is used once no reference is left, the other members while there is one */
 		struct {
 			struct llist_node check_node;
 			struct llist_node suppression_node;

@@ -89,7 +89,10 @@ void ue_bucket_init(struct ue_bucket *bucket, u32 rate, unsigned long now)
 /* How many tokens come from @from on, which is a jiffy, until @elapsed jiffies later. */
 static long ue_tokens_due(u32 rate, unsigned long from, unsigned long elapsed)
 {
-	/* As a second has a whole number, only the part of a second matters. */
+	/*
+	 * A whole second brings a whole number of tokens. So it only matters where in its second
+	 * @from is.
+	 */
 	const u64 begin = from % HZ;
 
 	if (elapsed >= HZ)
@@ -97,7 +100,7 @@ static long ue_tokens_due(u32 rate, unsigned long from, unsigned long elapsed)
 	return div_u64((begin + elapsed) * rate, HZ) - div_u64(begin * rate, HZ);
 }
 
-/* A time of another task is later by less than this. */
+/* Another task may have read jiffies later than this task, but not by as much as this. */
 #define UE_TIME_AHEAD	(10UL * HZ)
 
 /* If another task adds the tokens, or has a later time, nothing is done. */

@@ -168,7 +168,9 @@ static noinline enum ue_outcome ue_record_perf(struct trace_event_call *call,
 	return UE_RECORDED;
 }
 
-/* Whether no trigger acts on a payload of which no record is made. */
+/*
+ * Return: true if the event has no trigger here. (A trigger acts even where no record is made.)
+ */
 static bool ue_has_no_trigger(const struct trace_event_file *file)
 {
 	return !(READ_ONCE(file->flags) & EVENT_FILE_FL_TRIGGER_MODE);
@@ -264,7 +266,8 @@ ue_leave_out(struct ue_event *event, const struct ue_recorder *recorder,
 
 /*
  * A token is for a record. So if no record was made, the token is given back, unless triggers have
- * acted. (If the limit has changed since it was taken, the new one may get one more.)
+ * acted. (If the recorder has got another limit since the token was taken, that limit may get one
+ * token too many.)
  */
 static noinline unsigned int ue_not_recorded(const struct ue_recorder *recorder,
 					     enum ue_outcome outcome)

@@ -68,8 +68,8 @@ enum ue_field_kind {
 /**
  * struct ue_kind - what all fields of a kind have in common
  * @names: the types, as a command has them; of an array, the text before its
- *	length. None for a structure or a location, whose type has a word before
- *	the name.
+ *	length. None for a structure or a location: another word (struct,
+ *	__rel_loc) begins the type.
  * @size: of the field itself, bytes; 0 if the command has the size
  * @is_signed: "signed" as the format file shows it; filters and histograms
  *	compare and print the field as such an integer of @size bytes

@@ -57,7 +57,7 @@
 /*
  * Before 6.11, using an open tracefs file of a removed event is a
  * use-after-free in the kernel. Up to 6.5, event_files.c works around that. For
- * the eventfs of 6.6 and later, a module can't.
+ * the eventfs of 6.6 to 6.10, a module can't.
  */
 #define UE_KEEP_EVENT_FILES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0))
 

@@ -24,16 +24,16 @@ struct ue_users;
  *
  * - the lock of an address space, and those of the tables of address spaces and of users
  * - the kernel's task_lock, and the lock of a task's perf events
- * - an mmap_lock, by trylock
+ * - an mmap_lock and the lock of a file's page, by trylock
  *
- * and no other lock.
+ * and no other lock, except those that functions of the kernel take inside and release again.
  */
 extern struct mutex ue_enabler_mutex;
 
 /*
  * How many enablers to create, copy, free or leave to workers before other tasks may
- * run, and take the mutex. A kernel with lazy preemption may switch to a real-time task meanwhile;
- * the task waits for the mutex until this many are handled.
+ * run, and take the mutex. A kernel with lazy preemption lets only real-time tasks run before that.
+ * If one of them needs the mutex, it waits until this many are handled.
  */
 #define UE_ENABLERS_AT_ONCE	128
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A forked child inherits the registrations that its parent had when fork
- * copied the memory, because the enable bits in the copy belong to these. There
- * are three steps:
+ * copied the memory, because the enable bits in the copy belong to these. Of the
+ * steps of a fork (Documentation/architecture.rst), these are here:
  *
- * 1. Before the kernel copies the memory, with the parent's mmap_lock held for
+ * 2. Before the kernel copies the memory, with the parent's mmap_lock held for
  *    writing, it calls uprobe_dup_mmap(). A hook there attaches the child's
  *    address space with a reference to the parent's set. If the fork fails
  *    later, the end of the child's address space drops the reference
  *    (mm_attach.c).
- * 2. The tracepoint sched_process_fork runs in the parent before the child does,
+ * 4. The tracepoint sched_process_fork runs in the parent before the child does,
  *    and gives the child a task_work.
- * 3. The task_work runs in the child before user space. The address space joins
+ * 5. The task_work runs in the child before user space. The address space joins
  *    the list of its set, and the child updates all bits if they may be stale.
  *
- * Steps 1 and 2 may not sleep (except on PREEMPT_RT, in a spinlock), so neither
+ * Steps 2 and 4 may not sleep (except on PREEMPT_RT, in a spinlock), so neither
  * takes ue_enabler_mutex. Without the mutex, a reference to a set is taken only
  * through an address space that has the set, with the lock of that address space
  * held.
@@ -44,7 +44,7 @@
 
 static struct tracepoint *ue_fork_tracepoint;
 
-/* The kernel has called the hook of step 1 since the module was loaded. */
+/* The kernel has called the hook of step 2 since the module was loaded. */
 static bool ue_copy_reported;
 
 /*
@@ -215,9 +215,9 @@ static void ue_first_run_task_work(struct callback_head *task_work)
 }
 
 /*
- * Step 1: uprobe_dup_mmap(from, to). If another tracer has the function as well,
+ * Step 2: uprobe_dup_mmap(from, to). If another tracer has the function as well,
  * ftrace disables preemption. On PREEMPT_RT, attaching the child then has to wait
- * for step 2, because neither memory nor a spinlock can be taken here.
+ * for step 4, because neither memory nor a spinlock can be taken here.
  */
 static void ue_dup_mmap(unsigned long ip, unsigned long parent_ip,
 			struct ftrace_ops *ops, struct ftrace_regs *fregs)
@@ -246,7 +246,7 @@ static void ue_remove_copy_hook(void)
 		ue_kernel_hook_remove(&ue_dup_mmap_hook);
 }
 
-/* Step 2: a probe of sched_process_fork; the current task is the parent. */
+/* Step 4: a probe of sched_process_fork; the current task is the parent. */
 static void ue_fork_probe(void *data, struct task_struct *parent,
 			  struct task_struct *child)
 {

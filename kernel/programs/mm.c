@@ -167,7 +167,7 @@ void ue_mm_erase(struct ue_mm *ue_mm)
 /*
  * A table instead of a list, because nothing can be allocated where forks are
  * noted. The table has no lock: only the tasks of a fork look for the entry of
- * that fork. The size is the number of forks that can be between steps 1 and 2
+ * that fork. The size is the number of forks that can be between steps 2 and 4
  * (fork.c) at a time.
  */
 #define UE_PENDING_FORKS_MAX	64

@@ -236,10 +236,12 @@ static __always_inline u64 ue_mm_scopes_in_write(void)
 }
 
 /**
- * ue_mm_scopes_changed() - have writing programs look up their scopes
+ * ue_mm_scopes_changed() - make each writing program look up its scopes again
  *
- * Called after a change of the scopes of an address space that is in the table, and
- * after it was added or removed: its memory is freed later.
+ * Called after a change of the scopes of an address space that is in the table, and after
+ * an address space was added to the table. Also called after an address space was removed
+ * from the table and before its mm_struct is freed: so another address space that gets the
+ * same mm_struct is not taken for it.
  *
  * Context: any.
  */

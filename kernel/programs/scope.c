@@ -191,11 +191,11 @@ static u64 ue_scopes_find(struct mm_struct *mm, u64 of, u64 before,
 	if (!owner)
 		found = before;
 	for (; owner && of; of &= of - 1) {
-		const int slot = __ffs64(of);
-		const struct ue_scope *scope = rcu_dereference(ue_scopes[slot]);
+		const int place = __ffs64(of);
+		const struct ue_scope *scope = rcu_dereference(ue_scopes[place]);
 
 		if (scope && ue_scope_matches(scope, owner, paths))
-			found |= BIT_ULL(slot);
+			found |= BIT_ULL(place);
 	}
 	rcu_read_unlock();
 	return found;
@@ -440,13 +440,13 @@ static struct ue_scope *ue_scope_create(const struct ue_rule_text *rule)
 	return ERR_PTR(err);
 }
 
-static struct ue_scope *ue_scope_at(int slot)
+static struct ue_scope *ue_scope_at(int place)
 {
 	/* The caller is the only task that changes scopes. */
-	return rcu_dereference_protected(ue_scopes[slot], true);
+	return rcu_dereference_protected(ue_scopes[place], true);
 }
 
-/* A number of a process may have been another process's when the other scope was made. */
+/* When the other scope was made, the same pid= number may have meant another process. */
 static bool ue_scopes_equal(const struct ue_scope *one, const struct ue_scope *other)
 {
 	return !strcmp(one->text, other->text) && one->nr_pids == other->nr_pids &&
@@ -454,8 +454,8 @@ static bool ue_scopes_equal(const struct ue_scope *one, const struct ue_scope *o
 		       one->nr_pids * sizeof(*one->pids));
 }
 
-/* Return: the slot of an equal scope, or if there is none, a free one; -ENOSPC. */
-static int ue_scope_slot(const struct ue_scope *new)
+/* Return: the place of an equal scope, or if there is none, a free one; -ENOSPC. */
+static int ue_scope_place(const struct ue_scope *new)
 {
 	int free = -ENOSPC;
 
@@ -470,12 +470,12 @@ static int ue_scope_slot(const struct ue_scope *new)
 	return free;
 }
 
-static void ue_scope_publish(int slot, struct ue_scope *scope)
+static void ue_scope_publish(int place, struct ue_scope *scope)
 {
-	const u64 bit = BIT_ULL(slot);
+	const u64 bit = BIT_ULL(place);
 
 	mutex_lock(&ue_enabler_mutex);
-	rcu_assign_pointer(ue_scopes[slot], scope);
+	rcu_assign_pointer(ue_scopes[place], scope);
 	ue_all_scopes &= ~bit;
 	ue_cgroup_scopes &= ~bit;
 	if (scope)
@@ -487,14 +487,14 @@ static void ue_scope_publish(int slot, struct ue_scope *scope)
 }
 
 /*
- * Address spaces keep the bit. It says nothing until another scope has the slot, which
+ * Address spaces keep the bit. It says nothing until another scope has the place, which
  * then sets or clears the bit everywhere.
  */
-static void ue_scope_remove(int slot)
+static void ue_scope_remove(int place)
 {
-	struct ue_scope *scope = ue_scope_at(slot);
+	struct ue_scope *scope = ue_scope_at(place);
 
-	ue_scope_publish(slot, NULL);
+	ue_scope_publish(place, NULL);
 	if (scope->cgroup && !ue_cgroup_scopes)
 		ue_stop_watching_moves();
 	synchronize_rcu();
@@ -502,7 +502,7 @@ static void ue_scope_remove(int slot)
 }
 
 /* Frees the scope after a failure. */
-static int ue_scope_add(int slot, struct ue_scope *scope)
+static int ue_scope_add(int place, struct ue_scope *scope)
 {
 	int err = scope->cgroup && !ue_cgroup_scopes ? ue_watch_moves() : 0;
 
@@ -510,30 +510,30 @@ static int ue_scope_add(int slot, struct ue_scope *scope)
 		ue_scope_free(scope);
 		return err;
 	}
-	ue_scope_publish(slot, scope);
-	err = ue_mms_recheck(BIT_ULL(slot), false);
+	ue_scope_publish(place, scope);
+	err = ue_mms_recheck(BIT_ULL(place), false);
 	if (err)
-		ue_scope_remove(slot);
+		ue_scope_remove(place);
 	return err;
 }
 
 /* Consumes @scope. */
 static int ue_scope_find_or_add(struct ue_scope *scope)
 {
-	const int slot = ue_scope_slot(scope);
+	const int place = ue_scope_place(scope);
 
-	if (slot >= 0 && !ue_scope_at(slot))
-		return ue_scope_add(slot, scope) ?: slot;
+	if (place >= 0 && !ue_scope_at(place))
+		return ue_scope_add(place, scope) ?: place;
 	ue_scope_free(scope);
-	if (slot >= 0)
-		ue_scope_at(slot)->references++;
-	return slot;
+	if (place >= 0)
+		ue_scope_at(place)->references++;
+	return place;
 }
 
 int ue_scope_get(const struct ue_rule_text *rule, u64 *scope)
 {
 	struct ue_scope *new;
-	int slot;
+	int place;
 
 	*scope = 0;
 	if (!ue_rule_has_scope(rule))
@@ -543,10 +543,10 @@ int ue_scope_get(const struct ue_rule_text *rule, u64 *scope)
 	new = ue_scope_create(rule);
 	if (IS_ERR(new))
 		return PTR_ERR(new);
-	slot = ue_scope_find_or_add(new);
-	if (slot < 0)
-		return slot;
-	*scope = BIT_ULL(slot);
+	place = ue_scope_find_or_add(new);
+	if (place < 0)
+		return place;
+	*scope = BIT_ULL(place);
 	return 0;
 }
 
@@ -566,10 +566,10 @@ const char *ue_scope_reason(int err)
 
 void ue_scope_put(u64 scope)
 {
-	const int slot = scope ? __ffs64(scope) : -1;
+	const int place = scope ? __ffs64(scope) : -1;
 
-	if (slot >= 0 && !--ue_scope_at(slot)->references)
-		ue_scope_remove(slot);
+	if (place >= 0 && !--ue_scope_at(place)->references)
+		ue_scope_remove(place);
 }
 
 static void ue_scopes_add(struct ue_scope_counts *counts, u64 scopes)

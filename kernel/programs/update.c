@@ -38,7 +38,10 @@
 #define UE_DIRECT_INTERVAL	msecs_to_jiffies(100)
 #define UE_DIRECT_WRITES_LEAST	32U
 
-/* In @update_scopes of an event. No scope has this value: each has one bit. */
+/*
+ * In @update_scopes of an event. A set of all 64 scopes has the same value; the update then reaches
+ * all programs, which does no harm.
+ */
 #define UE_ALL_PROGRAMS		U64_MAX
 
 /*

@@ -29,8 +29,8 @@ void ue_update_event(struct ue_event *event);
  * @scopes: their bits, see scope.h
  *
  * Updates the enable bits of the programs for which that makes a difference, as
- * ue_update_event() does. If the same change adds or removes a recorder of all programs, the event
- * has this recorder while the scopes are changed.
+ * ue_update_event() does. If a recorder changes between some programs and all, the caller calls
+ * this while the recorder records all. So no bit is 0 in between.
  *
  * Context: as ue_update_event().
  */

@@ -15,8 +15,8 @@
  * @node: node in the list of updates that tasks wait for; empty if tasks do not
  *	wait
  * @since: when the update became pending, the low bits of jiffies
- * @skip_waits: for how many further updates of the address space, or of those that a
- *	work item finishes, no task waits
+ * @skip_waits: for how many further updates no task waits. Only used in an address space; the
+ *	object of an update that a work item finishes is freed with it.
  *
  * Protected by ue_enabler_mutex.
  */

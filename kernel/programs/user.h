@@ -32,7 +32,8 @@ struct cred;
  * @max_events: how many events a user may have that has neither CAP_PERFMON nor
  *	CAP_SYS_ADMIN; read without a lock
  * @max_registrations: how many registrations; as @max_events
- * @share_key: has a user of several groups have several shares
+ * @share_key: mixed into the hash of the user ID, so that a user of several groups has a share in
+ *	each
  * @by_id: the users by ID. The lock of the array protects the references to users.
  * @references: of the group, and one of each user. So these counts outlive the group
  *	while an address space has a set that counts here.

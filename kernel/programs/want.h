@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which address spaces have an event recorded by perf events of single tasks.
+ * In which address spaces perf events of single tasks record an event.
  *
  * A *root* is a perf event that was opened for a task (perf record -p), and not one
  * that was inherited. A *target* is a task for which an event has roots. An address
@@ -10,8 +10,9 @@
  * 1 for longer than is needed, but are never 0 too early.
  *
  * The wants of an address space are looked for once, in one of its tasks: when it is
- * attached, and when a forked child first runs whose parent had wants. From then on only a
- * new root can add one, because all further tasks of the address space are cloned from its tasks.
+ * attached, or when a forked child first runs, if the child's @inherited_stale is set: among
+ * others, if its parent had wants. From then on only a new root can add one, because all
+ * further tasks of the address space are cloned from its tasks.
  *
  * ue_enabler_mutex protects everything here.
  */

@@ -3,8 +3,8 @@
  * Workers, which update the enable bits of one address space each.
  *
  * A program can block its own worker for as long as it likes. So the slots are
- * divided into pools, and the programs of a user occupy only the slots of one
- * pool. Other address spaces of that pool wait until a slot is free. A worker
+ * divided into pools, and the programs of a user in one group of events occupy only
+ * the slots of one pool. Other address spaces of that pool wait until a slot is free. A worker
  * that is blocked while others wait is interrupted and continues later. A
  * worker is also interrupted when the program has exited, because the worker
  * holds the program's memory.
@@ -151,9 +151,8 @@ static void ue_worker_release_mm(struct ue_mm *ue_mm)
 }
 
 /*
- * Sleeps until 2 ms after the last other worker of the pool that sleeps here,
- * that is, for up to 8 ms, or until SIGKILL. Other tasks can run in the
- * meantime.
+ * Sleeps until 2 ms after the time at which the last other sleeping worker of the pool
+ * goes on, that is, for up to 8 ms, or until SIGKILL. Other tasks can run in the meantime.
  */
 static void ue_worker_pause(struct ue_slot *slot)
 {
@@ -449,7 +448,7 @@ int ue_workers_init(void)
 		ue_pool_init(&ue_pools[i]);
 	/*
 	 * Since 6.9, each NUMA node runs only its part of the maximum number of
-	 * work items. The maximum is 512, so that each of two equal nodes can
+	 * work items. The maximum is at least 512, so that each of two equal nodes can
 	 * run all 256 slots. With more nodes, work items may have to wait.
 	 */
 	ue_workqueue = alloc_workqueue("user_events", WQ_UNBOUND,

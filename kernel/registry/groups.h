@@ -2,7 +2,8 @@
 /*
  * Which groups of events there are: by name, by number, and by tracing system.
  *
- * A *user* of a group is an open file, or a caller that has just looked the group up.
+ * A *user* of a group is an open device, or a caller that has just looked the group up. An open
+ * user_events_data is none: the default group is never removed.
  * A group is removed only while it has no users and none of its events is in use. Its
  * number, which its device has too, is then not given out again before a million others
  * were: a container may keep a node of the device.

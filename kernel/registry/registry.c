@@ -198,8 +198,8 @@ static void ue_registry_state_changed(struct ue_event *event)
 
 /*
  * Finds the event of this name with equal fields. The caller becomes a user of
- * the event. An event that is being removed is skipped; while event_mutex is
- * held, no event is.
+ * the event. An event that is being removed is skipped. With event_mutex held, no
+ * event is being removed, so none is skipped.
  * Return: the event; NULL; -EADDRINUSE if a single-format event of this name
  * has other fields.
  */

@@ -8,8 +8,9 @@
  * looked up under RCU.
  *
  * The memory of a group has references: one of the table of groups while the group is
- * there, and one of each event until the event's memory is freed, because events point
- * into their group. So the records of a group that was removed can still be printed.
+ * there, one of its device until that is gone from sysfs, and one of each event until the
+ * event's memory is freed. Events point into their group: with these references, the records
+ * of a group that was removed can still be printed.
  */
 #ifndef UE_REGISTRY_H
 #define UE_REGISTRY_H
@@ -36,8 +37,8 @@ struct device;
 
 /**
  * struct ue_group - a group of events
- * @owner: the owner of these events, which is how an event finds its group. While
- *	@owner.users is not 0, it is a reference.
+ * @owner: the owner of these events, which is how an event finds its group. @owner.users is
+ *	a reference to the group's table of user IDs.
  * @retired: the retired events of the group
  * @name: name of the group
  * @system: the tracing system of the single-format events

@@ -259,7 +259,10 @@ static bool ue_rule_joins(const struct ue_rule *rule, struct ue_event *event,
 	return true;
 }
 
-/* Enables an event, or gives it a trigger, which enables the event in secret. */
+/*
+ * Enables an event, or gives it a trigger, which leaves the event soft-disabled: a recorder, but no
+ * records.
+ */
 static int ue_rule_begin(const struct ue_rule *rule, struct ue_event *event,
 			 struct trace_event_file *file, char *reason)
 {

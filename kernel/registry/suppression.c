@@ -74,7 +74,10 @@ static DECLARE_DELAYED_WORK(ue_suppressions_delayed, ue_suppressions_work);
 
 void ue_suppression_begin(struct ue_event *event)
 {
-	/* The payload is counted: the work item clears the flag, and then looks for counts. */
+	/*
+	 * The caller has counted the payload before this test. So a work item that clears the flag
+	 * after the test finds the count.
+	 */
 	if (atomic_read(&event->queued) & UE_QUEUED_SUPPRESSION ||
 	    atomic_fetch_or(UE_QUEUED_SUPPRESSION, &event->queued) & UE_QUEUED_SUPPRESSION)
 		return;

@@ -13,7 +13,7 @@ struct ue_event;
 	"suppressed u32 process; u32 milliseconds; u64 count; __rel_loc char[] event"
 
 /**
- * ue_suppression_begin() - have it told soon that payloads were suppressed
+ * ue_suppression_begin() - queue the record that says what was suppressed
  * @event: the event, which had a recorder with a limit
  *
  * Called for each such payload.

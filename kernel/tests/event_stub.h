@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events that only count their users, in place of event.c. The code under test
- * uses only an event's users, its serial, and whether it is enabled.
+ * Events that only count their users, in place of event.c. The code under test uses no
+ * callback of an event's owner, and of the event's tracing only whether it is enabled.
  */
 #ifndef UE_EVENT_STUB_H
 #define UE_EVENT_STUB_H
