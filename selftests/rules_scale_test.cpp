@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Very many rules and very many programs.
+// Very many rules beside very many programs.
 #include "catch.hpp"
-#include "child.hpp"
-#include "debug_kernel.hpp"
 #include "limited.hpp"
 #include "program.hpp"
 #include "rule.hpp"
@@ -12,8 +10,6 @@
 #include <chrono>
 #include <fcntl.h>
 #include <list>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace selftest;
 
@@ -62,38 +58,4 @@ TEST_CASE("Reading 1000 rules for programs takes little longer with 500 programs
     // If each rule counted the programs, it would take more than thirty times as long.
     CHECK(with_many < 1.5 * with_one);
     expect(write_text(rules_file(), "", O_TRUNC), rules_file());
-}
-
-TEST_CASE("Of a program that forks very many children, those that match have the bit 1") {
-    Kept kept;
-    Instance instance;
-    const bool by_name = GENERATE(false, true);
-    // The target tells when it has forked a hundred, so that a slow machine is no failure.
-    constexpr unsigned part = 100;
-    const unsigned parts = fewer_if_debug(by_name ? 20 : 100);
-    Child target([&](Channel& channel) {
-        DataFile file;
-        Word word{0};
-        expect(file.register_event(&word, 0, kept.event.name()), "register");
-        channel.send('r');
-        channel.receive<char>();
-        for (unsigned i = 0; i < parts * part; i++) {
-            const pid_t pid = fork();
-            if (pid == 0)
-                _exit(static_cast<int>(word.load()));
-            int status = -1;
-            if (waitpid(pid, &status, 0) != pid || status != W_EXITCODE(by_name, 0))
-                return 2;
-            if (i % part == part - 1)
-                channel.send('p');
-        }
-        return static_cast<int>(word.load());
-    });
-    REQUIRE(target.channel().receive<char>() == 'r');
-    const Rule rule(kept.event.name() + " instance=" + instance.name() +
-                    (by_name ? " comm=rules_scale*" : " pid=" + std::to_string(target.pid())));
-    target.channel().send('g');
-    for (unsigned i = 0; i < parts; i++)
-        target.channel().receive<char>();
-    CHECK(target.wait() == 1);
 }

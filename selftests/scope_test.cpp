@@ -260,6 +260,40 @@ TEST_CASE("A child is recorded if it matches, whatever its parent does") {
     CHECK(instance.records().size() == 1);
 }
 
+TEST_CASE("Of a program that forks very many children, those that match have the bit 1") {
+    Kept kept;
+    Instance instance;
+    const bool by_name = GENERATE(false, true);
+    // The target tells when it has forked a hundred, so that a slow machine is no failure.
+    constexpr unsigned part = 100;
+    const unsigned parts = fewer_if_not_6_12(by_name ? 20 : 100, 10);
+    Child target([&](Channel& channel) {
+        DataFile file;
+        Word word{0};
+        expect(file.register_event(&word, 0, kept.event.name()), "register");
+        channel.send('r');
+        channel.receive<char>();
+        for (unsigned i = 0; i < parts * part; i++) {
+            const pid_t pid = fork();
+            if (pid == 0)
+                _exit(static_cast<int>(word.load()));
+            int status = -1;
+            if (waitpid(pid, &status, 0) != pid || status != W_EXITCODE(by_name, 0))
+                return 2;
+            if (i % part == part - 1)
+                channel.send('p');
+        }
+        return static_cast<int>(word.load());
+    });
+    REQUIRE(target.channel().receive<char>() == 'r');
+    const Rule rule(kept.event.name() + " instance=" + instance.name() +
+                    (by_name ? " comm=scope_te*" : " pid=" + std::to_string(target.pid())));
+    target.channel().send('g');
+    for (unsigned i = 0; i < parts; i++)
+        target.channel().receive<char>();
+    CHECK(target.wait() == 1);
+}
+
 TEST_CASE("A number that is given to another process matches only rules that come later") {
     Kept kept;
     Instance instance;
