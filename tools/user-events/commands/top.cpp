@@ -2,6 +2,7 @@
 #include "commands/color_option.hpp"
 #include "commands/commands.hpp"
 #include "commands/observation_options.hpp"
+#include "recording/event_type.hpp"
 #include "recording/record.hpp"
 #include "recording/severity.hpp"
 #include "text/errors.hpp"
@@ -12,6 +13,7 @@
 #include "text/sparkline.hpp"
 #include "text/table.hpp"
 #include "tracing/events.hpp"
+#include "tracing/groups.hpp"
 #include "tracing/live_source.hpp"
 #include "tracing/observation.hpp"
 #include "tracing/signals.hpp"
@@ -86,14 +88,16 @@ public:
     /// Ends the interval. There is a row for each event and program that has had a record so far.
     std::vector<row> rows() {
         std::vector<row> result;
-        // Only the records of user events are counted there.
-        std::map<std::string, tracing::usage> used;
+        std::optional<tracing::statuses> status;
         if (has_status_)
-            used = tracing::status();
+            status.emplace();
         for (auto& [key, counted] : counts_) {
             const auto& [event, described, program] = key;
             const std::string& shown = described.empty() ? event->name : described;
-            const std::uint64_t lost = used[event->name].lost;
+            // The kernel counts lost records only for events that programs register.
+            const std::uint64_t lost = status && recording::is_registered_system(event->system)
+                                           ? status->of({event->system, event->name}).lost
+                                           : 0;
             if (counted.history.size() == most_intervals)
                 counted.history.erase(counted.history.begin());
             counted.history.push_back(counted.records);
