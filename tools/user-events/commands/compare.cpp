@@ -28,12 +28,11 @@ struct options {
     std::string page;
 };
 
-exporting::measured measure(const options& given, const recording::opened_recording& from) {
+exporting::measured measure(const options& given, recording::source& from,
+                            const std::string& name) {
     exporting::measured result(exporting::to_pairs(given.pairs));
-    result.file = from.name();
-    const auto source = from.read(given.selection);
-    source->read([&](const recording::record& record) { result.add(record); });
-    source->warn_about_gaps(given.which.is_strict());
+    result.file = name;
+    from.read([&](const recording::record& record) { result.add(record); });
     return result;
 }
 
@@ -49,8 +48,10 @@ void compare_files(const options& given) {
         file->start(given.selection.is_raw);
     recording::isolated_work work;
     work.read = [&] {
-        const auto before = measure(given, first);
-        const auto after = measure(given, second);
+        const auto from_first = first.read(given.selection);
+        const auto before = measure(given, *from_first, first.name());
+        const auto from_second = second.read(given.selection);
+        const auto after = measure(given, *from_second, second.name());
         if (page)
             write_comparison_page(*page, before, after);
         else if (given.as_json)
@@ -58,6 +59,9 @@ void compare_files(const options& given) {
         else
             print_comparison(before, after, given.with_all);
         text::flush();
+        // With --strict, it throws: what was compared is complete by now.
+        for (const auto* source : {from_first.get(), from_second.get()})
+            source->warn_about_gaps(given.which.is_strict());
     };
     work.finish = [&] {
         for (auto* file : {&first, &second})
