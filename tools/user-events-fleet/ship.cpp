@@ -444,8 +444,8 @@ action ship(arguments& with) {
     with.required_option("--otlp", "URL", given->delivery.url,
                          "the collector, such as http://localhost:4318");
     with.option("--from", "FILE", given->from,
-                "ship a recording instead, with several as if they were one; or of a directory "
-                "what an instance records whose files are mounted there");
+                "ship a recording (several count as one); or, for a directory, the records of the "
+                "ftrace instance mounted there");
     with.flag("--timed", given->timed, "ship its records at the speed at which they were made");
     given->live.declare_filter(with);
     given->live.declare_choice(with);
@@ -461,7 +461,7 @@ action ship(arguments& with) {
                 "a header of all requests; can be repeated");
     with.option("--headers-file", "FILE", given->headers_file, "headers, one a line");
     with.option("--ca", "FILE", given->delivery.ca,
-                "certificates of those that may sign the collector's");
+                "certificates of the authorities that may have signed the collector's certificate");
     with.option("--certificate", "FILE", given->delivery.certificate,
                 "the certificate of this machine");
     with.option("--key", "FILE", given->delivery.key, "its private key");

@@ -138,10 +138,10 @@ std::string to_exposition(const sample& from, format as) {
     add_events(to, from);
     add_names(to, from);
     add_fields(to, from);
-    to.family("user_events_registered", "gauge", "User events that exist.");
+    to.family("user_events_registered", "gauge", "User events of the group default that exist.");
     to.add("", from.registered);
     if (from.most) {
-        to.family("user_events_max", "gauge", "User events that can exist.");
+        to.family("user_events_max", "gauge", "User events of the group default that can exist.");
         to.add("", from.most);
     }
     to.family("user_events_not_counted", "gauge",

@@ -25,7 +25,7 @@ void cut_options::declare(arguments& with) {
 
 void cut_options::declare_align(arguments& with) {
     with.option("--align", "MARK", align_,
-                "of several machines: count times from the first mark with this text");
+                "several machines: the first marks with this text count as simultaneous");
 }
 
 void cut_options::declare_programs(arguments& with) {

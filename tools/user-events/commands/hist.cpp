@@ -105,12 +105,13 @@ std::string trigger_of(const options& given) {
 tracing::temporary_rule make_rule(const tracing::scope& programs, const tracing::instance& in,
                                   const tracing::event_name& name, const std::string& trigger) {
     if (programs.has_children || !recording::is_registered_system(name.system))
-        throw text::usage_error(fmt::format("--pid and the like are not for {}:{} here{}",
-                                            name.system, name.event,
-                                            programs.has_children ? " with --children" : ""),
-                                "--filter 'common_pid == N' counts the records of a thread");
+        throw text::usage_error(
+            fmt::format("`hist` cannot {} for {}:{}",
+                        programs.has_children ? "use --children" : "choose programs", name.system,
+                        name.event),
+            "--filter 'common_pid == N' counts the records of a thread");
     if (!tracing::has_rules())
-        throw text::failure("--pid and the like need rules here",
+        throw text::failure("`hist` can choose programs only with rules",
                             tracing::remedy_without_rules() +
                                 "; --filter 'common_pid == N' counts the records of a thread");
     programs.require();

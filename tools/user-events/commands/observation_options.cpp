@@ -15,7 +15,7 @@ void observation_options::declare_patterns(arguments& with, const char* help) {
 
 void observation_options::declare_from(arguments& with) {
     with.option("--from", "DIR", from,
-                "read what an instance records whose files are mounted in this directory");
+                "read the records of the ftrace instance that is mounted in this directory");
 }
 
 void observation_options::declare_filter(arguments& with, const char* help) {

@@ -10,7 +10,8 @@
 namespace tool {
 
 void record_options::declare(arguments& with) {
-    live.declare_patterns(with, "user events, also as 'MyProvider:*'; without -e too, all of them");
+    live.declare_patterns(with, "user events, such as 'order_*' or 'MyProvider:*'; without PATTERN "
+                                "and without -e, all of them");
     with.option("-o,--output", "FILE", output, "the file (default: trace.dat)");
     live.declare_from(with);
     with.option("-e,--event", "SYSTEM:EVENT", others,

@@ -54,8 +54,7 @@ void progress::say_end(const std::string& files) const {
     if (lost)
         text::warn(in_.is_mounted()
                        ? "an administrator can make the buffers larger, with buffer_size_kb"
-                       : "--buffer makes the buffers larger; --filter and --pid have fewer "
-                         "records");
+                       : "--buffer makes the buffers larger; --filter and --pid record less");
 }
 
 recording_note::recording_note(const std::string& output)

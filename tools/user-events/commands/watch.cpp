@@ -122,8 +122,8 @@ void warn_of_lost(const options& given, std::uint64_t lost) {
     text::warn(fmt::format("{} records were lost, because the buffers were full: {}", lost,
                            given.live.has_from()
                                ? "an administrator can make them larger, with buffer_size_kb"
-                               : fmt::format("--buffer {}k makes them larger, --filter has fewer "
-                                             "records",
+                               : fmt::format("--buffer {}k makes them larger, --filter records "
+                                             "less",
                                              given.live.buffer * 4 / 1024)));
 }
 
@@ -158,7 +158,7 @@ action watch(arguments& with) {
     with.option("-n,--count", "NUMBER", given->count, "end after this many records");
     given->live.declare_buffer(with);
     with.flag("--since-boot", given->since_boot,
-              "show seconds since the boot, or those of the clock of --from");
+              "show seconds since the boot; with --from, the times of the instance's clock");
     with.flag("--wall-clock", given->wall_clock, "show date and time of day (the default)");
     with.flag("--json", given->json, "print a line of JSON for each record");
     given->color.declare(with);

@@ -68,8 +68,8 @@ void stop_triggers::add(const instance& in, const stop_condition& condition) {
             is_known = true;
         }
     if (!is_known)
-        throw_no_event(condition.pattern, "an event of --on has to exist, or to be registered by a "
-                                          "program while there are rules");
+        throw_no_event(condition.pattern, "an event of --on must exist; with the kernel module, a "
+                                          "program may also register it later");
 }
 
 } // namespace tool::tracing
