@@ -114,8 +114,8 @@ struct dynamic_field {
 };
 
 /// The value of a field of a dynamic_event. A number that is not of the field's type is an error if
-/// the field cannot hold its value. Everything that a field of an event<> may have is a value, but
-/// structures. Text and arrays are referred to, not copied.
+/// the field cannot hold its value. A value can be whatever a field of an event<> takes, except a
+/// structure. Text and arrays are referred to, not copied.
 class dynamic_value {
 public:
     // NOLINTBEGIN(google-explicit-constructor): programs pass values.

@@ -51,12 +51,12 @@ inline constexpr unsigned long mark_request = _IO('*', 0x40);
 /// recorder got the mark, or if nothing records marks. Nothing is cut: ftrace holds marks of up to
 /// nearly a page, perf and BPF those of up to nearly 8 KiB.
 ///
-/// error().message() tells what the errors mean: ENOENT without the device, EACCES without
-/// permission for it, ENODEV while the module is being loaded or unloaded, ECANCELED if
-/// USER_EVENTS=off is in the environment, EMFILE, EBADF if the program has closed the descriptor
-/// and another thread opens it again, E2BIG if none of the recorders can hold the mark, EFAULT,
-/// ENOMEM, and for data ENOTTY if `path` is another kind of file. Text is written to any file that
-/// `path` names.
+/// An error is one of these errnos; explain() is about events, not about marks. ENOENT without the
+/// device, EACCES without permission for it, ENODEV while the module is being loaded or unloaded,
+/// ECANCELED if USER_EVENTS=off is in the environment, EMFILE, EBADF if the program has closed the
+/// descriptor and another thread opens it again, E2BIG if none of the recorders can hold the mark,
+/// EFAULT, ENOMEM, and for data ENOTTY if `path` is another kind of file. Text is written to any
+/// file that `path` names.
 class marker {
 public:
     /// Opens the device. `path` is used until the end of the object's lifetime.

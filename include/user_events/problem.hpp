@@ -416,7 +416,8 @@ consteval problem problem_of_argument() {
         return problem::wrong_argument;
 }
 
-/// Whether an integer may be longer than its field, and whether it is none the less held by it.
+/// may_be_cut: whether the argument's type is longer than the field's. fits(): whether the field
+/// can hold the value all the same.
 template <typename T, typename From>
 inline constexpr bool may_be_cut = false;
 template <number T, std::integral From>

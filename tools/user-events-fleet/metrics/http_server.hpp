@@ -35,7 +35,8 @@ public:
 
     /// Readable when run() has something to do.
     int file() const noexcept { return file_; }
-    /// How long to wait for the file at most, if the caller would wait this long.
+    /// How long the caller may wait for the file: `milliseconds`, or less if there is something to
+    /// do before.
     int wait_at_most(int milliseconds) const;
     /// Answers what has arrived, and closes connections that are late or too many. Does not wait.
     void run();

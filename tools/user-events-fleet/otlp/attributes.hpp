@@ -20,7 +20,8 @@ using attribute_list = google::protobuf::RepeatedPtrField<message::KeyValue>;
 /// Protobuf takes UTF-8 only. What is not UTF-8 becomes U+FFFD.
 void assign_utf8(std::string& to, std::string_view text);
 
-/// Numbers stay numbers; those above 2^63, which OTLP lacks, become decimal text. Bytes stay bytes.
+/// Numbers stay numbers; those of 2^63 and more, which OTLP lacks, become decimal text. Bytes stay
+/// bytes.
 void set(message::AnyValue& to, const recording::field& field, const recording::value& value);
 void set_natural(message::AnyValue& to, std::uint64_t number);
 
@@ -32,7 +33,7 @@ bool is_of_origin(std::string_view name);
 /// is used again, and most keys need not be written. The destructor removes the rest of them.
 class attributes {
 public:
-    /// Keeps the first ones.
+    /// Keeps the first `first` attributes.
     explicit attributes(attribute_list& to, int first = 0) noexcept : to_(to), count_(first) {}
     attributes(const attributes&) = delete;
     attributes& operator=(const attributes&) = delete;
@@ -44,7 +45,7 @@ public:
     /// Removes the attributes that were not overwritten.
     void remove_rest();
 
-    /// Adds an attribute. The value may have one of before.
+    /// Adds an attribute. The value may still be that of an earlier attribute: set it.
     message::AnyValue& next(std::string_view key);
 
     /// Adds the fields under their names. `leave_out` says which fields are not wanted.

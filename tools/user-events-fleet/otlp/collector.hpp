@@ -46,7 +46,8 @@ public:
     struct answer {
         enum class outcome { taken, retry, refused };
         outcome result;
-        /// Records of a request that was taken otherwise; may be more than it has.
+        /// How many records the collector rejected although it took the rest of the request. Can be
+        /// more than the request has.
         std::uint64_t rejected = 0;
         /// Seconds that the collector asks to wait; 0 if it does not.
         double wait = 0;

@@ -30,8 +30,9 @@ public:
             std::function<void(request)> use);
     ~encoder() override;
 
-    /// The following records are observed now. It is also called for each request, because the
-    /// clock would cost as much as the rest of some records.
+    /// Sets the observed time of the records that follow to the present time. flush() does the same
+    /// once for each request: reading the clock for each record would cost as much as all other
+    /// work for some records.
     void observe();
     /// Takes a record, whose time is that of day. Records have to be in the order of their times,
     /// and their events have to exist until the end.

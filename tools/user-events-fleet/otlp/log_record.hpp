@@ -8,7 +8,7 @@
 
 namespace tool::otlp {
 
-/// What a record of an event's own layout has become.
+/// What fill() found in the payload: the kind of Common Schema, and the service that it names.
 struct filled {
     schema kind = schema::none;
     service own = {};

@@ -83,12 +83,13 @@ public:
     /// Whether there is nothing to send.
     bool is_empty();
 
-    /// Records that never become part of a request. That is on the disk with the next request: if
-    /// the process is killed before, they are counted as `killed`.
+    /// Counts records that never become part of a request. The count reaches the disk with the next
+    /// put() or set_lost_in_kernel(). If the process is killed before, the records count as
+    /// `killed`.
     void drop(reason why, std::uint64_t records);
     /// Drops all requests.
     void clear(reason why);
-    /// What the kernel has lost and what has been read, since the instance was created.
+    /// How many records the kernel has lost since the instance was created.
     void set_lost_in_kernel(std::uint64_t records);
     drop_counts drops();
     /// What was dropped until now is to be reported, as far as the collector does not know it.

@@ -25,16 +25,17 @@ public:
     /// Of all files.
     std::uint64_t size() const noexcept { return size_ + files_->size(); }
 
-    /// Takes what was recorded. A part that is full is written while the next one is recorded; as
-    /// long as the one before is not written, it grows. Returns whether no more is wanted.
+    /// Takes what was recorded. A part that is full is written while the next one is recorded.
+    /// While the previous part is still being written, the present part is not ended, and grows.
+    /// Returns whether no more is wanted.
     bool take();
     /// Takes what programs have mapped.
     void take_stacks() {
         if (stacks_)
             stacks_->take(*files_);
     }
-    /// Makes a file of what an instance has that was stopped, as far as it is not older than so
-    /// many seconds before its end. Returns how many seconds there are; nothing if it has no
+    /// Takes the rest of a stopped instance, and drops records that are more than `seconds` older
+    /// than its newest one (0: none). Returns how many seconds there are; nothing if there is no
     /// record.
     std::optional<double> keep_newest(double seconds);
     /// Goes on with the next part. Returns what the one before is called.

@@ -41,8 +41,9 @@ private:
     pid_t maker_;
 };
 
-/// Adds to a file in the working directory that enter() makes; a new one, unless it exists already.
-/// Throws text::failure, which names the directory so.
+/// Appends to the file `name` in the working directory that enter() has set; creates the file
+/// unless `exists` says that it is there. Throws text::failure, in which the directory is called
+/// `directory`.
 void add_to_file(const std::string& directory, const std::string& name, std::string_view text,
                  bool exists);
 

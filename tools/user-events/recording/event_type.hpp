@@ -86,8 +86,8 @@ bool is_user_system(std::string_view system) noexcept;
 /// Whether programs register the events of a system, so that rules can match them. Marks are the
 /// module's own.
 bool is_registered_system(std::string_view system) noexcept;
-/// Whether a system is one of a group's. Both `a` and `a_multi` may be meant by the second system
-/// of `a`: the kernel does not have both groups.
+/// Whether a system is one of a group's. `user_events_a_multi` is the second system of group `a`,
+/// or the first one of group `a_multi`. It counts for both; the kernel never has both groups.
 bool is_system_of(std::string_view system, std::string_view group) noexcept;
 
 /// The name of an event without the number of the format, which those of multi-format events have:

@@ -8,8 +8,8 @@
 
 namespace tool::tracing {
 
-/// A program. It is ended by SIGTERM if the object goes before. Signals are
-/// as they are for a program that a shell starts, also while this process holds them back.
+/// A program. If the object is destroyed while the program runs, the program gets SIGTERM. Signals
+/// are as they are for a program that a shell starts, also while this process holds them back.
 class child_process {
 public:
     struct standard_files {
@@ -17,8 +17,8 @@ public:
         int input = -1;
         int output = -1;
     };
-    /// The first word is found in PATH, or the file is another one. Throws text::system_failure if
-    /// it cannot be run.
+    /// `words` are the program, found in PATH, and its arguments. If `file` is given, that is run
+    /// instead. Throws text::system_failure if the program cannot be run.
     explicit child_process(const std::vector<std::string>& words, const char* file = nullptr,
                            standard_files files = {-1, -1});
     child_process(const child_process&) = delete;

@@ -71,8 +71,8 @@ private:
 /// and the kernel's own user_events need set_event_pid instead.
 class following {
 public:
-    /// An event of the kernel has to exist. Throws text::failure, also if there is no means to
-    /// record only the programs that are wanted.
+    /// An event of the kernel that a pattern names must exist already. Throws text::failure, also
+    /// if there is no means to record only the programs that are wanted.
     following(const instance& in, wanted_events wanted);
     following(const following&) = delete;
     following& operator=(const following&) = delete;

@@ -14,8 +14,8 @@
 
 namespace tool::tracing {
 
-/// Of a temporary instance, what is wanted is recorded until the end of the object's lifetime. What
-/// a mounted one records is the choice of others.
+/// In a temporary instance, the object records what is wanted, until the end of its lifetime. In a
+/// mounted one, others choose what is recorded.
 class observation {
 public:
     /// Of the instance that is mounted in `directory`, or if that is empty, of a temporary one with

@@ -75,8 +75,8 @@ public:
     /// What wait() has returned.
     bool has_stopped() const noexcept { return stopped_; }
 
-    /// From now on, SIGHUP does not stop, but makes wait() return at once, and this return true the
-    /// next time.
+    /// From now on, SIGHUP does not stop, but makes wait() return at once, and the next
+    /// wants_reload() return true.
     void reload_on_hangup() noexcept { is_reloading_ = true; }
     bool wants_reload() noexcept { return std::exchange(wants_reload_, false); }
 

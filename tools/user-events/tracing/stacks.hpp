@@ -38,7 +38,7 @@ public:
     /// have had mapped long ago is forgotten.
     void take(const cpu_files& files);
     /// The functions in the stacks of the files, as the text that a file gets, see frame_list. To
-    /// be called after all was recorded. take() is for other files then.
+    /// be called after all was recorded. After that, call take() with the files of the next part.
     std::string names(const cpu_files& files);
 
 private:

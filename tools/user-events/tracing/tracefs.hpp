@@ -29,15 +29,15 @@ public:
     /// the object's lifetime, so a program that waits has to end by returning: see stop_signals.
     static instance temporary(const char* clock);
 
-    /// An instance that a killed process has left and that goes on recording, as if it were
-    /// temporary() of this one. Nothing if it does not exist.
+    /// An instance that a killed process has left. It goes on recording. This process owns it from
+    /// now on, as if it had made it with temporary(). Nothing if it does not exist.
     static std::optional<instance> adopted(const std::string& name);
 
     /// The instance whose files are in this directory, such as those that are bind-mounted into a
     /// container. Nothing is changed there. See open_mounted().
     static instance mounted(const std::string& directory);
 
-    /// Removes an instance that a killed process has left, which no rule may be for any more.
+    /// Removes an instance that a killed process has left. Remove the rules for the instance first.
     static void remove_left(const std::string& name);
 
     instance(instance&&) noexcept = default;
