@@ -74,7 +74,7 @@ struct ue_event_owner {
  * @tracepoint: gives @call its name and BPF something to attach to; no probe
  *	is ever registered with it
  * @format: the parsed command; owned by the event
- * @owner: the owner, for which others may have to know more than the callbacks
+ * @owner: the owner. It is part of a struct ue_group, unless the event is the module's own.
  * @creator: the user that has created the event; NULL if it counts for none
  * @inline_used: bytes of @inline_data in use
  * @multi: registered with USER_EVENT_REG_MULTI_FORMAT
