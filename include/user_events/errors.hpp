@@ -44,7 +44,7 @@ namespace detail {
     case ENOTTY:
         return "the file is no user_events_data, or this kernel's user_events cannot do that";
     case EBADF:
-        return "nothing records the event";
+        return "the file was lost and cannot be opened again, or nothing records the event";
     case ENOTSUP:
         return "the event was constructed by a part of the process that was compiled with "
                "another version of the library";

@@ -258,7 +258,8 @@ inline registration::registration(const declaration& declared) noexcept
         next_->previous_ = this;
     library_->first = this;
     // After a failure only retry() tries again: a program may have thousands of events. Most of
-    // them are created within an epoch. If the file has been lost in it, the kernel refuses.
+    // them are created within an epoch, in which the file is not checked again. If the file was
+    // lost meanwhile, REG fails below, and the file is checked then.
     if (library_->error == 0 && !library_->sink && !is_checked() &&
         !user_events_file_check(&library_->file))
         open_file(*library_);

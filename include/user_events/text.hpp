@@ -103,8 +103,8 @@ private:
 
 namespace detail {
 
-/// Returns the length of the longest part of a text of more than `most` bytes that has at most that
-/// many, and does not end within a character of UTF-8.
+/// For a text of more than `most` bytes: returns the length of its longest beginning that has at
+/// most `most` bytes and does not end within a character of UTF-8.
 [[gnu::visibility("hidden")]] inline std::size_t utf8_prefix(const void* data,
                                                              std::size_t most) noexcept {
     const char* const characters = static_cast<const char*>(data);

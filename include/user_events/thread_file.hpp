@@ -72,10 +72,10 @@ public:
     }
 
     /// Returns why the thread does not write through this file: ENOTTY if the kernel cannot do
-    /// this, as the user_events of Linux; EAGAIN if no event has been recorded or registered since
-    /// it became possible; EMFILE, ENFILE or ENOMEM; or what user_events::error() returns. If the
-    /// file of all threads is opened anew, as by retry(), so is this one at the next event.
-    /// Async-signal-safe.
+    /// this, as the user_events of Linux; EAGAIN if the file of all threads is not open, or this
+    /// thread has recorded no event since that file was opened; EMFILE, ENFILE or ENOMEM; or what
+    /// user_events::error() returns. If the file of all threads is opened anew, as by retry(), so
+    /// is this one at the next event. Async-signal-safe.
     std::error_code error() const noexcept {
         return detail::error_of(error_.load(std::memory_order_relaxed));
     }

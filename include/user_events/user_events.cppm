@@ -23,6 +23,7 @@ using user_events::structure;
 using user_events::word;
 
 using user_events::dynamic_event;
+using user_events::dynamic_field;
 using user_events::dynamic_value;
 using user_events::field_type;
 

@@ -53,7 +53,7 @@ void serve_metrics(const options& given) {
     tracing::stop_signals signals;
     if (!given.config.empty())
         signals.reload_on_hangup();
-    // The triggers count; nothing is recorded.
+    // The triggers count; only records of EventHeader events are recorded, see metrics::names.
     const auto instance = tracing::instance::temporary("mono");
     std::optional<metrics::names> names;
     auto of_names = metrics::names::for_tracepoints(patterns);

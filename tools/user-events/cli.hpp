@@ -56,7 +56,7 @@ public:
     void flag(const char* names, bool& value, const char* help);
     void option(const char* names, const char* type, std::string& value, const char* help);
     /// One of the words, which the help lists; others are a usage error. Has to be given if the
-    /// value is empty. `names` is one name: "--format".
+    /// value is empty. `name` is one name: "--format".
     void choice(const char* name, const char* type, std::string& value,
                 const std::vector<std::string>& words, const std::string& help = {});
     /// The same, but the action has to accept or refuse what is given.

@@ -17,9 +17,9 @@
  *
  * offset
  *  0	common fields
- *  8	__u32 number of the process, in the first name space; 0 for several
- * 12	__u32 milliseconds since the first of these payloads was written
- * 16	__u64 how many there were
+ *  8	__u32 number of the process, in the initial name space; 0 for several
+ * 12	__u32 milliseconds since the first suppressed payload of these was written
+ * 16	__u64 how many payloads were suppressed
  * 24	__u32 location of the name: its size in bytes << 16, with a NUL
  * 28	SYSTEM:NAME of the event
  */

@@ -47,8 +47,8 @@ struct distribution {
 /// The counts of the events with one registered name: one event, or all formats of a multi-format
 /// one.
 struct event_counts {
-    /// Records by the program that made them. `others` is for those that have no number of their
-    /// own.
+    /// Records by the program that made them. `others` is for programs that have no
+    /// count of their own.
     std::map<std::string, std::uint64_t> records;
     std::uint64_t others = 0;
     std::uint64_t lost = 0;
@@ -90,7 +90,7 @@ private:
     /// The counts of one event in tracefs.
     struct state {
         /// By program. The kernel's table has those of now; what it had before it was cleared is
-        /// in `before`, or in `folded` for programs without a number of their own.
+        /// in `before`, or in `folded` for programs without a count of their own.
         std::map<std::string, std::uint64_t> before, now;
         std::uint64_t folded = 0;
         /// Records that the kernel's table lacks.
@@ -119,7 +119,7 @@ private:
     std::vector<tracing::temporary_rule> rules_;
     std::map<tracing::event_name, state> states_;
     std::set<tracing::event_name> not_counted_;
-    /// The programs with a number of their own, by the event's registered name.
+    /// The programs with a count of their own, by the event's registered name.
     std::map<std::string, std::set<std::string>> programs_;
     tracing::formats formats_{tracing::instance::existing(in_.name())};
 };

@@ -11,7 +11,7 @@ namespace tool::metrics {
 
 namespace {
 
-/// The program, or the name, of records that have no number of their own.
+/// The program, or the name, of records that have no count of their own.
 constexpr char others[] = "(others)";
 
 /// A label's value, in UTF-8, with its quotes.

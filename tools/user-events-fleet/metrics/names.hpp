@@ -37,7 +37,7 @@ public:
     static std::vector<tracing::pattern>
     for_tracepoints(const std::vector<tracing::pattern>& patterns);
 
-    /// At most so many names of each tracepoint, and so many tracepoints, have numbers of their
+    /// At most so many names of each tracepoint, and so many tracepoints, have counts of their
     /// own. Programs choose the names. Without patterns, all tracepoints are meant. The instance
     /// has to outlive this, and has no other rules yet.
     names(const tracing::instance& in, std::vector<tracing::pattern> patterns,

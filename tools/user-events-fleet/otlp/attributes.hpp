@@ -52,7 +52,7 @@ public:
     template <typename Predicate>
     void add_fields(const recording::record& from, Predicate leave_out);
 
-    /// Adds the thread and the CPU, and of how many payloads one has a record if not each has.
+    /// Adds the thread and the CPU and, if a rule with `sample=1/N` made the record, N.
     void add_origin(const recording::record& from);
 
 private:

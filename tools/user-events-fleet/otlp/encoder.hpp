@@ -82,8 +82,8 @@ private:
     /// Filled again for each record, because its attributes keep their memory.
     message::LogRecord log_;
     std::string serialized_;
-    /// What log records of a thread on a CPU, sampled alike, have in common, serialized, to be
-    /// appended to them, while the thread has this name.
+    /// The serialized attributes that all log records of a thread, CPU and sample have in common.
+    /// They are made again when the thread has another name.
     struct origin {
         std::string task, serialized;
     };

@@ -74,7 +74,7 @@ public:
     void finish(std::uint64_t rejected = 0);
     /// The collector takes none of it. A report is tried again with the next one.
     void refuse();
-    /// Waits until the time has passed, or stop() was called. Returns whether it was not.
+    /// Waits until the time has passed, or stop() was called. Returns false after stop().
     bool pause(double seconds);
 
     /// Makes front() and pause() return.
@@ -97,9 +97,9 @@ public:
 
     /// The instance whose records the directory has; empty if there is none.
     std::string instance();
-    /// Records from now on are of this instance. `read` is how many of it were read before: what
-    /// the queue never got of these was lost as a process was killed. Throws text::system_failure
-    /// if the directory does not take this; the queue goes on with it nevertheless.
+    /// Records from now on are of this instance. `read` is how many records of the instance were
+    /// read before: those that the queue never got count as `killed`. Throws text::system_failure
+    /// if this cannot be saved in the directory; the queue uses the instance nevertheless.
     void set_instance(const std::string& name, std::uint64_t read);
 
 private:

@@ -36,7 +36,7 @@ inline constexpr command commands[] = {
     {"report", "print a recording", report},
     {"compare", "find out what differs between two recordings", compare},
     {"top", "show which events and programs make most records", top},
-    {"hist", "count records by the values of fields, in the kernel", hist},
+    {"hist", "count records by the values of fields", hist},
     {"export", "convert a recording", export_records},
     {"ship", ship_summary, nullptr},
     {"serve", serve_summary, nullptr},

@@ -25,8 +25,9 @@ struct group_option {
         return tracing::to_patterns(patterns, name);
     }
 
-    /// The same; throws text::failure if there is no such group. The groups outside of a container,
-    /// where the instance is that is read, are not known inside.
+    /// The same; throws text::failure if there is no such group. With `is_mounted`, the group is
+    /// not looked for: the instance may be of the machine outside of this container, whose groups
+    /// are not known here.
     std::vector<tracing::pattern> read(const std::vector<std::string>& patterns,
                                        bool is_mounted = false) const {
         auto result = check(patterns);

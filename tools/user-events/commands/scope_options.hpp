@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The options that say which programs are recorded: --pid, --comm, --exe, --cgroup, --uid.
+// The options that say which programs are recorded: --pid, --comm, --exe, --cgroup, --uid,
+// --children.
 #pragma once
 
 #include "cli.hpp"

@@ -17,7 +17,7 @@ struct container_engine {
     const char* data_file;
     /// Shows a directory of /sys that the engine hides.
     const char* unmask;
-    /// Has the user in the container keep the groups of the user outside, or run with one.
+    /// Gives the user in the container the group of the device, or has another user run it.
     const char* users;
 };
 

@@ -36,7 +36,7 @@ severity header_severity(std::uint8_t level) noexcept;
 const field* level_field(const event_type& event) noexcept;
 
 /// By the level in the header of EventHeader and .NET; by a text field `level` or `severity`; or by
-/// the level of a log of the C++ library, which is that of syslog().
+/// the level of a log of the C++ library (that of syslog()) or of its sink for spdlog (spdlog's).
 severity severity_of(const record& record);
 
 /// How a terminal shows it; plain for what needs no notice.

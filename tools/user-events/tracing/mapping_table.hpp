@@ -41,7 +41,7 @@ public:
 
     /// Whether there is so much that renew() is due.
     bool is_full() const noexcept { return count_ > most_; }
-    /// Forgets what there was when it was last called. `present` is what processes have mapped now.
+    /// Forgets what was told before the previous call. `present` is what processes have mapped now.
     void renew(present_mappings&& present);
 
 private:

@@ -15,7 +15,7 @@ namespace tool::tracing {
 struct object {
     std::string path;
     std::uint64_t inode;
-    /// A process that has it mapped, if that still runs: its root may be another one.
+    /// A process that has the file mapped. While it runs, the path is that in its root directory.
     int process;
 
     bool operator<(const object& other) const {
