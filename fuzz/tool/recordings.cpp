@@ -4,6 +4,7 @@
 // the events are well-formed, because libtraceevent crashes on others: the tool reads in a process
 // of its own for that.
 #include "export/exporter.hpp"
+#include "input.hpp"
 #include "recording/file.hpp"
 #include "recording/statistics.hpp"
 #include "text/errors.hpp"
@@ -59,27 +60,6 @@ template <typename Number>
 void append(std::string& to, Number number) {
     to.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
-
-/// Takes bytes from the input; zeros behind its end.
-class input {
-public:
-    input(const std::uint8_t* data, std::size_t size)
-        : rest_(reinterpret_cast<const char*>(data), size) {}
-
-    unsigned byte() {
-        const std::string_view one = take(1);
-        return one.empty() ? 0 : static_cast<unsigned char>(one[0]);
-    }
-    std::string_view take(std::size_t size) {
-        const std::string_view result = rest_.substr(0, size);
-        rest_.remove_prefix(result.size());
-        return result;
-    }
-    bool is_empty() const { return rest_.empty(); }
-
-private:
-    std::string_view rest_;
-};
 
 /// The format of an event with up to eight fields, whose types and names the input chooses.
 std::string format(input& from, int id) {

@@ -3,6 +3,7 @@
 // files of any names and bytes. Then come operations: what is put into the queue, sent, refused,
 // lost, or left over when the process ends and begins again. At the end, each record has to be
 // counted once, as sent or as dropped.
+#include "input.hpp"
 #include "otlp/queue.hpp"
 #include "text/errors.hpp"
 
@@ -15,33 +16,11 @@
 #include <numeric>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace {
 
 using tool::otlp::queue;
-
-/// Takes bytes from the input; zeros behind its end.
-class input {
-public:
-    input(const std::uint8_t* data, std::size_t size)
-        : rest_(reinterpret_cast<const char*>(data), size) {}
-
-    unsigned byte() {
-        const std::string_view one = take(1);
-        return one.empty() ? 0 : static_cast<unsigned char>(one[0]);
-    }
-    std::string_view take(std::size_t size) {
-        const std::string_view result = rest_.substr(0, size);
-        rest_.remove_prefix(result.size());
-        return result;
-    }
-    bool is_empty() const { return rest_.empty(); }
-
-private:
-    std::string_view rest_;
-};
 
 void require(bool condition) {
     if (!condition)
