@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Very many rules beside very many programs.
+// How long it takes to read very many rules while there are very many programs.
 #include "catch.hpp"
 #include "limited.hpp"
 #include "program.hpp"

@@ -18,8 +18,7 @@
 namespace USER_EVENTS_NAMESPACE::detail {
 
 /// What locations refer to is copied if it has at most this size; otherwise writev() takes it from
-/// where it is. For less data, copying costs less than what writev() costs
-/// the kernel.
+/// where it is. For less data, copying costs less than what writev() costs the kernel.
 inline constexpr std::size_t most_copied = 1024;
 
 /// The most fields with locations.

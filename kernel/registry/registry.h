@@ -7,10 +7,10 @@
  * the business of groups.h. Events are added and removed with event_mutex held, and
  * looked up under RCU.
  *
- * The memory of a group has references: one of the table of groups while the group is
- * there, one of its device until that is gone from sysfs, and one of each event until the
- * event's memory is freed. Events point into their group: with these references, the records
- * of a group that was removed can still be printed.
+ * These hold references to the memory of a group: the table of groups until the group is
+ * removed, the device of the group until the device is gone from sysfs, and each event until
+ * the memory of the event is freed. Events point into their group: with these references, the
+ * records of a group that was removed can still be printed.
  */
 #ifndef UE_REGISTRY_H
 #define UE_REGISTRY_H

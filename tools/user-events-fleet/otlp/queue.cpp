@@ -45,8 +45,8 @@ constexpr std::chrono::seconds read_pause(1);
 /// How often to ask whether to go on waiting for room.
 constexpr std::chrono::milliseconds room_pause(50);
 
-/// The number of a request. Nobody makes so many; larger ones are not of this program, and after
-/// the largest number there would be no next one.
+/// The largest number of a request. `ship` never makes so many requests, so another program has
+/// written a file or a state with a larger number. The largest number of all has no next one.
 constexpr std::uint64_t most_sequence = std::uint64_t{1} << 60;
 
 /// The body is followed by its checksum.
