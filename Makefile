@@ -335,7 +335,7 @@ deb: ## build Debian packages for this release, in build/packages
 
 .PHONY: check
 check: ## check for compiler warnings, style and common mistakes (about 4 minutes; clang-tidy with a part of the files with SAMPLE=K/N)
-	+@SAMPLE=$(SAMPLE) tools/check/run $(KERNELS)
+	+@tools/check/run $(KERNELS)
 
 .PHONY: docs
 docs: docs-html docs-man ## render Documentation/ to build/docs: HTML pages and man pages

@@ -7,6 +7,7 @@
 #include "eventheader/payload_filter.hpp"
 #include "eventheader/show.hpp"
 #include "eventpipe/known_events.hpp"
+#include "input.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -21,11 +22,6 @@ namespace {
 constexpr const char* tracepoints[] = {"P_L5K1", "My_Provider_L4Kff00Ggroup", "other", ""};
 
 using tool::eventheader::shown_event;
-
-void require(bool condition) {
-    if (!condition)
-        std::abort();
-}
 
 /// Brackets that are not in a string have to fit.
 void require_balance(const std::string& json) {
@@ -66,10 +62,10 @@ void show(const shown_event& shown, const std::vector<std::byte>& payload) {
         made->passes(shown, {"task", 1, 0});
 }
 
-using input = std::span<const std::uint8_t>;
+using bytes = std::span<const std::uint8_t>;
 
 /// Memory of just its size.
-std::vector<std::byte> take(input& from, std::size_t size) {
+std::vector<std::byte> take(bytes& from, std::size_t size) {
     size = std::min(size, from.size());
     std::vector<std::byte> result(size);
     if (size)
@@ -78,14 +74,14 @@ std::vector<std::byte> take(input& from, std::size_t size) {
     return result;
 }
 
-unsigned take_number(input& from, std::size_t size) {
+unsigned take_number(bytes& from, std::size_t size) {
     unsigned result = 0;
     for (const std::byte each : take(from, size))
         result = result << 8 | std::to_integer<unsigned>(each);
     return result;
 }
 
-void show_dotnet(input from, const char* tracepoint, const std::vector<std::string>& chosen) {
+void show_dotnet(bytes from, const char* tracepoint, const std::vector<std::string>& chosen) {
     tool::eventpipe::known_events known;
     for (int i = 0; i < 16 && !from.empty(); i++) {
         const auto version = static_cast<std::uint8_t>(take_number(from, 1));
@@ -105,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     const std::vector<std::string> chosen(data[0] & 4 ? 1 : 0, "a");
     const char* const tracepoint = tracepoints[data[0] % 4];
-    input rest(data + 1, size - 1);
+    bytes rest(data + 1, size - 1);
     if (data[0] & 0x80) {
         show_dotnet(rest, tracepoint, chosen);
         return 0;

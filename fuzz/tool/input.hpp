@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What libFuzzer gives to a fuzzer of the tool.
+// What the fuzzers of the tool share: the bytes that libFuzzer gives, and the end at a failure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string_view>
+
+inline void require(bool condition) {
+    if (!condition)
+        std::abort();
+}
 
 /// Takes bytes from the input; zeros behind its end.
 class input {

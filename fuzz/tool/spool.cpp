@@ -22,11 +22,6 @@ namespace {
 
 using tool::otlp::queue;
 
-void require(bool condition) {
-    if (!condition)
-        std::abort();
-}
-
 /// Small numbers, and those at the end of what a number can be.
 std::uint64_t number(input& from) {
     const unsigned byte = from.byte();

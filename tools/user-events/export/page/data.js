@@ -5,16 +5,16 @@
 const $ = id => document.getElementById(id);
 const none = 0xffffffff;
 const head = JSON.parse($("head").textContent);
-const arrays = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array,
-	s64: BigInt64Array, u64: BigUint64Array};
-const widths = Object.keys(arrays);
-const readers = {u8: "getUint8", u16: "getUint16", u32: "getUint32", f64: "getFloat64",
-	s64: "getBigInt64", u64: "getBigUint64"};
 // In a page of several machines, "distance" was added to the numbers of one, so that all are different.
 for (const task of head.tasks) {
 	task.label = `${task.name} ${task.pid - task.distance}`;
 	task.place = (task.host ? task.host + ": " : "") + task.label;
 }
+const arrays = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array,
+	s64: BigInt64Array, u64: BigUint64Array};
+const widths = Object.keys(arrays);
+const readers = {u8: "getUint8", u16: "getUint16", u32: "getUint32", f64: "getFloat64",
+	s64: "getBigInt64", u64: "getBigUint64"};
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 // Numbers in a block are little-endian, whatever the machine.
