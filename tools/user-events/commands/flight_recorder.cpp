@@ -45,9 +45,7 @@ bool flight_recorder::take() {
 }
 
 void flight_recorder::finish() {
-    if (is_complete_)
-        return;
-    // Of the next trigger, which has not come.
+    // Of the file that was written last, or of the next trigger, which has not come.
     files_.remove();
     if (!has_written_)
         throw text::failure("no trigger came: nothing was written",

@@ -97,7 +97,7 @@ int record_events(const record_options& given, Started started) {
         file = tracing::describe(given.output, in);
     else
         tracing::remember_processes(in);
-    recorded_files files(given, in, std::move(file));
+    recorded_files files(given, in, std::move(file), note);
     files_until_begun left{files, note};
     progress so_far(in);
     note.set_instance(in.name(), so_far.since(), files.first());
@@ -124,7 +124,9 @@ int record_events(const record_options& given, Started started) {
         if (!in.is_mounted())
             in.write("tracing_on", "0");
         const std::string names = files.finish();
+        // With a note, what is left would be another recording.
         note.remove();
+        files.remove();
         so_far.say_end(names);
     });
     if (flight) {

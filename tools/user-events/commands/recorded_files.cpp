@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/recorded_files.hpp"
 
+#include "tracing/buffers.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>
@@ -8,8 +10,8 @@
 namespace tool {
 
 recorded_files::recorded_files(const record_options& given, const tracing::instance& in,
-                               tracing::trace_dat what)
-    : given_(given), in_(in), what_(std::move(what)), kept_(given.kept_parts()),
+                               tracing::trace_dat what, recording_note& note)
+    : given_(given), in_(in), what_(std::move(what)), note_(note), kept_(given.kept_parts()),
       writer_(given.output, kept_) {
     if (given.has_parts()) {
         // They are of recordings that cannot be finished any more.
@@ -41,9 +43,12 @@ tracing::trace_dat recorded_files::present() {
 }
 
 /// Has the present part written by the writer's thread.
-void recorded_files::write() {
+void recorded_files::begin_next() {
+    note_.begin_part(number_ + 1, tracing::read_records(in_));
     auto complete = present();
     writer_.start(std::move(complete), in_, std::move(*files_));
+    number_++;
+    begin();
 }
 
 bool recorded_files::take() {
@@ -60,15 +65,15 @@ bool recorded_files::take() {
     size_ += files_->size();
     written_size_ =
         files_->size() + head_size_ + files_->page_size() * (1 + files_->descriptors().size());
-    write();
-    number_++;
-    begin();
+    begin_next();
     return false;
 }
 
 std::optional<double> recorded_files::keep_newest(double seconds) {
     constexpr double most = 1e9;
     files_->take_rest(false);
+    // What is left out is not lost.
+    note_.begin_part(number_, tracing::read_records(in_));
     const auto kept = files_->keep_newest(
         static_cast<std::uint64_t>((seconds > 0 ? std::min(seconds, most) : most) * 1e9));
     if (!kept)
@@ -78,10 +83,8 @@ std::optional<double> recorded_files::keep_newest(double seconds) {
 
 std::string recorded_files::next() {
     std::string written = path();
-    write();
+    begin_next();
     writer_.finish();
-    number_++;
-    begin();
     return written;
 }
 
@@ -89,7 +92,6 @@ std::string recorded_files::finish() {
     files_->take_rest(in_.is_mounted());
     writer_.finish();
     write_trace_dat(present(), in_, *files_);
-    remove();
     if (number_ == 0)
         return path();
     tracing::keep_parts(given_.output, kept_);

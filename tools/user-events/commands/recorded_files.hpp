@@ -3,6 +3,7 @@
 #pragma once
 
 #include "commands/record_options.hpp"
+#include "commands/recording_note.hpp"
 #include "tracing/parts.hpp"
 #include "tracing/stacks.hpp"
 #include "tracing/trace_dat.hpp"
@@ -17,8 +18,9 @@ namespace tool {
 class recorded_files {
 public:
     /// `what` is what the files are made of. The other objects have to exist as long as this one.
+    /// The note has to be of the same recording before the first part is complete.
     recorded_files(const record_options& given, const tracing::instance& in,
-                   tracing::trace_dat what);
+                   tracing::trace_dat what, recording_note& note);
 
     /// The number of the first part; 0 if there are no parts.
     std::uint64_t first() const noexcept { return first_; }
@@ -40,7 +42,7 @@ public:
     std::optional<double> keep_newest(double seconds);
     /// Goes on with the next part. Returns what the one before is called.
     std::string next();
-    /// Returns what the files are called.
+    /// Returns what the files are called. remove() is for what they were made of.
     std::string finish();
     void remove() noexcept { files_->remove(); }
 
@@ -52,12 +54,13 @@ private:
         return number_ ? tracing::part_name(given_.output, number_) : given_.output;
     }
     tracing::trace_dat present();
-    void write();
     void begin();
+    void begin_next();
 
     const record_options& given_;
     const tracing::instance& in_;
     tracing::trace_dat what_;
+    recording_note& note_;
     std::uint64_t kept_;
     std::uint64_t first_ = 0, number_ = 0;
     std::uint64_t size_ = 0;

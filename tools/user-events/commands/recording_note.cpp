@@ -48,9 +48,15 @@ void progress::show(std::uint64_t size) {
                           text::from_bytes(size), lost()));
 }
 
-void progress::say_end(const std::string& files) const {
+void progress::say_end(const std::string& files, std::uint64_t killed) const {
     const auto lost = this->lost();
-    text::say(fmt::format("{}{}: {} records, {} lost\n", same_line(), files, records(), lost));
+    text::say(fmt::format("{}{}: {} records, {} lost\n", same_line(), files, records() - killed,
+                          lost + killed));
+    if (killed)
+        text::warn(
+            fmt::format("{} records were taken out of the kernel, and not written before the "
+                        "process was killed",
+                        killed));
     if (lost)
         text::warn(in_.is_mounted()
                        ? "an administrator can make the buffers larger, with buffer_size_kb"
@@ -77,6 +83,10 @@ recording_note::recording_note(const std::string& output)
         std::string(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0));
     std::getline(lines, instance_);
     lines >> since_.records >> since_.lost >> first_part_;
+    if (std::uint64_t part = 0, taken = 0; lines >> part >> taken) {
+        part_ = part;
+        taken_ = taken;
+    }
     // A link could make it any file of this user.
     if (!S_ISREG(found.st_mode) || found.st_nlink > 1 || found.st_uid != geteuid() ||
         (found.st_size > 0 && !is_mounted() && !instance_.starts_with(tracing::temporary_prefix)))
@@ -98,12 +108,26 @@ recording_note::~recording_note() {
 
 void recording_note::set_instance(const std::string& name, const progress::beginning& since,
                                   std::uint64_t first_part) {
-    const std::string text =
-        fmt::format("{}\n{} {} {}\n", name, since.records, since.lost, first_part);
-    if (ftruncate(file_, 0) != 0 ||
-        pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-        throw text::file_failure(errno, "write", path_);
+    since_ = since;
+    first_part_ = first_part;
     instance_ = name;
+    begin_part(first_part, since.records);
+}
+
+void recording_note::begin_part(std::uint64_t number, std::uint64_t taken) {
+    const std::string text = fmt::format("{}\n{} {} {}\n{} {}\n", instance_, since_.records,
+                                         since_.lost, first_part_, number, taken);
+    // The process can be killed between the two calls.
+    if (pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+        ftruncate(file_, static_cast<off_t>(text.size())) != 0)
+        throw text::file_failure(errno, "write", path_);
+}
+
+std::uint64_t recording_note::killed(std::uint64_t taken, std::uint64_t number,
+                                     const tracing::cpu_files& files) const {
+    // The part of the note may have no files yet.
+    const std::uint64_t written = number < part_ ? 0 : files.records();
+    return taken > taken_ + written ? taken - taken_ - written : 0;
 }
 
 void recording_note::remove() noexcept {

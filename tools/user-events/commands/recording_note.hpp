@@ -2,6 +2,7 @@
 // What is known of a recording while it is made, also after the process was killed.
 #pragma once
 
+#include "tracing/trace_dat.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <chrono>
@@ -27,8 +28,9 @@ public:
 
     /// Shows it on a terminal, every now and then: files have so many bytes.
     void show(std::uint64_t size);
-    /// Says what the files have, and what helps if records were lost.
-    void say_end(const std::string& files) const;
+    /// Says what the files have, and what helps if records were lost. `killed` is how many records
+    /// a killed process has taken out of the instance, and not written.
+    void say_end(const std::string& files, std::uint64_t killed = 0) const;
 
 private:
     std::uint64_t records() const;
@@ -45,7 +47,8 @@ const char* same_line();
 /// The file FILE.recording. It says which instance records into FILE, for --recover, and is locked
 /// by the process that writes FILE. A name that begins with a slash is the directory of a mounted
 /// instance; the second line has what there was when the recording began, and the number of its
-/// first part, 0 if it has none.
+/// first part, 0 if it has none; the third line has the number of the present part, and how many
+/// records had been taken out of the instance when it began.
 class recording_note {
 public:
     /// Throws text::failure if another process writes the file, or the name has other uses.
@@ -61,6 +64,12 @@ public:
     std::uint64_t first_part() const noexcept { return first_part_; }
     void set_instance(const std::string& name, const progress::beginning& since,
                       std::uint64_t first_part);
+    /// To be called when all that was taken before is in the files of the parts before.
+    void begin_part(std::uint64_t number, std::uint64_t taken);
+    /// How many records a killed process has taken and not written, of all that were `taken` by
+    /// now: `files` are the last ones, of the part `number`.
+    std::uint64_t killed(std::uint64_t taken, std::uint64_t number,
+                         const tracing::cpu_files& files) const;
     const std::string& path() const noexcept { return path_; }
     void remove() noexcept;
 
@@ -73,6 +82,9 @@ private:
     std::string instance_;
     progress::beginning since_;
     std::uint64_t first_part_ = 0;
+    std::uint64_t part_ = 0;
+    /// None is killed if a note does not say it.
+    std::uint64_t taken_ = ~std::uint64_t{0};
     int file_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "commands/recording_note.hpp"
 #include "text/errors.hpp"
+#include "tracing/buffers.hpp"
 #include "tracing/mounted.hpp"
 #include "tracing/parts.hpp"
 #include "tracing/rules.hpp"
@@ -20,20 +21,11 @@ namespace tool {
 
 namespace {
 
-/// Makes a file of what was taken of an instance, and of the rest of it if it has the last records.
-void recover_file(const std::string& path, const tracing::instance& in, bool is_last) {
-    tracing::cpu_files files(in, path, true);
-    if (is_last)
-        files.take_rest(in.is_mounted());
-    write_trace_dat(tracing::describe(path, in), in, files);
-    files.remove();
-}
-
-/// Finishes the parts but the last one, whose path is returned.
-std::string recover_parts(const std::string& output, std::uint64_t first,
-                          const tracing::instance& in) {
+/// Finishes the parts but the last one, whose number is returned; 0 if there are no parts.
+std::uint64_t recover_parts(const std::string& output, std::uint64_t first,
+                            const tracing::instance& in) {
     if (first == 0)
-        return output;
+        return 0;
     const auto complete = tracing::part_numbers(output);
     auto left = tracing::part_numbers(output, ".cpu");
     // A part is complete when it has its name. Older ones are not of this recording.
@@ -45,9 +37,27 @@ std::string recover_parts(const std::string& output, std::uint64_t first,
     });
     if (left.empty())
         left.push_back(complete.empty() ? first : std::max(first, complete.back() + 1));
-    for (std::size_t i = 0; i + 1 < left.size(); i++)
-        recover_file(tracing::part_name(output, left[i]), in, false);
-    return tracing::part_name(output, left.back());
+    for (std::size_t i = 0; i + 1 < left.size(); i++) {
+        const auto path = tracing::part_name(output, left[i]);
+        tracing::cpu_files files(in, path, true);
+        write_trace_dat(tracing::describe(path, in), in, files);
+        files.remove();
+    }
+    return left.back();
+}
+
+/// Makes the last file of what was taken, and of the rest of the instance. Returns how many records
+/// were killed.
+std::uint64_t recover_last(const std::string& path, std::uint64_t number, recording_note& note,
+                           const tracing::instance& in) {
+    tracing::cpu_files files(in, path, true);
+    const auto killed = note.killed(tracing::read_records(in), number, files);
+    files.take_rest(in.is_mounted());
+    write_trace_dat(tracing::describe(path, in), in, files);
+    // With a note, what is left would be another recording.
+    note.remove();
+    files.remove();
+    return killed;
 }
 
 } // namespace
@@ -99,10 +109,9 @@ void recover(const std::string& output) {
         call_or_leave(output, observation, [&] {
             if (!in.is_mounted())
                 in.write("tracing_on", "0");
-            const auto path = recover_parts(output, note.first_part(), in);
-            recover_file(path, in, true);
-            note.remove();
-            whole.say_end(path);
+            const auto number = recover_parts(output, note.first_part(), in);
+            const auto path = number ? tracing::part_name(output, number) : output;
+            whole.say_end(path, recover_last(path, number, note, in));
         });
     }
     if (name.starts_with(tracing::temporary_prefix)) {

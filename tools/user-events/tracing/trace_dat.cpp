@@ -175,6 +175,13 @@ public:
             time = records_.time();
         return time;
     }
+    std::uint64_t records(std::uint64_t number) {
+        read(number);
+        std::uint64_t result = 0;
+        while (records_.next())
+            result++;
+        return result;
+    }
     /// Whether records are missing before the first page.
     bool was_overwritten() {
         if (count_ == 0)
@@ -219,6 +226,16 @@ private:
 };
 
 } // namespace
+
+std::uint64_t cpu_files::records() const {
+    std::uint64_t result = 0;
+    for (const cpu& cpu : cpus_) {
+        page_file file(cpu.file, page_size(), cpu.path);
+        for (std::uint64_t number = 0; number < file.count(); number++)
+            result += file.records(number);
+    }
+    return result;
+}
 
 std::optional<std::uint64_t> cpu_files::keep_newest(std::uint64_t age) {
     std::vector<page_file> files;

@@ -47,6 +47,8 @@ public:
     std::optional<std::uint64_t> keep_newest(std::uint64_t age);
 
     std::uint64_t size() const noexcept { return size_; }
+    /// How many records the files have. Reads them.
+    std::uint64_t records() const;
     /// How far the time of day was from CLOCK_MONOTONIC when the files were opened.
     std::int64_t clock_offset() const noexcept { return clock_offset_; }
     /// Of the pages in the files.
