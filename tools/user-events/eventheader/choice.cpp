@@ -4,12 +4,12 @@
 #include "eventheader/tracepoint_name.hpp"
 #include "eventheader/words.hpp"
 #include "text/errors.hpp"
+#include "text/glob.hpp"
 #include "text/nearest.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 namespace tool::eventheader {
 
@@ -60,10 +60,6 @@ std::vector<std::string> keyword_globs(std::uint64_t keyword) {
         result.push_back(glob + "[A-Z]*");
     }
     return result;
-}
-
-bool glob(const std::string& wanted, const std::string& name) {
-    return fnmatch(wanted.c_str(), name.c_str(), 0) == 0;
 }
 
 } // namespace
@@ -128,15 +124,15 @@ event_pattern::event_pattern(std::string_view text) {
 
 bool event_pattern::may_match(std::string_view tracepoint) const {
     const tracepoint_name name = to_tracepoint_name(tracepoint);
-    return name.is_complete && glob(provider_, std::string(name.provider));
+    return name.is_complete && text::is_glob_of(provider_, name.provider);
 }
 
 bool event_pattern::matches_event(std::string_view provider, const std::string& event) const {
-    return glob(provider_, std::string(provider)) && glob(event_, event);
+    return text::is_glob_of(provider_, provider) && text::is_glob_of(event_, event);
 }
 
 bool event_pattern::matches(std::string_view tracepoint, const std::string& event) const {
-    return may_match(tracepoint) && glob(event_, event);
+    return may_match(tracepoint) && text::is_glob_of(event_, event);
 }
 
 } // namespace tool::eventheader

@@ -4,11 +4,11 @@
 #include "eventheader/path.hpp"
 #include "eventheader/walk.hpp"
 #include "eventheader/words.hpp"
+#include "text/glob.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fnmatch.h>
 #include <iterator>
 #include <utility>
 
@@ -39,10 +39,6 @@ std::optional<long double> to_number(std::string_view text) {
 
 bool are_bits(long double number) {
     return number >= 0 && number < 0x1p64L && std::trunc(number) == number;
-}
-
-bool is_glob_of(const std::string& wanted, std::string_view text) {
-    return fnmatch(wanted.c_str(), std::string(text).c_str(), 0) == 0;
 }
 
 /// To the kernel, `[^` begins a set with this character; to libc, only `[!` has that.
@@ -92,9 +88,9 @@ bool filter::comparison::is_true_for(std::string_view value) const {
     case relation::not_equal:
         return value != text;
     case relation::like:
-        return is_glob_of(text, value);
+        return text::is_glob_of(text, value);
     case relation::not_like:
-        return !is_glob_of(text, value);
+        return !text::is_glob_of(text, value);
     case relation::matches:
     case relation::does_not_match:
         return (regexec(expression.get(), std::string(value).c_str(), 0, nullptr, 0) == 0) ==

@@ -2,13 +2,13 @@
 #include "recording/cut.hpp"
 
 #include "text/errors.hpp"
+#include "text/glob.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <string_view>
 
 namespace tool::recording {
@@ -188,16 +188,14 @@ cut cutter::counted_from(std::uint64_t start) const {
 }
 
 bool cutter::includes(const record& record) const {
-    const auto is_named = [&](std::string_view name) {
-        return fnmatch(cut_.comm.c_str(), std::string(name).c_str(), 0) == 0;
-    };
     const auto has = [&](int number) {
         return std::find(cut_.processes.begin(), cut_.processes.end(), number) !=
                cut_.processes.end();
     };
     return includes(record.time, record.cpu) &&
            (cut_.processes.empty() || has(record.process()) || has(record.pid)) &&
-           (cut_.comm.empty() || is_named(record.task) || is_named(record.process_name));
+           (cut_.comm.empty() || text::is_glob_of(cut_.comm, record.task) ||
+            text::is_glob_of(cut_.comm, record.process_name));
 }
 
 } // namespace tool::recording

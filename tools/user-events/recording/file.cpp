@@ -3,6 +3,7 @@
 
 #include "recording/parse_event.hpp"
 #include "text/errors.hpp"
+#include "text/glob.hpp"
 #include "text/nearest.hpp"
 #include "text/new_file.hpp"
 
@@ -14,7 +15,6 @@
 #include <event-parse.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <limits>
 #include <sstream>
 #include <sys/mman.h>
@@ -167,7 +167,7 @@ bool matches(const std::string& pattern, const event_type& event) {
         const std::string whole = pattern.find(':') == pattern.npos
                                       ? std::string(name)
                                       : fmt::format("{}:{}", event.system, name);
-        return fnmatch(pattern.c_str(), whole.c_str(), 0) == 0;
+        return text::is_glob_of(pattern, whole);
     };
     return pattern.empty() || fits(event.name) || fits(event.registered_name());
 }

@@ -4,6 +4,7 @@
 #include "recording/event_type.hpp"
 #include "recording/parse_event.hpp"
 #include "text/errors.hpp"
+#include "text/glob.hpp"
 #include "tracing/libtracefs.hpp"
 #include "tracing/rule.hpp"
 
@@ -12,19 +13,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <fstream>
 #include <sstream>
 
 namespace tool::tracing {
-
-namespace {
-
-bool glob(const std::string& wanted, const std::string& name) {
-    return fnmatch(wanted.c_str(), name.c_str(), 0) == 0;
-}
-
-} // namespace
 
 std::string to_pattern(const event_name& name) {
     return recording::is_system_of(name.system, "default") ? name.event
@@ -61,7 +53,7 @@ bool pattern::is_for_providers() const {
 
 bool pattern::is_for_system(const std::string& name) const {
     if (has_system() || group_.empty())
-        return glob(system_, name);
+        return text::is_glob_of(system_, name);
     return group_ == all_groups ? recording::is_user_system(name)
                                 : recording::is_system_of(name, group_);
 }
@@ -75,17 +67,17 @@ void pattern::set_glob(rule& of, const std::string& glob) const {
 
 bool pattern::matches(const event_name& name) const {
     return is_for_system(name.system) &&
-           (glob(event_, name.event) ||
-            glob(event_, std::string(recording::registered_name(name.system, name.event))));
+           (text::is_glob_of(event_, name.event) ||
+            text::is_glob_of(event_, recording::registered_name(name.system, name.event)));
 }
 
 bool pattern::is_for_user_events() const {
-    return is_for_registered_events() || glob(system_, recording::mark_system);
+    return is_for_registered_events() || text::is_glob_of(system_, recording::mark_system);
 }
 
 bool pattern::is_for_registered_events() const {
-    return glob(system_, recording::one_format_system) ||
-           glob(system_, recording::multi_format_system) ||
+    return text::is_glob_of(system_, recording::one_format_system) ||
+           text::is_glob_of(system_, recording::multi_format_system) ||
            system_.starts_with(recording::group_system_prefix);
 }
 

@@ -2,11 +2,11 @@
 #include "tracing/rule.hpp"
 
 #include "recording/event_type.hpp"
+#include "text/glob.hpp"
 #include "tracing/events.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <fnmatch.h>
 #include <iterator>
 
 namespace tool::tracing {
@@ -48,10 +48,6 @@ std::size_t comment_in(std::string_view line) {
     return line.size();
 }
 
-bool glob(std::string_view wanted, std::string_view name) {
-    return fnmatch(std::string(wanted).c_str(), std::string(name).c_str(), 0) == 0;
-}
-
 } // namespace
 
 std::string rule::text_of_options(std::size_t first) const {
@@ -88,18 +84,19 @@ bool rule::is_for(const event_name& name) const {
     const std::string_view all = pattern;
     const auto colon = all.find(':');
     const bool has_system = colon != all.npos;
-    const auto system = all.substr(0, has_system ? colon : 0),
-               event = all.substr(has_system ? colon + 1 : 0);
+    const std::string system(all.substr(0, has_system ? colon : 0)),
+        event(all.substr(has_system ? colon + 1 : 0));
     // Of marks, a rule has to name the system as it is.
     if (name.system == recording::mark_system)
-        return system == name.system && options[group].empty() && glob(event, name.event);
+        return system == name.system && options[group].empty() &&
+               text::is_glob_of(event, name.event);
     const bool is_in_group =
         has_system && options[group].empty()
             ? recording::is_registered_system(name.system)
             : recording::is_system_of(name.system,
                                       options[group].empty() ? "default" : options[group]);
-    return is_in_group && (!has_system || glob(system, name.system)) &&
-           glob(event, recording::registered_name(name.system, name.event));
+    return is_in_group && (!has_system || text::is_glob_of(system, name.system)) &&
+           text::is_glob_of(event, recording::registered_name(name.system, name.event));
 }
 
 std::pair<rule, std::string> to_rule(std::string_view line) {
