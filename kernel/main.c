@@ -29,9 +29,9 @@
 #include "registry/rules.h"
 
 /*
- * The files in tracefs and the devices come last. Opening them fails until all
- * parts are initialized, because the kernel frees a module whose init function
- * fails even while its files are open. The module's own events are the last part:
+ * The files in tracefs and the devices come last. If the init function fails,
+ * the kernel frees the module even if its files are open. So opening them fails
+ * until all parts are initialized. The module's own events are the last part:
  * recorders may use them at once.
  */
 static const struct ue_part {

@@ -29,15 +29,16 @@ struct ue_users;
 
 /**
  * struct ue_event_owner - the owner of events: callbacks, and where its users count
- * @users: the table of user IDs in which registrations of these events count; NULL if there are
- *	none
+ * @users: the table of user IDs in which registrations of these events count; NULL if they have
+ *	no registrations
  * @retired: the retired events of the owner; NULL if none is removed before unloading
  * @unused: the event may have lost its last user
  * @state_changed: the event has got its first recorder or lost its last one
  * @all_changed: the event has got or lost a recorder of all programs
  * @over_limit: the current program has written beyond a limit; called after the write,
  *	without locks
- * @scopes_changed: recorders of some programs now record the event for these scopes
+ * @scopes_changed: recorders of some programs now record the event for these scopes, or the limit
+ *	of one has changed
  * @current_has_scopes: whether one of these scopes matches the current program; called
  *	by each write to an event that has such a recorder, with preemption disabled
  * @perf_opened: perf has opened a perf event that records the event; 0 or -ENOMEM
@@ -102,7 +103,8 @@ struct ue_event_owner {
  * @set_elsewhere: because the event has targets or scopes, some bits may be 1 that no
  *	want or scope accounts for (shared memory, unknown wants); protected by ue_enabler_mutex
  * @serial: number in order of creation; the key in the registry's xarray
- * @in_group: entry in the list of the group's events; as @by_key
+ * @in_group: entry in the list of the group's events; changed with event_mutex held, read
+ *	under RCU
  * @by_key: entry in the registry's hash table
  * @same_name: entry in the registry's hash table of multi-format events by name;
  *	protected by event_mutex

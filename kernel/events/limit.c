@@ -25,7 +25,7 @@
 /**
  * struct ue_untold - suppressed payloads that ue_limit_collect() has not told
  * @nr: how many
- * @since: when @nr last became 1, in jiffies; set after @nr, so older for a moment
+ * @since: when @nr last became 1, in jiffies; set after @nr, so it may be outdated for a moment
  */
 struct ue_untold {
 	atomic_long_t nr;
@@ -52,8 +52,8 @@ struct ue_program {
 /**
  * struct ue_limit - a limit
  * @terms: what it allows
- * @countdown: on each CPU, how many payloads are left out before the next one; NULL
- *	without sampling
+ * @countdown: on each CPU, how many payloads are left out before the next one that is recorded;
+ *	NULL without sampling
  * @bucket: the tokens of all programs, or of those that have no bucket
  * @suppressed: how many payloads have found no token
  * @untold: those of processes without a struct ue_program
@@ -86,7 +86,7 @@ void ue_bucket_init(struct ue_bucket *bucket, u32 rate, unsigned long now)
 	atomic_long_set(&bucket->tokens, rate);
 }
 
-/* How many tokens come from @from on, which is a jiffy, until @elapsed jiffies later. */
+/* Return: how many tokens come in the @elapsed jiffies after the jiffy @from. */
 static long ue_tokens_due(u32 rate, unsigned long from, unsigned long elapsed)
 {
 	/*
@@ -163,7 +163,7 @@ const struct ue_rule_limit *ue_limit_terms(const struct ue_limit *limit)
 	return limit ? &limit->terms : &none;
 }
 
-/* At random, so that the first payloads are neither preferred nor left out. */
+/* The countdowns begin at random, so that the first payloads are neither preferred nor left out. */
 static int ue_limit_begin_sampling(struct ue_limit *limit)
 {
 	int cpu;

@@ -2,7 +2,7 @@
 /*
  * Limits: of how many payloads a recorder makes records (limit=, sample= of rules).
  *
- * A bucket has tokens, up to those of a second. Each payload takes one, and rate tokens
+ * A bucket has at most as many tokens as come in a second. Each payload takes one, and rate tokens
  * come back in a second. A payload that finds none is suppressed. A limit has one bucket
  * for all programs, or one for each process.
  */

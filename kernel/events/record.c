@@ -79,7 +79,7 @@ static __always_inline void ue_copy_payload(void *to, const void *from,
 		*(u8 *)to++ = *(u8 *)from++;
 }
 
-/* Return: UE_IGNORED if the instance makes no record of the payload, as it does not want one. */
+/* Return: UE_IGNORED if the instance does not want a record of the payload. */
 static __always_inline enum ue_outcome
 ue_record_ftrace(struct trace_event_file *file, const void *record, size_t size)
 {
@@ -201,8 +201,8 @@ static bool ue_is_off(struct trace_event_file *file)
 
 /*
  * With a filter, tracing completes a record elsewhere before it looks for a buffer, filters it
- * then, and does not tell the result. So the filter, and whether recording is off, are asked
- * before. The common fields are set as tracing sets them for a system call: no flags.
+ * then, and does not tell the result. So the caller tests the filter, and whether recording is
+ * off, first. The common fields are set as tracing sets them for a system call: no flags.
  */
 static noinline bool ue_is_filtered_out(struct ue_event *event,
 					struct trace_event_file *file,
@@ -214,7 +214,7 @@ static noinline bool ue_is_filtered_out(struct ue_event *event,
 		ue_is_off(file));
 }
 
-/* Whether the payload is not for a recorder with a limit: it takes no token. */
+/* Return: true if a recorder with a limit does not want the payload, which then takes no token. */
 static noinline bool ue_is_unwanted(struct ue_event *event,
 				    const struct ue_recorder *recorder, void *record)
 {

@@ -45,8 +45,9 @@ static enum ue_recorder_kind ue_recorder_kind(const struct ue_recorder *recorder
 }
 
 /*
- * Here, and not in each event, as only one is prepared at a time. A trigger of the event
- * may enable another event meanwhile, which gets none of this. Protected by event_mutex.
+ * What ue_recorder_prepare() announced. One variable serves all events, since only one recorder is
+ * prepared at a time. A trigger of the event may enable another event meanwhile, which gets none of
+ * this. Protected by event_mutex.
  */
 static struct {
 	const struct ue_recorders *recorders;
@@ -112,8 +113,9 @@ static struct ue_recorder *ue_recorder_find(const struct ue_recorders *recorders
 static void ue_recorder_end_limit(struct ue_recorders *recorders,
 				  struct ue_limit *limit)
 {
-	WRITE_ONCE(recorders->suppressed,
-		   recorders->suppressed + ue_limit_suppressed(limit));
+	/* Pairs with ue_recorders_suppressed(). */
+	smp_store_release(&recorders->suppressed,
+			  recorders->suppressed + ue_limit_suppressed(limit));
 	ue_limit_put(limit);
 }
 
@@ -197,7 +199,8 @@ bool ue_recorders_exhausted(const struct ue_recorders *recorders, u64 scopes,
 
 unsigned long ue_recorders_suppressed(const struct ue_recorders *recorders)
 {
-	unsigned long nr = READ_ONCE(recorders->suppressed);
+	/* Pairs with ue_recorder_end_limit(): a count in the sum is in no limit of the list. */
+	unsigned long nr = smp_load_acquire(&recorders->suppressed);
 	const struct ue_recorder *recorder;
 
 	list_for_each_entry_rcu(recorder, &recorders->list, node)

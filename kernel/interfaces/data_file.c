@@ -269,7 +269,7 @@ static long ue_ioctl_share(struct file *file, void __user *argument)
 	return err;
 }
 
-/* The number in a 32-bit program of an ioctl whose number has a pointer's size. */
+/* In a 32-bit program, the number of an ioctl whose number contains the size of a pointer. */
 #define UE_POINTER_32(number) \
 	_IOC(_IOC_DIR(number), _IOC_TYPE(number), _IOC_NR(number), sizeof(u32))
 

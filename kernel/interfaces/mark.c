@@ -67,7 +67,7 @@ static int ue_mark_record_with(struct ue_event *event, void *record, u32 type,
 }
 
 /*
- * Records a mark. The caller has tested that the event is enabled, which may
+ * Records a mark. The caller has tested that the event is enabled, but that may
  * have changed since.
  * Return: as ue_record().
  */

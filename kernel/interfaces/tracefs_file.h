@@ -52,8 +52,8 @@ void ue_tracefs_files_wait(void);
  * @file: the open file
  * @sequence: reads the lines
  * @private_size: how many bytes of its own the open file has, zeroed, for @sequence
- * @remove_all: removes all of the things: opening with O_TRUNC for writing does that;
- *	0 or an error
+ * @remove_all: called if the file is opened for writing with O_TRUNC; removes all of the
+ *	things; returns 0 or an error
  *
  * The file is released by seq_release_private().
  *
@@ -81,7 +81,7 @@ ssize_t ue_tracefs_write_lines(const char __user *from, size_t size,
 
 /**
  * ue_tracefs_add_parameter() - do what the lines of a module parameter ask for
- * @what: a line adds this; for a message about one that fails
+ * @what: what a line adds, for messages
  * @parameter: lines with semicolons between them; changed. Or NULL
  * @change: as for ue_tracefs_write_lines()
  *

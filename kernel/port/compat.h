@@ -423,7 +423,7 @@ static inline void ue_trace_event_forget(struct trace_event *event)
 #define ue_import_ns(ns) MODULE_IMPORT_NS(#ns)
 #endif
 
-/* Exported, but no public header declares them. */
+/* These functions are exported, but no public header declares them. */
 #ifdef CONFIG_TINY_RCU
 static inline void rcu_expedite_gp(void)
 {

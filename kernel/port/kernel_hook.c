@@ -48,8 +48,8 @@ int ue_kernel_hook_add(struct ftrace_ops *hook, void *function)
 }
 
 /*
- * Fails only after ftrace has switched itself off because of a bug (ftrace_kill()).
- * It may still call the hook then, so the module must not be freed.
+ * unregister_ftrace_function() fails only after ftrace has switched itself off because
+ * of a bug (ftrace_kill()). ftrace may still call the hook then, so the module must not be freed.
  */
 void ue_kernel_hook_remove(struct ftrace_ops *hook)
 {

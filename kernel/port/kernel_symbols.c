@@ -5,7 +5,7 @@
  *
  * The type of each static call is that of the kernel's own declaration, if a
  * header has one. If the prototype changes, the calls no longer compile. What no header declares is
- * compared with the kernel's BTF by the build (tools/declarations), if there is any. struct
+ * compared with the kernel's BTF by the build (tools/declarations), if the kernel has BTF. struct
  * dyn_event_operations is also checked at load: it is compared with eprobe_dyn_event_ops.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -32,7 +32,7 @@ DEFINE_STATIC_CALL_NULL(ue_ptrace_may_access, ptrace_may_access);
 DEFINE_STATIC_CALL_NULL(ue_dyn_event_register, dyn_event_register);
 DEFINE_STATIC_CALL_NULL(ue_event_file_get, event_file_get);
 DEFINE_STATIC_CALL_NULL(ue_event_file_put, event_file_put);
-/* Return false if the kernel lacks the function. */
+/* Returns false if the kernel lacks the function. */
 DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 			ring_buffer_record_is_set_on);
 /* Returns NULL if the kernel lacks the function. */

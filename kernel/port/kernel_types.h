@@ -2,8 +2,8 @@
 /*
  * What the kernel uses for dynamic events and declares in no public header.
  */
-#ifndef UE_DYN_EVENT_H
-#define UE_DYN_EVENT_H
+#ifndef UE_KERNEL_TYPES_H
+#define UE_KERNEL_TYPES_H
 
 #include <linux/list.h>
 #include <linux/types.h>
@@ -59,4 +59,4 @@ int dyn_event_register(struct dyn_event_operations *ops);
  */
 const char *ue_dyn_event_misfit(const struct dyn_event_operations *operations);
 
-#endif /* UE_DYN_EVENT_H */
+#endif /* UE_KERNEL_TYPES_H */

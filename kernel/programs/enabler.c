@@ -23,13 +23,13 @@ u64 ue_enabler_last_id;
 /*
  * With kmalloc(), enablers and sets would take 8 and 24 bytes more. kfree()
  * frees objects of any cache, in fewer instructions than kmem_cache_free().
- * (Before 6.4 not with SLOB: see Kbuild.)
+ * (Before 6.4 not with SLOB, for which the module is not built.)
  */
 static struct kmem_cache *ue_enabler_cache, *ue_set_cache;
 
 /*
  * One for each share, held by the task of that share that waits for
- * ue_enabler_mutex or has it. Semaphores, since one can wait for them with a limit.
+ * ue_enabler_mutex or has it. Semaphores, since a task can wait for one with a time limit.
  */
 static struct semaphore ue_turns[UE_NR_SHARES];
 
@@ -98,7 +98,7 @@ static void ue_enabler_look(void)
 
 static noinline void ue_enabler_wait(void)
 {
-	/* Of which group the caller's registrations are is not known here. */
+	/* The group of the caller's registrations is not known here. */
 	struct semaphore *turn = &ue_turns[ue_share_of_cred(current_cred(),
 							    &ue_default_users)];
 

@@ -43,11 +43,11 @@ extern u64 ue_enabler_last_id;
 /**
  * ue_enabler_lock() - take ue_enabler_mutex in a task of a program
  *
- * Of all tasks that have a share (see user.h), one at a time waits for the
- * mutex. The others wait for their turn, and look for the mutex only now and then, in
- * case the one that has the turn does not run. A task gets the mutex only while it
- * runs, and then preemption is disabled (except on PREEMPT_RT). So no scheduling
- * parameter or limit of a program that calls this keeps others waiting for the mutex.
+ * Of each share (see user.h), one task at a time waits for the mutex. The other tasks wait for
+ * their turn, and look for the mutex only now and then, in case the one that has the turn does
+ * not run. A task gets the mutex only while it runs, and then preemption is disabled (except on
+ * PREEMPT_RT). So no scheduling parameter or limit of a program that calls this keeps others
+ * waiting for the mutex.
  *
  * Context: may sleep. The mmap_lock may be held, event_mutex must not be.
  */

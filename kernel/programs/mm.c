@@ -18,7 +18,7 @@
 #include "programs/enabler.h"
 #include "programs/mm.h"
 
-/* How many forked children have reserved memory. */
+/* For how many forked children memory is reserved. */
 #define UE_MMS_RESERVED		64
 
 /* The table's default function would not be inlined. */

@@ -137,7 +137,7 @@ static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm)
 }
 
 /**
- * ue_mm_differs() - may some bits be 1 or 0 for this address space alone?
+ * ue_mm_differs() - may this address space need other bits than others?
  * @ue_mm: the address space
  *
  * Context: any; without ue_enabler_mutex the result may be outdated.
@@ -241,7 +241,7 @@ static __always_inline u64 ue_mm_scopes_in_write(void)
  * Called after a change of the scopes of an address space that is in the table, and after
  * an address space was added to the table. Also called after an address space was removed
  * from the table and before its mm_struct is freed: so another address space that gets the
- * same mm_struct is not taken for it.
+ * same mm_struct is not taken for the removed one.
  *
  * Context: any.
  */

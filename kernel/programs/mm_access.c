@@ -136,8 +136,8 @@ static int ue_follow_events(struct ue_mm *ue_mm, struct ue_access *access)
 }
 
 /*
- * Copies to @bit the next registered bit after @position, the first one of a new
- * pass.
+ * Copies the next registered bit after @position to @bit; in a new pass, the first one.
+ * Return: false if there is none.
  */
 static bool ue_mm_next_bit(struct ue_mm *ue_mm, struct ue_user_bit *bit,
 			   struct ue_position *position)

@@ -41,8 +41,8 @@ static struct ue_mm *ue_mm_of_task(struct task_struct *task)
  * @update: the update of the bits
  * @event: what it records
  * @task: the task
- * @target: to be used if the event has none for the task; then NULL
- * @want: to be used if the address space has none; then NULL
+ * @target: to be used if the event has none for the task; NULL once used
+ * @want: to be used if the address space has none; NULL once used
  */
 struct ue_opening {
 	struct ue_update update;

@@ -52,7 +52,7 @@ static struct ue_request *ue_request_of(struct ue_access *access)
 #define UE_MAX_NONE	ULONG_MAX
 
 /*
- * For a request that has failed at the limit: checks of capabilities are audited.
+ * Called only after a request has failed at the limit, since each check of a capability is audited.
  *
  * Return: true if the request may now exceed the limit.
  */

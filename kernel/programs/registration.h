@@ -45,9 +45,9 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id);
  * Context: process context; may sleep, see ue_mm_access().
  * Return: 0; -ENOENT if the pair is not registered; -EFAULT if the bit cannot be
  * written: the registration ends all the same. The registration is unchanged after
- * -EMFILE if a set that a fork shares would have to be copied, and the user would
- * have more than twice as many registrations as permitted; -ENOMEM; -EINTR if the
- * caller was killed.
+ * these: -EMFILE if a set that a fork shares would have to be copied, and the user
+ * would have more than twice as many registrations as permitted; -ENOMEM; -EINTR if
+ * the caller was killed.
  */
 int ue_unregister(unsigned long address, u8 nr);
 

@@ -3,11 +3,11 @@
  * Scopes, and the address spaces that match them.
  *
  * An address space is described by the process that owns it (mm->owner): its own
- * process, or if processes share the memory, the one that has brought it into being.
+ * process, or if processes share the memory, the one that has created it.
  *
  * Facts about a process are read without ue_enabler_mutex. A new scope, and a move
  * between control groups, change ue_generation with the mutex held, and only then are
- * the attached address spaces looked at. A task that has looked before that looks again.
+ * the attached address spaces looked at. A task that looked before the change looks again.
  */
 #include <linux/cred.h>
 #include <linux/dcache.h>
@@ -73,10 +73,10 @@ struct ue_scope {
  */
 static struct ue_scope __rcu *ue_scopes[UE_SCOPES_MAX];
 
-/* The scopes that there are, and those with a control group; as above. */
+/* The scopes that there are, and those with a control group. Changed with ue_enabler_mutex held. */
 static u64 ue_all_scopes, ue_cgroup_scopes;
 
-/* See above. Changed with ue_enabler_mutex held. */
+/* See the comment of this file. Changed with ue_enabler_mutex held. */
 static unsigned int ue_generation;
 
 /* In jiffies. Only ue_recheck_cgroups() changes it. */
@@ -109,7 +109,7 @@ static bool ue_has_pid(const struct ue_scope *scope, struct task_struct *process
 /**
  * struct ue_paths - paths of an owner
  * @cgroup: of its group; empty if not looked at yet
- * @exe: room for that of its program
+ * @exe: room for the path of its program
  */
 struct ue_paths {
 	char cgroup[PATH_MAX];
@@ -162,8 +162,8 @@ static bool ue_scope_matches(const struct ue_scope *scope,
 }
 
 /*
- * A task that is being forked has no process yet. If the fork fails, its parts are freed
- * without a grace period. The child itself looks which scopes match, before it runs.
+ * A task that is being forked has no process yet. If the fork fails, the parts of the task are
+ * freed without a grace period. The child itself looks which scopes match, before it runs.
  * Return: the owner; NULL if the memory has none that can be looked at.
  */
 static struct task_struct *ue_scope_owner(struct mm_struct *mm)

@@ -5,8 +5,8 @@
  * Each distinct text of these options is a scope, and has a bit. An address space has
  * the bits of the scopes that match the process that owns the memory. They are found
  * when the address space is attached, before a forked child runs, and when a rule
- * with a new scope is added; the bits of scopes with a control group also some time
- * after any process has moved to another one.
+ * with a new scope is added; the bits of scopes with ``cgroup=`` are also looked for
+ * some time after a process has moved to another control group.
  *
  * An event is recorded for all programs, or for the scopes in @scopes of struct
  * ue_event.

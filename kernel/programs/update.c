@@ -45,8 +45,8 @@
 #define UE_ALL_PROGRAMS		U64_MAX
 
 /*
- * An update writes for this long, whatever a bit takes. The clock is read now and
- * then.
+ * An update writes bits itself for at most about this long, however many these are. The
+ * clock is read now and then.
  */
 #define UE_DIRECT_TIME		(2 * NSEC_PER_MSEC)
 #define UE_WRITES_PER_CLOCK	16
@@ -257,7 +257,7 @@ struct ue_deferred {
 static LIST_HEAD(ue_all_deferred);
 static unsigned long ue_last_deferred;
 
-/* The number of the first, or if there is none, of the next. Changed with the mutex. */
+/* Of the first deferred update; if there is none, of the next one. Changed with the mutex. */
 static unsigned long ue_first_deferred = 1;
 
 static DECLARE_WAIT_QUEUE_HEAD(ue_deferred_ended);
@@ -472,7 +472,7 @@ static void ue_end_mutes(struct ue_event *event, struct ue_update *update)
 
 /*
  * Updates the bits of those programs for which a change of the event makes a
- * difference. A change before it that has not reached all enablers yet is made with it.
+ * difference. If an earlier update has not reached all enablers, this update includes it.
  */
 static void ue_update_programs(struct ue_event *event, struct ue_update *update,
 			       u64 scopes)

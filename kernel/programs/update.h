@@ -37,7 +37,7 @@ void ue_update_event(struct ue_event *event);
 void ue_update_scopes(struct ue_event *event, u64 scopes);
 
 /**
- * ue_updates_finish() - wait until no update is left to a work item
+ * ue_updates_finish() - wait for the updates that are left to a work item now
  *
  * Context: may sleep; ue_enabler_mutex not held. Waits for no program.
  */

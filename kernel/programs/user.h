@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The users (real user IDs) that have events or registrations, and how many. A user
- * of several groups of events counts in each of them for itself.
+ * of several groups of events is counted in each group separately.
  *
  * Users are hashed to shares. All programs of a user together, such as those
  * that wait for a lock, delay programs of other shares no longer than one
- * program would. Where it is known of which group a program is, that counts, too:
+ * program would. Where the group of a program is known, the share depends on the group, too:
  * containers of one user may have different groups.
  */
 #ifndef UE_USER_H

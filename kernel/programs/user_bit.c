@@ -58,7 +58,7 @@ static __always_inline bool ue_has_exited(const struct ue_place *place)
 /*
  * Whether the program has exited is checked again right before the write: after
  * the exit, the parent may use a shared page for something else. The check and
- * the write are a few instructions without preemption, the way from the exit to
+ * the write are a few instructions without preemption. The way from the exit to
  * the parent is long.
  *
  * Return: 0; -ESRCH if the program has exited.

@@ -169,8 +169,8 @@ bool ue_mm_wants(const struct ue_mm *ue_mm, struct ue_event *event)
 }
 
 /*
- * How many threads and perf events of a program are looked at, whatever they record. Others
- * wait meanwhile.
+ * How many threads and perf events of a program are looked at, whatever they record. Other
+ * tasks wait for the mutex meanwhile.
  */
 #define UE_SEEN_MAX	4096
 
@@ -201,7 +201,7 @@ static void ue_add_found(struct ue_target *target, struct ue_found *found)
 }
 
 /*
- * Finds the targets from which the perf events of a context are. The kernel may give
+ * Finds the targets to which the perf events of a context belong. The kernel may give
  * the task another context at any time, unless the lock of the present one is held. A
  * context is freed an RCU grace period after its end.
  */

@@ -126,7 +126,7 @@ static void ue_own_remove(enum ue_own which)
 
 	if (which < UE_OTHER_EVENTS)
 		ue_rules_remove_event(event);
-	/* The module has no references. */
+	/* Nothing refers to the module any more. */
 	event->call.module = NULL;
 	ue_event_unpublish_at_unload(event);
 }

@@ -240,8 +240,8 @@ static int ue_registry_may_create(const struct ue_group *group,
 }
 
 /*
- * The kernel asks only after the perf event was opened, which sets enable bits of the
- * task.
+ * The kernel checks access to the task only after the perf event was opened, which sets enable bits
+ * of the task.
  */
 static bool ue_may_trace(struct task_struct *task)
 {

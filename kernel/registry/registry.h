@@ -32,7 +32,7 @@
 
 struct device;
 
-/* Smaller serials are those of events that no registry has: marks. */
+/* Serials below this are those of events that no registry has, such as marks. */
 #define UE_OTHER_EVENTS		2
 
 /**
@@ -175,7 +175,7 @@ int ue_registry_remove_group(struct ue_group *group);
  * @node: entry in the list of observers
  * @added: the event was added to its group, and no program can use it yet;
  *	called with event_mutex held
- * @removed: the event is about to be removed from it; called with event_mutex
+ * @removed: the event is about to be removed from its group; called with event_mutex
  *	held, but not when the module is unloaded
  */
 struct ue_registry_observer {

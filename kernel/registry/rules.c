@@ -457,7 +457,7 @@ static bool ue_rule_take_over(const struct ue_rule *rule, struct ue_event *event
 /*
  * Another rule may be for the event that a removed rule has enabled. The other
  * rule then takes the event over, so that the event is not disabled in between.
- * Further ones add up with it, if they can.
+ * Further rules join that rule, if they can.
  * Return: whether another rule has taken the event over.
  */
 static bool ue_rules_hand_over(const struct ue_rule *from,

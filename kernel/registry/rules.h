@@ -15,7 +15,7 @@ struct ue_event;
 
 /**
  * ue_rules_change() - add or remove a rule
- * @text: the rule, to remove it with a '!' before it. An empty line or a comment
+ * @text: the rule to add, or '!' and the rule to remove. An empty line or a comment
  *	does nothing.
  *
  * A new rule is applied to all events that exist. Removing a rule undoes what
@@ -36,7 +36,7 @@ int ue_rules_change(const char *text);
 /**
  * ue_rules_remove_all() - remove all rules
  *
- * As if each rule were removed by ue_rules_change(), the newest first.
+ * Undoes the newest rule first. No rule takes over what another one has done.
  *
  * Context: may sleep; event_mutex not held.
  * Return: 0; the error of one that stays.
