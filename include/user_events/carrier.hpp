@@ -12,7 +12,7 @@
 
 namespace USER_EVENTS_NAMESPACE::detail {
 
-/// The type of a parameter: a value that finds no general register any more is passed in a vector
+/// The type of a parameter: a value for which no general register is left is passed in a vector
 /// register. On the stack it would cost a disabled event two instructions with clang 14, which
 /// moves the stack pointer in the first instruction of a function, not where the stack is needed.
 template <typename Value, bool InVector>
@@ -84,7 +84,7 @@ inline constexpr bool is_passed_on =
     false;
 #endif
 
-/// How an argument is passed that is only read: a number by its value.
+/// How an argument that is only read is passed: a number by its value.
 template <typename T>
 using passed = std::conditional_t<std::is_scalar_v<T>, T, const T&>;
 

@@ -13,8 +13,8 @@ struct block {
     std::byte content[Size];
 };
 
-/// Copies bytes, in blocks that may overlap. For the sizes of usual strings, a call of memcpy()
-/// costs more, and all events would have to save registers for it.
+/// Copies bytes, in blocks, of which the last ones may overlap those before. For the sizes of usual
+/// strings, a call of memcpy() costs more, and all events would have to save registers for it.
 [[gnu::always_inline]] inline void copy(void* destination, const void* source,
                                         std::size_t size) noexcept {
     auto* const to = static_cast<std::byte*>(destination);

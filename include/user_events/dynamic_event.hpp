@@ -59,9 +59,9 @@ namespace detail {
 
 /// How a field_type is described and stored.
 struct dynamic_type {
-    /// Of the field; of the elements, if it is located.
+    /// Names of the field's type, or of the elements' type if the field is located.
     number_names names;
-    /// Of the number, or of the location.
+    /// The size of the number, or of the location.
     std::size_t size;
     /// Text, or an array.
     bool is_located;

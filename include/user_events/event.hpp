@@ -130,7 +130,8 @@ public:
             record(arguments...);
     }
 
-    /// For the type of the event, which is a part of the name of what is not inline.
+    /// lazily() of an event of the type `Event`. The type is a part of the linker name of the
+    /// function that records out of line.
     template <typename Event, std::invocable Make>
     [[gnu::always_inline]] void lazily_as(Make&& make) const noexcept(noexcept(make())) {
         if (enabled()) [[unlikely]] {
@@ -229,7 +230,7 @@ private:
     }
 };
 
-/// What a wrong event is, so that the compiler reports nothing but the reason.
+/// The base of an event with a mistake: the compiler reports only the mistake.
 template <typename Report>
 class wrong_event : Report {
 public:
@@ -293,7 +294,7 @@ struct base_of {
 /// destructors wait for a mutex and must not be called in signal handlers.
 ///
 /// \tparam Name the name of the event in tracefs: without white space, `/`, `:` and `;`, at most
-/// 255 bytes
+/// 255 bytes, or 246 with multi_format
 /// \tparam Parts field<>s in order or lists of them (see fields<>), and the options
 /// persistent, multi_format, bit<> and word<>
 template <literal Name, typename... Parts>
@@ -326,7 +327,7 @@ public:
     /// An integer must not be longer than its field, because its value is known only later.
     template <std::invocable Make>
     [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
-        // The shorter one of two names.
+        // The type with the shorter linker name.
         using named = std::conditional_t<(detail::is_field<Parts> && ...), base, event>;
         base::template lazily_as<named>(std::forward<Make>(make));
     }

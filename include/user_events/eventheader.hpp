@@ -77,7 +77,7 @@ struct byte_writer {
     }
 };
 
-/// Makes bytes by a function object of writers, in an array that they fit into.
+/// Calls `Write` twice: to count the bytes, and to write them into an array of that size.
 template <auto Write>
 struct made_bytes {
     static constexpr byte_writer<0> counted = [] {
@@ -293,7 +293,7 @@ struct header_value<group<Object, Members...>> {
     }
 };
 
-/// Returns the place of the first such character, or the size. (g++ cannot evaluate
+/// Returns the place of the first `wanted`, or the size. (g++ cannot evaluate
 /// std::string_view::find() of a template argument at compile time if it also looks for undefined
 /// behaviour.)
 constexpr std::size_t place_of(std::string_view text, char wanted) {
@@ -329,7 +329,7 @@ struct header_options : no_option {
     [[gnu::visibility("hidden")]] static constexpr declaration_with_text<text::value.size + 1>
         declared{text::value, nullptr, 0, 0, 0};
 
-    /// Whether decoders take the names apart as they were put together.
+    /// Whether decoders split the tracepoint's name into the parts it was made of.
     static constexpr bool has_good_name = is_tag(provider) && provider.size() <= 230 &&
                                           !event.empty() && !has(event, ':') && !has(event, ';') &&
                                           !has(event, '\0');
@@ -412,7 +412,7 @@ template <typename Options, typename... Fields>
 consteval finding find_header_problem() {
     if (!Options::has_good_name)
         return {problem::bad_header_name, whole_event};
-    // An option is known to part_check, but has no place here.
+    // An option is known to part_check, but is not allowed here.
     const problem of_parts[] = {(is_field<Fields> || named_list<Fields> ? part_check<Fields>::find()
                                                                         : problem::not_a_part)...,
                                 problem::none};
@@ -442,8 +442,8 @@ namespace eventheader {
 ///     order_placed(17, "coffee");
 ///
 /// The tracepoint is `Shop_L4K1`. All events of a provider, level and keyword have the same one.
-/// Recording, fields and arguments are those of user_events::event<>, and so is what may be done
-/// where.
+/// Recording, fields and arguments are those of user_events::event<>, and the same functions are
+/// async-signal-safe.
 ///
 /// \tparam Name the provider, a colon, and the event's own name. A provider has letters, digits and
 /// underscores

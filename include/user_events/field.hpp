@@ -79,8 +79,8 @@ struct field_name {
 /// - value: what the code that puts records together takes (see stored.hpp)
 /// - describe(): adds the text of the field to a command
 /// - accepts: whether an argument of a type may be passed
-/// - keeps: whether such an argument stays the same, except for its sign. Used for what a function
-/// returns, whose value the compiler does not know
+/// - keeps: whether the field can hold every value of such an argument, except that the sign may
+/// change. Used for what a function returns, whose value the compiler does not know
 /// - make(): makes the value of an argument
 /// Types without a specialization cannot be recorded.
 template <typename T>

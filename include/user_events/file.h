@@ -70,7 +70,8 @@ USER_EVENTS_INLINE int user_events_descriptor_limit(void) {
 
 /*
  * Moves the descriptor to a number above `before` and close to the limit; if all these are taken,
- * to any number close to the limit; if those are taken, too, it stays. Returns the descriptor.
+ * to any number close to the limit; if all numbers there are taken, the descriptor stays. Returns
+ * the descriptor.
  */
 USER_EVENTS_INLINE int user_events_move_up(int descriptor, int before, int limit) {
     const int least = limit - limit / 32;
@@ -85,9 +86,9 @@ USER_EVENTS_INLINE int user_events_move_up(int descriptor, int before, int limit
 }
 
 /*
- * Uses a descriptor, or with minus an errno, none. A file that was open before keeps its mark, and
- * gets a higher number: what still uses the old number then fails. Changes errno. Returns 0 or an
- * errno.
+ * Makes `descriptor` the file's. If it is negative (minus an errno), the file has none from now on.
+ * A file that was open before keeps its mark, and gets a higher number: what still uses the old
+ * number then fails. Changes errno. Returns 0 or an errno.
  */
 USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int descriptor) {
     const int before = file->descriptor;

@@ -143,7 +143,8 @@ USER_EVENTS_INLINE int user_events_mount_path(struct user_events_mount* mount) {
 
 /*
  * Reads on in mountinfo, and opens the first user_events_data that is in this part. Returns the
- * descriptor, or minus the errno of the first one that exists. `result` is that of earlier parts.
+ * descriptor, or minus the errno of the first user_events_data that exists but could not be opened.
+ * `result` is what this function returned for the earlier parts.
  */
 USER_EVENTS_INLINE int user_events_open_in_mounts(struct user_events_mount* mount, const char* text,
                                                   long size, int result) {

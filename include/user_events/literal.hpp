@@ -48,7 +48,8 @@ struct literal {
     }
     constexpr detail::packed word(std::size_t at) const { return words[at]; }
 };
-/// Most names. Without an array, which the linker's names would show.
+/// The specialization for one word, which fits most names. It has no array, because linker names
+/// spell arrays out.
 template <>
 struct literal<1> {
     detail::packed words;

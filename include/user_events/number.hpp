@@ -11,7 +11,7 @@
 namespace USER_EVENTS_NAMESPACE::detail {
 
 struct number_names {
-    /// Of an element of an array, and of a field's type for tools.
+    /// The name of the type, as an array's element has it and as tools show it.
     std::string_view name;
     /// What a command has before the name of a field.
     std::string_view field = name;

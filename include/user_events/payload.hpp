@@ -120,8 +120,8 @@ private:
     /// A class, because clang exports the member templates of templates.
     template <typename... Carriers>
     struct carried {
-        /// Out of line, so that the code around an event stays small. Without a call, so that no
-        /// registers need to be saved, if the lengths of the texts are known.
+        /// This function is out of line, so that the code around an event stays small. If the
+        /// lengths of the texts are known, it calls nothing and need not save registers.
         [[gnu::noinline, gnu::visibility("hidden")]] static void
         record(const registration& event, Carriers... values) noexcept {
             record_here(event, static_cast<Values>(values)...);

@@ -87,7 +87,7 @@ concept named_list = requires(const Part* part) {
     detail::listed(part);
 };
 
-/// The fields that a part of an event is.
+/// The fields that one template argument of an event stands for.
 template <typename Part>
 struct fields_in {
     using type = field_list<>;

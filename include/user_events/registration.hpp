@@ -38,7 +38,7 @@ struct declaration {
 /// initialized at compile time and never destroyed, so that events work in static constructors and
 /// destructors.
 struct library {
-    // Each record reads these two.
+    // Each record reads the next two members.
     user_events_file file{-1, 0, 0, 0, 0, 0};
     /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
     /// used. Null if no thread has one. Async-signal-safe; does not change errno.
@@ -74,7 +74,7 @@ private:
     int before_;
 };
 
-/// Tells the layout, in objects.
+/// The number by which an object tells its layout.
 inline constexpr std::uint32_t layout_tag = [] {
     std::uint32_t hash = 2166136261;
     for (const char character : USER_EVENTS_TAG(USER_EVENTS_LAYOUT))
@@ -202,7 +202,7 @@ private:
     mutable std::atomic<std::uint64_t> target_{no_target};
     library* library_;
     const declaration* declared_;
-    /// Whether the kernel has the registration; with any file.
+    /// Whether the kernel has the registration, no matter through which file it was made.
     mutable bool is_registered_ = false;
     registration *next_ = nullptr, *previous_ = nullptr;
     mutable std::atomic<std::uint32_t> cut_{0}, lost_{0};
@@ -314,8 +314,8 @@ inline void registration::register_now() const noexcept {
 }
 
 /// UNREG works through any open file, so if this one was lost, another one is opened. Returns false
-/// if the kernel keeps the registration: the kernel could not copy the registrations that parent
-/// and child share, or there is no file.
+/// if the kernel keeps the registration: because it could not copy the registrations that a parent
+/// and its child share, or because no file can be opened.
 inline bool registration::unregister_now() const noexcept {
     if (!is_registered_) {
         set_enabled(false);

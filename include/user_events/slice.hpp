@@ -31,8 +31,8 @@ namespace detail {
 
 } // namespace detail
 
-/// What slices have in common that belong together, in whatever thread or process they are: the
-/// steps of a request, for example. Trace viewers draw arrows from each to the next one.
+/// A flow. It connects slices that belong together, in any threads and processes: the steps of a
+/// request, for example. Trace viewers draw an arrow from each slice of a flow to the next one.
 struct flow {
     /// Any number but 0. All flows of a recording have different ones.
     std::uint64_t id;

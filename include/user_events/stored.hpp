@@ -85,7 +85,7 @@ struct cursor {
 template <typename Value>
 struct stored;
 
-/// What is no location.
+/// A value that the record holds itself, not by a location.
 template <std::size_t Size>
 struct stored_in_place {
     static constexpr std::size_t size = Size, located = 0;

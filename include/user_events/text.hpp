@@ -81,7 +81,7 @@ private:
     static constexpr std::size_t unknown = static_cast<std::size_t>(-1), is_object = unknown - 1,
                                  is_array = ~(unknown >> 1);
 
-    /// The length of a literal is a constant. Of other text nothing is read here.
+    /// The length of a literal is a constant. The length of other text is not known here.
     [[gnu::always_inline]] static std::size_t length_if_known(const char* from) noexcept {
         return __builtin_constant_p(from ? __builtin_strlen(from) : 0)
                    ? (from ? __builtin_strlen(from) : 0)

@@ -71,11 +71,17 @@ public:
             detail::the_library.thread_descriptor.store(nullptr, std::memory_order_relaxed);
     }
 
-    /// Returns why the thread does not write through this file: ENOTTY if the kernel cannot do
-    /// this, as the user_events of Linux; EAGAIN if the file of all threads is not open, or this
-    /// thread has recorded no event since that file was opened; EMFILE, ENFILE or ENOMEM; or what
-    /// user_events::error() returns. If the file of all threads is opened anew, as by retry(), so
-    /// is this one at the next event. Async-signal-safe.
+    /// Returns why the thread does not write through this file:
+    /// - ENOTTY: the kernel cannot do this. The user_events of Linux cannot.
+    /// - EAGAIN: the file of all threads is not open, or this thread has recorded no event since
+    ///   that file was opened.
+    /// - EMFILE: the program has too many open files.
+    /// - ENFILE: all programs together have too many open files.
+    /// - ENOMEM: the kernel has no memory.
+    /// - any error that user_events::error() returns
+    ///
+    /// If the file of all threads is opened anew, as by retry(), this file is opened anew at the
+    /// next event. Async-signal-safe.
     std::error_code error() const noexcept {
         return detail::error_of(error_.load(std::memory_order_relaxed));
     }

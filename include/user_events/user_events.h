@@ -314,7 +314,7 @@ USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct 
     descriptor = user_event_begin(event, &index);
     if (descriptor >= 0)
         result = user_events_writev(descriptor, all, count + 1);
-    /* It may have been closed in this epoch. */
+    /* The program may have closed the file in this epoch. */
     if (result == -EBADF && user_event_enabled(event)) {
         descriptor = user_event_ensure(event, &index);
         if (descriptor >= 0)

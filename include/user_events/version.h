@@ -11,9 +11,10 @@
 /*
  * The layout of the library's objects. All that the headers declare for C++, except the kernel's
  * structures in abi.h, is in an inline namespace of this name, so that parts of a process that were
- * compiled with headers of different layouts have nothing in common. Change the number with each
- * change of an object's members, of what they mean, or of what a function does that shares objects
- * with another part of a process; selftests/library/user_space/shared_test.cpp has their sizes.
+ * compiled with headers of different layouts have nothing in common. Change the number when an
+ * object's members or their meaning change, or when a function changes that shares objects with
+ * other parts of a process. selftests/library/user_space/shared_test.cpp has the sizes of the
+ * objects.
  */
 #define USER_EVENTS_LAYOUT layout_3
 
@@ -30,8 +31,9 @@
 #ifdef __cplusplus
 
 /*
- * The tag becomes a part of the names of a program's own variables of these types. Otherwise, the
- * dynamic linker would let two shared libraries have one inline event, with two layouts.
+ * The ABI tag of the namespaces below becomes a part of the linker name of each variable whose type
+ * is in them. Otherwise, the dynamic linker would let two shared libraries have one inline event,
+ * with two layouts.
  */
 #define USER_EVENTS_TEXT_OF(name) #name
 #define USER_EVENTS_TAG_OF(name) USER_EVENTS_TEXT_OF(user_events_##name)

@@ -33,7 +33,7 @@
 /* The type of text. All other types are for the programs to define. */
 #define USER_MARK_TEXT		0U
 
-/* The maximum of data_size while the event is recorded, in bytes. */
+/* The largest data_size that a recorded mark can have, in bytes. */
 #define USER_MARK_MAX		65534U
 
 /**
