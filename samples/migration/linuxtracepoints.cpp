@@ -19,8 +19,8 @@ struct point {
 };
 
 // TRACELOGGING_DEFINE_PROVIDER(my_provider, "MyCompany_MyComponent", (0x..., ...));
-// There is no provider: its name is that before the colon. The GUID is derived from the name
-// anyway.
+// No provider is defined. Its name is the part of the event's name before the colon. The GUID is
+// derived from the name anyway.
 eh::event<"MyCompany_MyComponent:Started", eh::level::information, 0x1,
           user_events::field<"arguments", std::uint32_t>,
           user_events::field<"program", std::string_view>,

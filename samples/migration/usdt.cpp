@@ -15,7 +15,7 @@
 
 namespace {
 
-// Probes are not declared. Their arguments have neither names nor, but for their size, types.
+// Probes are not declared. Their arguments have no names, and of their types only the size.
 user_events::event<"server_request_start", user_events::field<"number", std::uint32_t>,
                    user_events::field<"path", std::string_view>>
     request_start;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A plug-in with an event. The event is registered when the host loads the plug-in, and
-// unregistered when it unloads it.
+// unregistered when the host unloads the plug-in.
 //
 // An `inline` variable of default visibility is one variable for the whole process. g++ then never
 // unloads the library. So the event is static, or the library is built with -fvisibility=hidden.

@@ -13,7 +13,7 @@
 namespace tool::otlp {
 
 namespace message = ::user_events::otlp;
-/// What makes the log records, spans and metrics.
+/// The instrumentation scope of all that ship sends.
 constexpr char scope_name[] = "user-events";
 using attribute_list = google::protobuf::RepeatedPtrField<message::KeyValue>;
 

@@ -52,8 +52,8 @@ struct observation_options {
         /// What the kernel cannot apply.
         std::optional<eventheader::filter> filter;
     };
-    /// The same for a command that filters records of which the kernel does not know the fields:
-    /// those that describe themselves, unless they are not decoded, and all of --from.
+    /// The same for a command that filters records itself: those whose payloads describe themselves
+    /// (unless `is_raw`), and all records of --from.
     filtered_events filtered(bool is_raw = false) const;
 };
 

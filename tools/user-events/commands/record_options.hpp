@@ -31,11 +31,11 @@ struct record_options {
     /// Throws text::usage_error for values that make no sense, also with each other.
     void check() const;
 
-    /// Whether a file after the other is made.
+    /// Whether the recording is in parts.
     bool has_parts() const noexcept { return time > 0 || !keep.empty(); }
-    /// How many of these files stay.
+    /// How many parts stay.
     std::uint64_t kept_parts() const;
-    /// Whether nothing is written until one of these is fulfilled.
+    /// Whether nothing is written until one of the conditions of --on is fulfilled.
     bool waits() const noexcept { return !on.empty(); }
     std::vector<tracing::stop_condition> stop_conditions() const { return {on.begin(), on.end()}; }
     tracing::wanted_stacks wanted_stacks() const {

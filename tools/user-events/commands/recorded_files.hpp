@@ -64,8 +64,10 @@ private:
     std::uint64_t kept_;
     std::uint64_t first_ = 0, number_ = 0;
     std::uint64_t size_ = 0;
-    /// Of the part that is written, and of what a part has besides its records.
-    std::uint64_t written_size_ = 0, head_size_ = 0;
+    /// How many bytes the part that is being written needs on the disk.
+    std::uint64_t written_size_ = 0;
+    /// How many bytes a part has before its records.
+    std::uint64_t head_size_ = 0;
     clock::time_point end_ = clock::now();
     std::optional<tracing::cpu_files> files_;
     std::optional<tracing::stacks> stacks_;

@@ -66,8 +66,8 @@ public:
                       std::uint64_t first_part);
     /// To be called when all that was taken before is in the files of the parts before.
     void begin_part(std::uint64_t number, std::uint64_t taken);
-    /// How many records a killed process has taken and not written, of all that were `taken` by
-    /// now: `files` are the last ones, of the part `number`.
+    /// How many records a killed process took and did not write. `taken`: records taken out of the
+    /// instance by now. `files`: the files of the last part, whose number is `number`.
     std::uint64_t killed(std::uint64_t taken, std::uint64_t number,
                          const tracing::cpu_files& files) const;
     const std::string& path() const noexcept { return path_; }
@@ -83,7 +83,8 @@ private:
     progress::beginning since_;
     std::uint64_t first_part_ = 0;
     std::uint64_t part_ = 0;
-    /// None is killed if a note does not say it.
+    /// How many records had been taken out of the instance when the part began. With a note that
+    /// lacks this number, no record counts as killed.
     std::uint64_t taken_ = ~std::uint64_t{0};
     int file_;
 };

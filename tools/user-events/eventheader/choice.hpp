@@ -18,8 +18,8 @@ struct choice {
     std::uint64_t keyword = 0;
 
     bool is_all() const noexcept { return !level && keyword == 0; }
-    /// Whether the tracepoint is wanted. If not all are, one whose name is not of the form
-    /// `Provider_L4K1f` is not wanted.
+    /// Whether the tracepoint is wanted. With a level or a keyword, a tracepoint is wanted only if
+    /// its name has the form `Provider_L4K1f`.
     bool includes(std::string_view tracepoint) const noexcept;
 };
 

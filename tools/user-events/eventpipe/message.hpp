@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The payload in which the runtime of .NET writes an event, and the event that it is together with
-// the event's description.
+// The payload in which the runtime of .NET writes an event. Together with the event's description,
+// the payload becomes an event that can be shown.
 #pragma once
 
 #include "eventheader/show.hpp"

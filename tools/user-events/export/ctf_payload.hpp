@@ -18,9 +18,9 @@ namespace tool::exporting {
 struct payload_node {
     std::string_view name;
     ctf_kind kind;
-    std::uint32_t size = 0;        // of a number, in bytes
+    std::uint32_t size = 0;        // of a number, in bytes; otherwise 0
     std::uint64_t number = 0;      // its bits, of 64
-    eventheader::value value = {}; // of a number
+    eventheader::value value = {}; // of what is neither array nor structure
     std::string text = {};         // the value in words, if it is no number
     std::vector<payload_node> children = {};
 

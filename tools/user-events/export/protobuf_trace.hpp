@@ -125,7 +125,8 @@ public:
     /// The file has to exist as long as this.
     explicit protobuf_trace(text::new_file* file) : file_(file) {}
 
-    /// Before the first packet with a time, of which the clock follows: boot or wall clock.
+    /// To be called before the first packet with a time. `time` is the first one; from its size
+    /// follows whether the times are of the boot clock or of the wall clock.
     void begin(std::uint64_t time);
 
     /// Makes a track, and returns its number.

@@ -206,7 +206,7 @@ protected:
     track_table& tracks() noexcept { return tracks_; }
 
 private:
-    /// The side of an event in a pair of --pair; of no pair without a field.
+    /// Which side of which --pair an event is. `key` is nullptr if the event is in none.
     struct pair_side {
         std::size_t pair = 0;
         bool begins = false;

@@ -15,7 +15,8 @@
 
 namespace tool::recording {
 
-/// The file is no recording, or damaged: what it is, behind its name, and what to do.
+/// The file is no recording, or is damaged. The message says what is wrong, and follows the file's
+/// name; the remedy says what to do.
 struct bad_file : std::runtime_error {
     explicit bad_file(const std::string& what, std::string remedy = {})
         : std::runtime_error(what), remedy(std::move(remedy)) {}

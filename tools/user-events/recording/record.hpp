@@ -118,7 +118,7 @@ void append_stack(std::string& to, const record& record, std::string_view before
 /// The text of the field that exports have for the stack, empty for a record without one; nothing
 /// if the record's event has no such field.
 std::optional<std::string> shown_stack(const record& record);
-/// The same as a JSON array.
+/// Appends a stack as a JSON array.
 void append_json_stack(std::string& to, const stack& stack);
 
 /// Appends a line of text for a terminal, with its end, and a line for each function of the stack.
@@ -130,7 +130,8 @@ void append_json_line(std::string& to, const record& record);
 /// The same for records that are missing: their number is `lost`, null if it is not known.
 void append_json_line(std::string& to, const gap& gap);
 
-/// Appends the fields as a JSON object; those that the kernel has described, or the stack as well.
+/// Appends the fields as a JSON object. `with_stack` also adds the stack, where exports have it as
+/// a field.
 void append_json_fields(std::string& to, const record& record, bool with_stack = true);
 
 } // namespace tool::recording

@@ -114,8 +114,8 @@ public:
     std::optional<std::size_t> first() const;
     /// Goes on to the next record of that buffer, as ring_buffer::advance() does.
     void advance_first(bool take = true);
-    /// Goes on to the next record of a buffer that has one. What other functions have returned
-    /// before does not count any more.
+    /// Goes on to the next record of a buffer that has one. A result of an earlier call is no
+    /// longer valid.
     void advance(std::size_t number);
 
     const ring_buffer& operator[](std::size_t number) const { return *buffers_[number]; }

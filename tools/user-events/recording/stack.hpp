@@ -59,8 +59,8 @@ int stack_process(const event_type& event, bytes record);
 /// Names the functions in the stacks of a recording.
 class stack_reader {
 public:
-    /// Reads the text of the kernel's functions, which is called once, if there is a stack of the
-    /// kernel.
+    /// Returns the text of /proc/kallsyms that the recording has. Called at most once, for the
+    /// first stack of the kernel.
     using functions_source = std::function<std::string()>;
 
     stack_reader(frame_list frames, functions_source functions)

@@ -55,8 +55,8 @@ private:
 /// A system call failed for this file. The remedy fits the file and the error.
 system_failure file_failure(int error, std::string_view doing, std::string_view path);
 
-/// Writes text to standard error as it is. Nothing happens if that fails: it may be closed, or a
-/// full disk, and what the process does is more important than what it says.
+/// Writes text to standard error as it is. Nothing happens if that fails: standard error may be
+/// closed, or its disk may be full, and what the process does is more important than what it says.
 void say(std::string_view text) noexcept;
 
 /// A message with the program's name, and what to do in a second line, escaped.

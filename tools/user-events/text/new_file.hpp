@@ -27,8 +27,8 @@ bool is_output_as_it_is(const std::string& path);
 /// that has the name stays as it was. The functions throw system_failure; the constructor also for
 /// what is_output_as_it_is() refuses.
 ///
-/// A child process may write it. Then only the process that has made it gives it its name, or
-/// removes it.
+/// A child process may write the file. Only the process that made the object renames or removes the
+/// file.
 class new_file {
 public:
     explicit new_file(std::string path);

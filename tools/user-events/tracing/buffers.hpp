@@ -28,7 +28,8 @@ std::uint64_t lost_records(const instance& in);
 /// How many records were taken out of the instance, by any reader.
 std::uint64_t read_records(const instance& in);
 
-/// The same, and those that are still in its buffers.
+/// How many records were taken out of the instance, and how many are still in its buffers,
+/// together.
 std::uint64_t made_records(const instance& in);
 
 /// The size of the records that wait in the buffers.

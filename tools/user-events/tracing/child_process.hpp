@@ -28,7 +28,7 @@ public:
     bool has_ended();
     void wait();
 
-    /// When it has ended, as a shell has it: 128 and the number of the signal that has ended it.
+    /// The exit status; 128 plus the number if a signal ended the program; 0 before the end.
     int status() const;
 
 private:

@@ -18,7 +18,7 @@ namespace tool::tracing {
 
 namespace {
 
-/// A name that is mistyped would be waited for in silence.
+/// For a name that is mistyped, the command would wait silently.
 void warn_of_no_provider(const pattern& wanted) {
     const std::string& provider = wanted.described().provider();
     const auto exists = [&](const event_name& name) {

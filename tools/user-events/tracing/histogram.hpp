@@ -14,7 +14,7 @@ struct histogram {
         /// "item: tea, cents: 12"
         std::string keys;
         std::uint64_t count;
-        /// The sums of --vals, "cents: 960"; empty if there are none.
+        /// The sums of the trigger's `vals=`, "cents: 960"; empty if there are none.
         std::string sums;
     };
 

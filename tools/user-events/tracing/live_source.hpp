@@ -55,7 +55,7 @@ public:
     /// since the object exists.
     std::uint64_t lost() const;
 
-    /// For the end: a field of the filter that is mistyped would choose no record in silence.
+    /// For the end: a field of the filter that is mistyped would silently choose no record.
     void warn_of_unknown_fields() const { selector_.warn_of_unknown_fields(); }
 
 private:

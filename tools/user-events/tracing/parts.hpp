@@ -29,7 +29,7 @@ void keep_parts(const std::string& path, std::uint64_t most);
 /// Writes a part while the next one is recorded.
 class part_writer {
 public:
-    /// How many files stay.
+    /// Parts of the recording `path`. `most` is how many files stay.
     part_writer(std::string path, std::uint64_t most);
     ~part_writer();
 

@@ -33,7 +33,7 @@ struct scope {
     /// Has the rule be for these programs.
     void limit(rule& to) const;
     /// Throws text::failure if one of the processes does not exist. Warns if there is no such
-    /// control group so far, because a path that is mistyped would be waited for in silence.
+    /// control group so far: for a path that is mistyped, the command would wait silently.
     void require() const;
 };
 

@@ -23,7 +23,7 @@ public:
     bool may_include(const recording::event_type& type) { return selected_of(type).is_possible; }
     bool includes(const recording::record& record);
 
-    /// For the end: a field that is mistyped would choose no record in silence.
+    /// For the end: a field that is mistyped would silently choose no record.
     void warn_of_unknown_fields() const;
 
 private:

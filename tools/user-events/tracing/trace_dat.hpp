@@ -14,8 +14,8 @@
 namespace tool::tracing {
 
 /// Throws text::failure for `path` if the disk of the file `on_disk` has no space for `copies` of
-/// what the instance has recorded, and a head of so many bytes. `at_most` is what the instance can
-/// have: if that fits, the instance is not asked.
+/// what the instance has recorded, and `head` more bytes. `at_most` is the number of bytes that the
+/// instance can hold: if so many fit, the function does not ask the instance.
 void require_space_for(const instance& from, const std::string& on_disk, const std::string& path,
                        std::uint64_t at_most, unsigned copies = 1, std::uint64_t head = 0);
 
