@@ -446,17 +446,21 @@ action ship(arguments& with) {
     with.option("--from", "FILE", given->from,
                 "ship a recording (several count as one); or, for a directory, the records of the "
                 "ftrace instance mounted there");
-    with.flag("--timed", given->timed, "ship its records at the speed at which they were made");
+    with.flag("--timed", given->timed,
+              "with a recording: ship the records at the speed at which they were made");
     given->live.declare_filter(with);
     given->live.declare_choice(with);
     given->cut.declare(with);
     given->cut.declare_align(with);
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
-                "two events that begin and end a span, and the field that says which");
+                "two events that begin and end a span, and the field that both have in common; "
+                "can be repeated");
     with.option("--service", "PROGRAM=SERVICE", given->services,
                 "the service's name for records of this program; can be repeated");
-    with.choice("--encoding", "FORMAT", given->encoding, {"protobuf", "json"});
-    with.choice("--compression", "FORMAT", given->compression, {"gzip", "none"});
+    with.choice("--encoding", "FORMAT", given->encoding, {"protobuf", "json"},
+                "how requests are encoded (default: protobuf)");
+    with.choice("--compression", "FORMAT", given->compression, {"gzip", "none"},
+                "how requests are compressed (default: gzip)");
     with.option("--header", "NAME: VALUE", given->delivery.headers,
                 "a header of all requests; can be repeated");
     with.option("--headers-file", "FILE", given->headers_file, "headers, one a line");
@@ -464,7 +468,7 @@ action ship(arguments& with) {
                 "certificates of the authorities that may have signed the collector's certificate");
     with.option("--certificate", "FILE", given->delivery.certificate,
                 "the certificate of this machine");
-    with.option("--key", "FILE", given->delivery.key, "its private key");
+    with.option("--key", "FILE", given->delivery.key, "the private key of --certificate");
     with.duration("--timeout", given->delivery.timeout,
                   "how long to wait for the collector's answer (default: 10s)");
     with.option("--spool", "PATH", given->spool,

@@ -80,7 +80,8 @@ action compare(arguments& with) {
     with.positional("SECOND", given->second, "another one, for example after it");
     given->which.declare(with);
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
-                "two events that begin and end something, and the field that says what");
+                "two events that begin and end a slice, and the field that both have in common; "
+                "can be repeated");
     with.flag("--all", given->with_all, "also what does not differ by more than chance");
     with.flag("--json", given->as_json, "all, as a JSON document");
     with.option("--html", "FILE", given->page, "all, as a page for a browser");

@@ -153,7 +153,7 @@ action doctor(arguments& with) {
         bool json = false;
     };
     const auto given = std::make_shared<options>();
-    with.optional_positional("PID", given->process, "a program: which events it has");
+    with.optional_positional("PID", given->process, "show which events this process has");
     with.option("--remove", "INSTANCE", given->remove,
                 "remove an instance that a killed user-events has left");
     with.flag("--force", given->force, "with --remove: also if the instance seems to be in use");

@@ -130,7 +130,8 @@ action export_records(arguments& with) {
     with.option("-o,--output", "PATH", given->output,
                 "a file, or for csv, ctf and ctf2 a directory; otherwise standard output");
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
-                "two events that begin and end something, and the field that says what");
+                "two events that begin and end a slice, and the field that both have in common; "
+                "can be repeated");
     return [given] {
         given->selection = given->which.read();
         export_file(*given);

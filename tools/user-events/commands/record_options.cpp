@@ -22,14 +22,15 @@ void record_options::declare(arguments& with) {
     with.size("-s,--size", size,
               "end when the records have this size; with --keep, begin the next file");
     with.duration("--time", time, "begin the next file after this time: FILE.000001 and so on");
-    with.option("--keep", "N", keep, "how many of these files stay, or all");
+    with.option("--keep", "N", keep, "how many files of a recording in parts stay, or all");
     with.option("--on", "EVENT", on,
-                "write what was recorded before this event, or 'EVENT if FILTER'; can be repeated");
+                "EVENT or 'EVENT if FILTER': write what was recorded before it; can be repeated");
     with.duration("--last", last, "with --on, leave out what is older than this");
     live.declare_buffer(with);
     with.choice("--stack", "WHOSE", stack, {"none", "user", "kernel", "both"},
                 "the functions that are active at each record (default: none)");
-    with.flag("-b,--background", background, "print the number of a process that records");
+    with.flag("-b,--background", background,
+              "record in the background, and print the number of the process");
     with.flag("--recover", recover, "finish the FILE of a recording that was killed or failed");
     with.program(program, "record until this program ends");
 }
@@ -49,9 +50,9 @@ std::uint64_t record_options::kept_parts() const {
 void record_options::check() const {
     live.require_alone();
     if (live.has_from() && wanted_stacks().is_any())
-        throw text::usage_error("--from and --stack exclude each other",
-                                "whoever makes the instance can switch on its options stacktrace "
-                                "and userstacktrace");
+        throw text::usage_error(
+            "--from and --stack exclude each other",
+            "root can switch on the instance's options stacktrace and userstacktrace");
     // Pages are recorded as they are.
     if (live.has_from() && (!live.patterns.empty() || !others.empty() || !live.group.name.empty() ||
                             !live.filter.empty() || !live.choice.read().is_all()))

@@ -26,7 +26,7 @@ action register_event(arguments& with) {
 
 action delete_events(arguments& with) {
     const auto given = std::make_shared<std::vector<std::string>>();
-    with.required_positionals("PATTERN", *given, "the names of events");
+    with.required_positionals("PATTERN", *given, "events, such as order_placed or 'order_*'");
     return [given] {
         const tracing::instance top = tracing::instance::top();
         for (const auto& wanted : tracing::to_patterns(*given)) {

@@ -134,8 +134,9 @@ void scope_options::declare(arguments& with) {
     with.option("--exe", "PATH", exes_, "only programs with such a path, a glob");
     with.option("--cgroup", "GROUP", cgroups_, "only programs in this control group or below it");
     with.option("--uid", "UID", uids_, "only programs of this user; can be repeated");
-    with.flag("--children", children_,
-              "with --pid, children that it will have, too; all other programs then pay");
+    with.flag(
+        "--children", children_,
+        "with --pid, children that it will have, too; slows down other programs with these events");
 }
 
 tracing::scope scope_options::read() const {
