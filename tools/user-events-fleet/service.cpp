@@ -50,6 +50,18 @@ void report_stop() {
     sd_notify(0, "STOPPING=1");
 }
 
+void long_work::step() {
+    // Reading the clock takes as long as a small record.
+    constexpr unsigned steps = 256;
+    if (++steps_ % steps)
+        return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_)
+        return;
+    next_ = now + std::chrono::seconds(1);
+    sd_notify(0, "EXTEND_TIMEOUT_USEC=30000000");
+}
+
 bool has_to_restart(tracing::stop_signals& signals) {
     if (!signals.wants_reload())
         return false;

@@ -4,12 +4,27 @@
 
 #include "tracing/signals.hpp"
 
+#include <chrono>
+
 namespace tool {
 
 /// Reports to systemd, if it has started the process, that the service is ready, reloads or stops.
 void report_ready();
 void report_reload();
 void report_stop();
+
+/// Long work that a service also does after systemd has told it to stop: systemd waits for 90 s in
+/// all, and then kills the service. A report that the work goes on has systemd wait for another 30
+/// s (EXTEND_TIMEOUT_USEC of sd_notify(3), since systemd 236).
+class long_work {
+public:
+    /// To be called for each small part of the work. Reports at most once a second.
+    void step();
+
+private:
+    unsigned steps_ = 0;
+    std::chrono::steady_clock::time_point next_;
+};
 
 /// Whether SIGHUP has come and what --config names makes sense, so that the command has to end and
 /// throw `restart`. If it makes none, says so, and the command goes on as it is.

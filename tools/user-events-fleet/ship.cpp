@@ -250,6 +250,7 @@ public:
 private:
     bool add(const recording::record& record) {
         encoder_.add(record);
+        work_.step();
         return true;
     }
 
@@ -259,6 +260,8 @@ private:
     tracing::live_source source_;
     otlp::resources resources_;
     otlp::encoder encoder_;
+    // After a flood, the buffers have more records than some machines can encode in 90 s.
+    long_work work_;
     std::chrono::steady_clock::time_point flushed_{};
 };
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What a service tells systemd, of which the test has the socket.
+#include "catch.hpp"
+#include "service.hpp"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace {
+
+class notify_socket {
+public:
+    notify_socket() : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+        const std::string name = "@user_events_test_" + std::to_string(getpid());
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        // A name that begins with NUL is no file.
+        name.copy(address.sun_path + 1, name.size() - 1, 1);
+        if (bind(socket_, reinterpret_cast<const sockaddr*>(&address),
+                 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size())) != 0)
+            throw std::system_error(errno, std::generic_category(), "bind");
+        setenv("NOTIFY_SOCKET", name.c_str(), 1);
+    }
+    ~notify_socket() {
+        unsetenv("NOTIFY_SOCKET");
+        close(socket_);
+    }
+
+    /// The next message; empty if there is none.
+    std::string message() {
+        std::array<char, 100> text;
+        const auto size = recv(socket_, text.data(), text.size(), 0);
+        return size < 0 ? "" : std::string(text.data(), static_cast<std::size_t>(size));
+    }
+
+private:
+    int socket_;
+};
+
+} // namespace
+
+TEST_CASE("long work has systemd wait for its end, and tells it once a second") {
+    notify_socket systemd;
+    tool::long_work work;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto next_message = [&] {
+        std::string message;
+        while (message.empty()) {
+            work.step();
+            message = systemd.message();
+        }
+        return message;
+    };
+    CHECK(next_message() == "EXTEND_TIMEOUT_USEC=30000000");
+    CHECK(next_message() == "EXTEND_TIMEOUT_USEC=30000000");
+    CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::seconds(1));
+}
