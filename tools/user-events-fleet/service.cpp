@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <systemd/sd-daemon.h>
-#include <unistd.h>
 #include <vector>
 
 namespace tool {

@@ -13,9 +13,9 @@ void report_ready();
 void report_reload();
 void report_stop();
 
-/// Long work that a service also does after systemd has told it to stop: systemd waits for 90 s in
-/// all, and then kills the service. A report that the work goes on has systemd wait for another 30
-/// s (EXTEND_TIMEOUT_USEC of sd_notify(3), since systemd 236).
+/// Long work that a service also does after systemd has told it to stop. systemd waits for 90 s in
+/// all, and then kills the service. After a report that the work goes on, systemd waits for another
+/// 30 s (EXTEND_TIMEOUT_USEC of sd_notify(3), since systemd 236).
 class long_work {
 public:
     /// To be called for each small part of the work. Reports at most once a second.

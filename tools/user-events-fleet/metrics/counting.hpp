@@ -8,12 +8,10 @@
 #include "tracing/rules.hpp"
 #include "tracing/tracefs.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tool::metrics {

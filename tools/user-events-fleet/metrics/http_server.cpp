@@ -14,7 +14,6 @@
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <string_view>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>

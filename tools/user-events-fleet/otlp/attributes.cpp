@@ -3,7 +3,6 @@
 
 #include "text/escape.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace tool::otlp {

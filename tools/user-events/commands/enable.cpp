@@ -6,7 +6,6 @@
 #include "tracing/events.hpp"
 #include "tracing/rules.hpp"
 
-#include <cerrno>
 #include <fmt/format.h>
 #include <memory>
 

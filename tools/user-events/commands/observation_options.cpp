@@ -4,8 +4,6 @@
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 
-#include <fmt/format.h>
-
 namespace tool {
 
 void observation_options::declare_patterns(arguments& with, const char* help) {

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <unistd.h>
-#include <vector>
 
 namespace tool {
 

@@ -4,7 +4,6 @@
 #include "text/errors.hpp"
 #include "text/quantity.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <fmt/format.h>

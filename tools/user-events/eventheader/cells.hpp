@@ -4,7 +4,6 @@
 
 #include "eventheader/show.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

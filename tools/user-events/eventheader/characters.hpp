@@ -5,7 +5,6 @@
 #include "eventheader/value.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace tool::eventheader {
 

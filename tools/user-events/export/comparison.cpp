@@ -7,7 +7,6 @@
 #include "text/table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>

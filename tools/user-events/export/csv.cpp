@@ -13,7 +13,6 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace tool::exporting {
 

@@ -17,7 +17,6 @@
 #include <fmt/format.h>
 #include <limits>
 #include <optional>
-#include <set>
 
 // From page.S.
 extern const char page_html[], page_html_end[], page_css[], page_css_end[], page_js[],

@@ -14,7 +14,6 @@
 #include "tracing/signals.hpp"
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -2,7 +2,6 @@
 // The part of the sandbox that Landlock enforces: which files can be opened.
 #include "recording/sandbox.hpp"
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <fcntl.h>

@@ -4,10 +4,8 @@
 #include "text/errors.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
-#include <utility>
 
 namespace tool::text {
 

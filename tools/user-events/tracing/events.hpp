@@ -5,12 +5,10 @@
 #include "eventheader/choice.hpp"
 #include "tracing/tracefs.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <fmt/format.h>
 #include <limits>
 #include <string>

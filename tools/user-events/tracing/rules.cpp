@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
-#include <fnmatch.h>
-#include <iterator>
 #include <sstream>
 
 namespace tool::tracing {

@@ -3,9 +3,6 @@
 
 #include "text/errors.hpp"
 
-#include <algorithm>
-#include <fmt/format.h>
-
 namespace tool::tracing {
 
 const selector::selected& selector::selected_of(const recording::event_type& type) {

@@ -5,7 +5,6 @@
 #include "text/errors.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -14,7 +13,6 @@
 #include <gelf.h>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

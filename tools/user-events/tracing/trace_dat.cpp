@@ -22,7 +22,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <sys/stat.h>
