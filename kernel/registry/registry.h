@@ -8,7 +8,7 @@
  * looked up under RCU.
  *
  * These hold references to the memory of a group: the table of groups until the group is
- * removed, the device of the group until the device is gone from sysfs, and each event until
+ * removed, the device of the group until the device is removed from sysfs, and each event until
  * the memory of the event is freed. Events point into their group: with these references, the
  * records of a group that was removed can still be printed.
  */

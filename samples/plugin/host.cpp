@@ -28,8 +28,8 @@ int main(int argc, char* argv[]) {
         if (greet)
             greet("world");
         dlclose(plugin);
-        // The plug-in is gone and its event was unregistered, so the kernel writes no bit into the
-        // plug-in's memory.
+        // dlclose() has unloaded the plug-in, and the plug-in has unregistered its event. So the
+        // kernel writes no bit into the plug-in's memory.
         if (dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD)) {
             std::fprintf(stderr, "plugin_host: %s is still loaded\n", argv[1]);
             return 1;
