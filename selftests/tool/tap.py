@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests in Python that print TAP. Each function whose name begins with "test_" is a test; its
-first line of documentation is the name."""
+first line of documentation is the name. Why a test failed is printed on stderr."""
 import os
 import subprocess
 import sys
@@ -35,6 +35,8 @@ def run(module):
         except Exception:  # pylint: disable=broad-except
             failed = 1
             print(f"not ok {number} - {name}")
+            sys.stdout.flush()
+            # prove shows only what is on stderr.
             print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()),
-                  flush=True)
+                  file=sys.stderr, flush=True)
     sys.exit(failed)
