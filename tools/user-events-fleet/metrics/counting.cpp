@@ -3,6 +3,7 @@
 
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
+#include "text/number.hpp"
 #include "tracing/groups.hpp"
 
 #include <algorithm>
@@ -67,9 +68,7 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& counts) {
 /// "a: ~ 2^10": 10.
 unsigned power_of(const std::string& keys) {
     const auto at = keys.rfind("2^");
-    return at == keys.npos
-               ? 0
-               : static_cast<unsigned>(std::strtoul(keys.c_str() + at + 2, nullptr, 10));
+    return at == keys.npos ? 0 : static_cast<unsigned>(text::number_behind(keys.substr(at), "2^"));
 }
 
 void read_field(const histogram& from, const std::string& field, distribution& to) {

@@ -2,10 +2,10 @@
 #include "metrics/http_server.hpp"
 
 #include "text/errors.hpp"
+#include "text/number.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -41,12 +41,9 @@ bool has_ipv6() {
 
 addresses resolve(const std::string& text) {
     const auto colon = text.rfind(':');
-    unsigned port = 0;
-    const char* const end = text.data() + text.size();
     // getaddrinfo() takes larger ones, modulo 65536.
     if (colon == text.npos ||
-        std::from_chars(text.data() + colon + 1, end, port) != std::from_chars_result{end, {}} ||
-        port > 65535)
+        !text::to_number<std::uint16_t>(std::string_view(text).substr(colon + 1)))
         throw_no_address(text);
     std::string host = text.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']'))

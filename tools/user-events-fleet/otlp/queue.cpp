@@ -3,13 +3,13 @@
 
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
+#include "text/number.hpp"
 #include "text/quantity.hpp"
 #include "tracing/wall_clock.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
@@ -73,14 +73,6 @@ int write_whole(const std::string& path, const std::string& text, bool sync) {
     }
 }
 
-std::optional<std::uint64_t> to_number(std::string_view text) {
-    std::uint64_t result = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-    if (error != std::errc() || end != text.data() + text.size() || text.empty())
-        return {};
-    return result;
-}
-
 std::vector<std::string> split(const std::string& text) {
     std::vector<std::string> result;
     std::istringstream parts(text);
@@ -101,8 +93,9 @@ std::optional<contents> to_contents(const std::string& name) {
     const auto parts = split(name);
     if (parts.size() != 4)
         return {};
-    const auto sequence = to_number(parts[0]), records = to_number(parts[2]),
-               total = to_number(parts[3]);
+    const auto sequence = text::to_number<std::uint64_t>(parts[0]),
+               records = text::to_number<std::uint64_t>(parts[2]),
+               total = text::to_number<std::uint64_t>(parts[3]);
     const auto* const signal = std::find(std::begin(signals), std::end(signals), parts[1]);
     if (!sequence || *sequence > most_sequence || !records || !total || signal == std::end(signals))
         return {};

@@ -2,8 +2,8 @@
 #include "commands/record_options.hpp"
 
 #include "text/errors.hpp"
+#include "text/number.hpp"
 
-#include <charconv>
 #include <fmt/format.h>
 #include <limits>
 
@@ -38,13 +38,11 @@ void record_options::declare(arguments& with) {
 std::uint64_t record_options::kept_parts() const {
     if (keep.empty() || keep == "all")
         return std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t number = 0;
-    const char* const end = keep.data() + keep.size();
-    const auto read = std::from_chars(keep.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end || number == 0)
+    const auto number = text::to_number<std::uint64_t>(keep);
+    if (number.value_or(0) == 0)
         throw text::usage_error(fmt::format("--keep: {} is no number of files", keep),
                                 "give 1 or more, or all");
-    return number;
+    return *number;
 }
 
 void record_options::check() const {

@@ -2,9 +2,9 @@
 #include "commands/scope_options.hpp"
 
 #include "text/errors.hpp"
+#include "text/number.hpp"
 #include "text/quantity.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <fmt/format.h>
 #include <pwd.h>
@@ -20,13 +20,6 @@ constexpr std::string_view spaces = " \t\n\v\f\r";
 
 /// The longest name of a process that the kernel keeps.
 constexpr std::size_t comm_max = 15;
-
-bool is_number(const std::string& text) {
-    std::uint32_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, number);
-    return read.ec == std::errc() && read.ptr == end;
-}
 
 /// "7,8" and "9" are three values.
 std::vector<std::string> split(const std::vector<std::string>& lists) {
@@ -50,7 +43,7 @@ std::vector<std::string> to_pids(const std::vector<std::string>& lists) {
 std::vector<std::string> to_uids(const std::vector<std::string>& lists) {
     auto result = split(lists);
     for (auto& id : result) {
-        if (is_number(id))
+        if (text::to_number<std::uint32_t>(id))
             continue;
         const passwd* const user = id.empty() ? nullptr : getpwnam(id.c_str());
         if (!user)

@@ -6,9 +6,9 @@
 #include "text/errors.hpp"
 #include "text/glob.hpp"
 #include "text/nearest.hpp"
+#include "text/number.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 
 namespace tool::eventheader {
@@ -19,12 +19,6 @@ constexpr std::uint8_t most_severe = 1, least_severe = 5;
 /// In a keyword.
 constexpr int most_digits = 16;
 constexpr std::string_view digits = "0123456789abcdef";
-
-template <typename Number>
-bool is_number(std::string_view text, int base, Number& to) {
-    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), to, base);
-    return !text.empty() && error == std::errc() && at == text.data() + text.size();
-}
 
 std::string level_glob(const std::optional<std::uint8_t>& level) {
     if (!level)
@@ -80,9 +74,8 @@ std::vector<std::string> level_names() {
 }
 
 std::uint8_t to_level(std::string_view text) {
-    std::uint8_t number = 0;
-    if (is_number(text, 10, number))
-        return number;
+    if (const auto number = text::to_number<std::uint8_t>(text))
+        return *number;
     const auto names = level_names();
     const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
         return !text.empty() && name.starts_with(text);
@@ -98,10 +91,11 @@ std::uint8_t to_level(std::string_view text) {
 
 std::uint64_t to_keyword(std::string_view text) {
     const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-    std::uint64_t number = 0;
-    if (is_number(text.substr(is_hexadecimal ? 2 : 0), is_hexadecimal ? 16 : 10, number) && number)
-        return number;
-    if (!is_hexadecimal && is_number(text, 16, number) && number)
+    if (const auto number = text::to_number<std::uint64_t>(text.substr(is_hexadecimal ? 2 : 0),
+                                                           is_hexadecimal ? 16 : 10);
+        number.value_or(0))
+        return *number;
+    if (!is_hexadecimal && text::to_number<std::uint64_t>(text, 16).value_or(0))
         throw text::usage_error(fmt::format("{} is no keyword", text),
                                 fmt::format("did you mean \"0x{}\"?", text));
     throw text::usage_error(fmt::format("{} is no keyword", text.empty() ? "\"\"" : text),

@@ -5,9 +5,9 @@
 #include "eventheader/walk.hpp"
 #include "eventheader/words.hpp"
 #include "text/glob.hpp"
+#include "text/number.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -22,19 +22,13 @@ std::optional<long double> to_number(std::string_view text) {
     std::string_view digits = text.substr(is_negative);
     const bool is_hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
     digits.remove_prefix(is_hexadecimal ? 2 : 0);
-    const char* const end = digits.data() + digits.size();
     const auto signed_number = [&](long double number) { return is_negative ? -number : number; };
-    std::uint64_t whole = 0;
-    if (const auto read = std::from_chars(digits.data(), end, whole, is_hexadecimal ? 16 : 10);
-        !digits.empty() && read.ec == std::errc() && read.ptr == end)
-        return signed_number(static_cast<long double>(whole));
-    double real = 0;
-    if (digits.empty() || is_hexadecimal || digits.front() == '-')
+    if (const auto whole = text::to_number<std::uint64_t>(digits, is_hexadecimal ? 16 : 10))
+        return signed_number(static_cast<long double>(*whole));
+    if (is_hexadecimal || digits.starts_with('-'))
         return {};
-    if (const auto read = std::from_chars(digits.data(), end, real);
-        read.ec == std::errc() && read.ptr == end)
-        return signed_number(real);
-    return {};
+    const auto real = text::to_number<double>(digits);
+    return real ? std::optional(signed_number(*real)) : std::nullopt;
 }
 
 bool are_bits(long double number) {

@@ -2,8 +2,8 @@
 #include "recording/sampled_list.hpp"
 
 #include "recording/appended_list.hpp"
+#include "text/number.hpp"
 
-#include <charconv>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -28,13 +28,11 @@ sampled_list to_sampled_list(std::string_view statistics) {
         const auto name = line.find(' '), number = line.rfind(' ');
         if (name == line.npos || name == number)
             return false;
-        std::uint32_t value = 0;
-        const char* const end = line.data() + line.size();
-        const auto read = std::from_chars(line.data() + number + 1, end, value);
-        if (read.ec != std::errc() || read.ptr != end || value == 0)
+        const auto value = text::to_number<std::uint32_t>(line.substr(number + 1));
+        if (value.value_or(0) == 0)
             return false;
         result[{std::string(line.substr(0, name)),
-                std::string(line.substr(name + 1, number - name - 1))}] = value;
+                std::string(line.substr(name + 1, number - name - 1))}] = *value;
         return true;
     });
     return result;

@@ -2,6 +2,7 @@
 #include "text/quantity.hpp"
 
 #include "text/errors.hpp"
+#include "text/number.hpp"
 
 #include <charconv>
 #include <fmt/format.h>
@@ -47,11 +48,10 @@ std::uint64_t to_bytes(std::string_view text) {
 }
 
 std::uint64_t to_count(std::string_view text) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number > 1'000'000'000)
+    const auto number = to_number<std::uint64_t>(text);
+    if (!number || *number > 1'000'000'000)
         throw usage_error(fmt::format("\"{}\" is no number from 0 to 1000000000", text));
-    return number;
+    return *number;
 }
 
 std::string from_bytes(std::uint64_t bytes) {
@@ -66,11 +66,10 @@ std::string from_bytes(std::uint64_t bytes) {
 }
 
 int to_process(std::string_view text) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 0)
+    const auto number = to_number<int>(text);
+    if (!number || *number < 0)
         throw usage_error(fmt::format("\"{}\" is no number of a process", text));
-    return number;
+    return *number;
 }
 
 } // namespace tool::text

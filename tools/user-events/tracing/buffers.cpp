@@ -2,12 +2,12 @@
 #include "tracing/buffers.hpp"
 
 #include "text/errors.hpp"
+#include "text/number.hpp"
 #include "tracing/libtracefs.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <initializer_list>
@@ -27,8 +27,7 @@ std::uint64_t sum_of(const instance& in, std::initializer_list<std::string_view>
         const std::string stats = "\n" + in.try_read("per_cpu/" + cpu + "/stats").value_or("");
         for (const auto name : names)
             // Not "commit overrun".
-            if (const auto at = stats.find("\n" + std::string(name)); at != stats.npos)
-                result += std::strtoull(stats.c_str() + at + 1 + name.size(), nullptr, 10);
+            result += text::number_behind(stats, "\n" + std::string(name));
     }
     return result;
 }
@@ -85,13 +84,9 @@ std::uint64_t waiting_bytes(const instance& in) {
 std::size_t page_size(const instance& in) {
     // field: char data;	offset:16;	size:4080;	signed:1;
     const std::string text = in.try_read("events/header_page").value_or("");
-    const auto data = text.find("char data;");
-    const auto number_behind = [&](const char* label) -> std::size_t {
-        const auto at = text.find(label, std::min(data, text.size()));
-        return at == text.npos ? 0
-                               : std::strtoul(text.c_str() + at + std::strlen(label), nullptr, 10);
-    };
-    const std::size_t size = number_behind("offset:") + number_behind("size:");
+    const auto data = std::string_view(text).substr(std::min(text.find("char data;"), text.size()));
+    const std::size_t size =
+        text::number_behind(data, "offset:") + text::number_behind(data, "size:");
     return size ? size : static_cast<std::size_t>(getpagesize());
 }
 

@@ -5,6 +5,7 @@
 #include "recording/parse_event.hpp"
 #include "text/errors.hpp"
 #include "text/glob.hpp"
+#include "text/number.hpp"
 #include "tracing/libtracefs.hpp"
 #include "tracing/rule.hpp"
 
@@ -284,11 +285,8 @@ static std::map<std::string, usage> to_status(const std::string& text) {
         if (mark == line.npos)
             continue;
         // "Used by ftrace perf; lost 174"
-        std::string rest = line.substr(mark + 3);
-        if (const auto lost = rest.find("lost "); lost != rest.npos) {
-            entry.lost = std::strtoull(rest.c_str() + lost + 5, nullptr, 10);
-            rest.resize(lost);
-        }
+        const std::string rest = line.substr(mark + 3);
+        entry.lost = text::number_behind(rest, "lost ");
         entry.ftrace = rest.find("ftrace") != rest.npos;
         entry.perf = rest.find("perf") != rest.npos;
     }

@@ -4,12 +4,12 @@
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
 #include "text/nearest.hpp"
+#include "text/number.hpp"
 #include "text/table.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
 #include <sstream>
@@ -21,12 +21,6 @@ namespace tool::tracing {
 namespace {
 
 constexpr char class_folder[] = "/sys/class/user_events";
-
-/// The number behind a label; 0 without it.
-std::uint64_t number_behind(const std::string& line, std::string_view label) {
-    const auto at = line.find(label);
-    return at == line.npos ? 0 : std::strtoull(line.c_str() + at + label.size(), nullptr, 10);
-}
 
 /// The number that the devices of all groups have in common; nothing without the module.
 std::optional<unsigned> find_major() {
@@ -49,8 +43,9 @@ std::vector<group> groups() {
     std::vector<group> result;
     std::istringstream lines(instance::top().try_read("user_events_groups").value_or(""));
     for (std::string line; std::getline(lines, line);)
-        result.push_back({line.substr(0, line.find(' ')), number_behind(line, " max="),
-                          number_behind(line, " events "), number_behind(line, " lost ")});
+        result.push_back({line.substr(0, line.find(' ')), text::number_behind(line, " max="),
+                          text::number_behind(line, " events "),
+                          text::number_behind(line, " lost ")});
     return result;
 }
 

@@ -2,6 +2,7 @@
 #include "tracing/payload.hpp"
 
 #include "text/errors.hpp"
+#include "text/number.hpp"
 #include "tracing/events.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <event-parse.h>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 
 namespace tool::tracing {
 
@@ -41,10 +43,10 @@ field to_field(std::string_view text) {
     std::uint32_t size = 0;
     if (rest.starts_with("struct ")) {
         const auto space = rest.find_last_of(" \t");
-        const std::string_view digits = rest.substr(space + 1);
-        if (std::from_chars(digits.data(), digits.data() + digits.size(), size).ptr !=
-            digits.data() + digits.size())
+        const auto number = text::to_number<std::uint32_t>(rest.substr(space + 1));
+        if (!number)
             fail();
+        size = *number;
         rest = trimmed(rest.substr(0, space));
     }
     const auto space = rest.find_last_of(" \t");
@@ -92,7 +94,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 }
 
 template <typename Number>
-bool to_number(std::string_view text, Number& number) {
+std::optional<Number> to_number(std::string_view text) {
     const bool negative = text.starts_with('-');
     int base = 10;
     std::string digits(text);
@@ -101,24 +103,24 @@ bool to_number(std::string_view text, Number& number) {
         digits.erase(at, 2);
         base = 16;
     }
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), number, base);
-    return error == std::errc() && end == digits.data() + digits.size();
+    return text::to_number<Number>(digits, base);
 }
 
 std::vector<std::byte> number_bytes(const field& field, std::string_view value) {
     const unsigned bits = static_cast<unsigned>(field.size * 8);
     std::uint64_t result = 0;
     if (field.is_signed) {
-        std::int64_t number = 0;
+        const auto number = to_number<std::int64_t>(value);
         const std::int64_t most = INT64_MAX >> (64 - bits);
-        if (!to_number(value, number) || number > most || number < -most - 1)
+        if (!number || *number > most || *number < -most - 1)
             bad_value(field, value, fmt::format("a number from {} to {}", -most - 1, most));
-        result = static_cast<std::uint64_t>(number);
+        result = static_cast<std::uint64_t>(*number);
     } else {
+        const auto number = to_number<std::uint64_t>(value);
         const std::uint64_t most = UINT64_MAX >> (64 - bits);
-        if (!to_number(value, result) || result > most)
+        if (!number || *number > most)
             bad_value(field, value, fmt::format("a number from 0 to {}", most));
+        result = *number;
     }
     std::vector<std::byte> bytes(field.size);
     recording::write_number(bytes, result, field.is_big_endian);
@@ -126,15 +128,14 @@ std::vector<std::byte> number_bytes(const field& field, std::string_view value) 
 }
 
 std::vector<std::byte> real_bytes(const field& field, std::string_view value) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc() || end != value.data() + value.size())
+    const auto number = text::to_number<double>(value);
+    if (!number)
         bad_value(field, value, "a number");
     std::vector<std::byte> bytes(field.size);
     recording::write_number(bytes,
                             field.size == 4
-                                ? std::bit_cast<std::uint32_t>(static_cast<float>(number))
-                                : std::bit_cast<std::uint64_t>(number),
+                                ? std::bit_cast<std::uint32_t>(static_cast<float>(*number))
+                                : std::bit_cast<std::uint64_t>(*number),
                             field.is_big_endian);
     return bytes;
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <sstream>
@@ -70,13 +69,6 @@ bool has_rules() {
 std::string remedy_without_rules() {
     return has_user_events() ? "only the kernel module has rules, not the kernel's own user_events"
                              : remedy_without_user_events();
-}
-
-unsigned listed_rule::number_behind(std::string_view label) const {
-    const auto at = comment.find(label);
-    if (at == comment.npos)
-        return 0;
-    return static_cast<unsigned>(std::strtoul(comment.c_str() + at + label.size(), nullptr, 10));
 }
 
 std::string pattern_of(const event_name& name) {

@@ -2,6 +2,7 @@
 // Rules: what is enabled as soon as it exists.
 #pragma once
 
+#include "text/number.hpp"
 #include "tracing/events.hpp"
 #include "tracing/rule.hpp"
 
@@ -19,12 +20,9 @@ struct listed_rule : rule {
     std::string comment;
 
     /// To how many events the rule was applied.
-    unsigned applied() const { return number_behind("applied to "); }
+    std::uint64_t applied() const { return text::number_behind(comment, "applied to "); }
     /// How many programs match, of those that have events; 0 if the rule is for all.
-    unsigned matching() const { return number_behind(", matches "); }
-
-private:
-    unsigned number_behind(std::string_view label) const;
+    std::uint64_t matching() const { return text::number_behind(comment, ", matches "); }
 };
 
 /// Whether the kernel has them.
