@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "otlp/common_schema.hpp"
 
+#include "text/escape.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -97,17 +99,7 @@ std::optional<std::uint64_t> to_time(std::string_view text) {
 
 /// The bytes of hexadecimal digits.
 std::optional<std::string> to_bytes(std::string_view digits, std::size_t size) {
-    std::string result;
-    if (digits.size() != 2 * size)
-        return {};
-    for (; !digits.empty(); digits.remove_prefix(2)) {
-        std::uint8_t byte = 0;
-        const auto [at, error] = std::from_chars(digits.data(), digits.data() + 2, byte, 16);
-        if (error != std::errc() || at != digits.data() + 2)
-            return {};
-        result += static_cast<char>(byte);
-    }
-    return result;
+    return digits.size() == 2 * size ? text::from_hexadecimal(digits) : std::nullopt;
 }
 
 bool is_zero(const std::string& bytes) {

@@ -2,11 +2,12 @@
 #include "recording/perf_data.hpp"
 
 #include "text/errors.hpp"
+#include "text/escape.hpp"
+#include "text/number.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -43,30 +44,22 @@ std::string random_mark() {
     return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
-int digit_of(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0;
-}
-
-std::string from_hexadecimal(std::string_view digits) {
-    std::string result;
-    for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
-        result += static_cast<char>(digit_of(digits[i]) << 4 | digit_of(digits[i + 1]));
-    return result;
-}
-
-template <typename Number>
-Number to_number(std::string_view text) {
-    Number result{};
-    std::from_chars(text.data(), text.data() + text.size(), result);
-    return result;
-}
-
 /// Takes what is before the next tab.
 std::string_view take_word(std::string_view& from) {
     const auto end = std::min(from.find('\t'), from.size());
     const auto result = from.substr(0, end);
     from.remove_prefix(std::min(end + 1, from.size()));
     return result;
+}
+
+template <typename Number>
+Number take_number(std::string_view& from) {
+    return text::to_number<Number>(take_word(from)).value_or(0);
+}
+
+/// Takes bytes in hexadecimal.
+std::string take_bytes(std::string_view& from) {
+    return text::from_hexadecimal(take_word(from)).value_or("");
 }
 
 } // namespace
@@ -152,15 +145,15 @@ void perf_data::take(const std::string& text) {
     finish_record();
     has_record_ = true;
     take_word(rest);
-    record_.time = to_number<std::uint64_t>(take_word(rest));
-    record_.cpu = to_number<int>(take_word(rest));
-    record_.tgid = to_number<int>(take_word(rest));
-    record_.pid = to_number<int>(take_word(rest));
-    task_ = from_hexadecimal(take_word(rest));
-    const std::string event = from_hexadecimal(take_word(rest));
-    take_stack(from_hexadecimal(take_word(rest)));
+    record_.time = take_number<std::uint64_t>(rest);
+    record_.cpu = take_number<int>(rest);
+    record_.tgid = take_number<int>(rest);
+    record_.pid = take_number<int>(rest);
+    task_ = take_bytes(rest);
+    const std::string event = take_bytes(rest);
+    take_stack(take_bytes(rest));
     const bool is_described = rest != "-";
-    data_ = is_described ? from_hexadecimal(rest) : "";
+    data_ = is_described ? take_bytes(rest) : "";
     text_.clear();
     record_.event = &type_of(event, is_described);
 }

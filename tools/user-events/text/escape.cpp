@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "text/escape.hpp"
 
+#include "text/number.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <utility>
 
 namespace tool::text {
 
@@ -18,7 +21,7 @@ character first_character(std::string_view text) noexcept {
         return {first, 1, false};
     std::uint32_t code = first & (0x7fU >> size);
     for (std::uint8_t i = 1; i < size; i++) {
-        if ((byte(i) & 0xc0U) != 0x80)
+        if (!is_continuation(text[i]))
             return {first, 1, false};
         code = code << 6 | (byte(i) & 0x3fU);
     }
@@ -115,6 +118,17 @@ void append_hexadecimal(std::string& to, std::span<const std::byte> data) {
         to += digits[std::to_integer<unsigned>(byte) >> 4];
         to += digits[std::to_integer<unsigned>(byte) & 15];
     }
+}
+
+std::optional<std::string> from_hexadecimal(std::string_view digits) {
+    std::string result;
+    for (; digits.size() >= 2; digits.remove_prefix(2)) {
+        const auto byte = to_number<std::uint8_t>(digits.substr(0, 2), 16);
+        if (!byte)
+            return {};
+        result += static_cast<char>(*byte);
+    }
+    return digits.empty() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 std::string escaped(std::string_view text) {

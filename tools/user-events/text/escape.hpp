@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,5 +42,7 @@ void append_utf8(std::string& to, std::string_view text);
 
 /// Appends two digits for each byte.
 void append_hexadecimal(std::string& to, std::span<const std::byte> data);
+/// The bytes of such digits; nothing if these are none.
+std::optional<std::string> from_hexadecimal(std::string_view digits);
 
 } // namespace tool::text

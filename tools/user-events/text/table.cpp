@@ -15,9 +15,8 @@ constexpr std::size_t min_wrapped = 20;
 
 /// The number of characters. Some take two columns of a terminal; alignment is not worth a table.
 std::size_t width(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-        return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80;
-    }));
+    return text.size() -
+           static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_continuation));
 }
 
 /// Breaks a list that is too long for the terminal behind its commas and semicolons. The lines

@@ -2,12 +2,12 @@
 #include "tracing/payload.hpp"
 
 #include "text/errors.hpp"
+#include "text/escape.hpp"
 #include "text/number.hpp"
 #include "tracing/events.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdlib>
 #include <event-parse.h>
 #include <fmt/format.h>
@@ -140,17 +140,11 @@ std::vector<std::byte> real_bytes(const field& field, std::string_view value) {
     return bytes;
 }
 
-/// Pairs of hexadecimal digits.
 std::vector<std::byte> raw_bytes(const field& field, std::string_view value) {
-    std::vector<std::byte> bytes;
-    for (std::size_t i = 0; i < value.size(); i += 2) {
-        unsigned byte = 0;
-        const char* const at = value.data() + i;
-        if (i + 2 > value.size() || std::from_chars(at, at + 2, byte, 16).ptr != at + 2)
-            bad_value(field, value, "bytes as pairs of hexadecimal digits");
-        bytes.push_back(static_cast<std::byte>(byte));
-    }
-    return bytes;
+    const auto bytes = text::from_hexadecimal(value);
+    if (!bytes)
+        bad_value(field, value, "bytes as pairs of hexadecimal digits");
+    return bytes_of(*bytes);
 }
 
 /// The bytes of a field, or those that its location points to.
