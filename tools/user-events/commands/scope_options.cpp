@@ -4,6 +4,7 @@
 #include "text/errors.hpp"
 #include "text/number.hpp"
 #include "text/quantity.hpp"
+#include "tracing/rule.hpp"
 
 #include <cstdint>
 #include <fmt/format.h>
@@ -14,9 +15,6 @@
 namespace tool {
 
 namespace {
-
-/// What separates the words of a rule.
-constexpr std::string_view spaces = " \t\n\v\f\r";
 
 /// The longest name of a process that the kernel keeps.
 constexpr std::size_t comm_max = 15;
@@ -66,14 +64,14 @@ std::string only_value(const char* option, const std::vector<std::string>& value
 
 /// A value has no spaces in a rule; `?` matches them, too.
 std::string without_spaces(const char* option, const std::string& glob) {
-    if (glob.find_first_of(spaces) == glob.npos)
+    if (glob.find_first_of(tracing::spaces) == glob.npos)
         return glob;
     if (glob.find('[') != glob.npos)
         throw text::usage_error(fmt::format("{} has a space and brackets", option),
                                 "write ? for the space, or for the brackets");
     std::string result;
     for (const char character : glob) {
-        const bool is_space = spaces.find(character) != spaces.npos;
+        const bool is_space = tracing::spaces.find(character) != glob.npos;
         if (is_space && result.ends_with('\\'))
             result.pop_back();
         result += is_space ? '?' : character;
@@ -111,7 +109,7 @@ std::string to_cgroup(const std::vector<std::string>& values) {
         path.pop_back();
     if (path.empty())
         return "/";
-    if (path[0] != '/' || path.find_first_of(spaces) != path.npos)
+    if (path[0] != '/' || path.find_first_of(tracing::spaces) != path.npos)
         throw text::usage_error(
             fmt::format("\"{}\" is no path of a control group for a rule", path),
             "write it from the root and without spaces: /system.slice/shop.service");

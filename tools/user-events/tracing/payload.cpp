@@ -5,6 +5,7 @@
 #include "text/escape.hpp"
 #include "text/number.hpp"
 #include "tracing/events.hpp"
+#include "tracing/rule.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -25,13 +26,6 @@ namespace {
 constexpr std::size_t most_located = 65535;
 /// What tracing puts before a payload.
 constexpr std::size_t record_header = 8;
-
-std::string_view trimmed(std::string_view text) {
-    const auto begin = text.find_first_not_of(" \t\n");
-    if (begin == text.npos)
-        return {};
-    return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
-}
 
 /// `type name`, or `struct TAG name SIZE`.
 field to_field(std::string_view text) {

@@ -13,19 +13,10 @@ namespace tool::tracing {
 
 namespace {
 
-constexpr std::string_view spaces = " \t\n\v\f\r";
-
 /// By their numbers.
 constexpr std::string_view option_names[] = {
     "group=", "instance=", "max=", "limit=", "sample=", "pid=", "uid=", "comm=", "exe=", "cgroup="};
 static_assert(std::size(option_names) == rule::option_count);
-
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(spaces);
-    if (first == text.npos)
-        return {};
-    return text.substr(first, text.find_last_not_of(spaces) + 1 - first);
-}
 
 std::string_view take_word(std::string_view& from) {
     from = trimmed(from);
@@ -49,6 +40,13 @@ std::size_t comment_in(std::string_view line) {
 }
 
 } // namespace
+
+std::string_view trimmed(std::string_view text) {
+    const auto first = text.find_first_not_of(spaces);
+    if (first == text.npos)
+        return {};
+    return text.substr(first, text.find_last_not_of(spaces) + 1 - first);
+}
 
 std::string rule::text_of_options(std::size_t first) const {
     std::string result;

@@ -41,6 +41,12 @@ private:
     std::string text_of_options(std::size_t first) const;
 };
 
+/// What separates the words of a rule.
+inline constexpr std::string_view spaces = " \t\n\v\f\r";
+
+/// A text without these at its ends.
+std::string_view trimmed(std::string_view text);
+
 /// Reads a rule, and the comment behind it. For what is no rule, the kernel has the message.
 std::pair<rule, std::string> to_rule(std::string_view line);
 
