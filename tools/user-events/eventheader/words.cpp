@@ -3,6 +3,7 @@
 
 #include "eventheader/characters.hpp"
 #include "text/escape.hpp"
+#include "text/json.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -36,12 +37,6 @@ void append_uuid(std::string& to, bytes data) {
 
 namespace {
 
-template <std::integral Number>
-void append(std::string& to, Number number) {
-    const fmt::format_int digits(number);
-    to.append(digits.data(), digits.size());
-}
-
 template <std::floating_point Number>
 void append(std::string& to, Number number) {
     fmt::format_to(std::back_inserter(to), "{}", number);
@@ -72,9 +67,9 @@ void append_truth(std::string& to, const value& value) {
     if (value.natural() <= 1)
         to += value.natural() ? "true" : "false";
     else if (value.data.size() == 4)
-        append(to, value.integer());
+        text::append_json(to, value.integer());
     else
-        append(to, value.natural());
+        text::append_json(to, value.natural());
 }
 
 void append_real(std::string& to, const value& value) {
@@ -139,10 +134,10 @@ void append_words(std::string& to, const value& value) {
         break;
     case meaning::natural:
     case meaning::port:
-        return append(to, value.natural());
+        return text::append_json(to, value.natural());
     case meaning::integer:
     case meaning::process:
-        return append(to, value.integer());
+        return text::append_json(to, value.integer());
     case meaning::hexadecimal:
         return append_bits(to, value.natural());
     case meaning::error_number:

@@ -139,14 +139,14 @@ private:
     static void begin_line(std::string& line, const recording::record& record) {
         recording::append_seconds(line, record.time);
         line += ',';
-        text::append_json(line, static_cast<std::int64_t>(record.cpu));
+        text::append_json(line, record.cpu);
         line += ',';
         append_quoted(line, record.task);
         line += ',';
-        text::append_json(line, static_cast<std::int64_t>(record.pid));
+        text::append_json(line, record.pid);
         line += ',';
         if (record.tgid)
-            text::append_json(line, static_cast<std::int64_t>(record.tgid));
+            text::append_json(line, record.tgid);
         line += ',';
         append_quoted(line, record.instance);
     }

@@ -89,7 +89,7 @@ private:
         to += "\",\"name\":";
         text::append_json(to, name);
         to += ",\"pid\":";
-        text::append_json(to, static_cast<std::int64_t>(process));
+        text::append_json(to, process);
         to += ",\"tid\":";
         text::append_json(to, thread);
         return to;
@@ -195,7 +195,7 @@ private:
         std::string& to = begin_event('C', track.name, track.process, record.pid);
         // Readers tell counters of one name apart by this.
         to += ",\"id\":";
-        text::append_json(to, static_cast<std::uint64_t>(track.number));
+        text::append_json(to, track.number);
         add_time(to, record.time);
         to += ",\"args\":{\"value\":";
         append_json(to, *fields.counter_value, read(*fields.counter_value, record.data));

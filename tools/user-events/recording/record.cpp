@@ -204,7 +204,7 @@ void append_line(std::string& to, const record& record) {
     const std::size_t start = to.size();
     text::append_escaped(to, record.task);
     to += '-';
-    text::append_json(to, static_cast<std::int64_t>(record.pid - record.distance));
+    text::append_json(to, record.pid - record.distance);
     if (to.size() - start < 16)
         to.append(16 - (to.size() - start), ' ');
     to += ' ';
@@ -287,7 +287,7 @@ void append_json_place(std::string& to, const Place& of) {
         text::append_json(to, of.host);
     }
     to += ",\"cpu\":";
-    text::append_json(to, static_cast<std::int64_t>(of.cpu));
+    text::append_json(to, of.cpu);
 }
 
 void append_json_instance(std::string& to, std::string_view instance) {
@@ -314,10 +314,10 @@ void append_json_line(std::string& to, const record& record) {
     to += ",\"task\":";
     text::append_json(to, record.task);
     to += ",\"pid\":";
-    text::append_json(to, static_cast<std::int64_t>(record.pid - record.distance));
+    text::append_json(to, record.pid - record.distance);
     if (record.tgid) {
         to += ",\"tgid\":";
-        text::append_json(to, static_cast<std::int64_t>(record.tgid - record.distance));
+        text::append_json(to, record.tgid - record.distance);
     }
     append_json_instance(to, record.instance);
     to += ",\"system\":";

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cmath>
-#include <fmt/format.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -58,16 +57,6 @@ void append_json(std::string& to, double number) {
         fmt::format_to(std::back_inserter(to), "{}", number);
     else
         to += "null";
-}
-
-void append_json(std::string& to, std::int64_t number) {
-    const fmt::format_int digits(number);
-    to.append(digits.data(), digits.size());
-}
-
-void append_json(std::string& to, std::uint64_t number) {
-    const fmt::format_int digits(number);
-    to.append(digits.data(), digits.size());
 }
 
 void print_json(const nlohmann::ordered_json& document) {

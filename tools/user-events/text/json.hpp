@@ -3,7 +3,8 @@
 // printed with print_json().
 #pragma once
 
-#include <cstdint>
+#include <concepts>
+#include <fmt/format.h>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -15,8 +16,11 @@ namespace tool::text {
 void append_json(std::string& to, std::string_view text);
 /// Numbers. Those that JSON lacks (NaN, infinity) become null.
 void append_json(std::string& to, double number);
-void append_json(std::string& to, std::int64_t number);
-void append_json(std::string& to, std::uint64_t number);
+template <std::integral Number>
+void append_json(std::string& to, Number number) {
+    const fmt::format_int digits(number);
+    to.append(digits.data(), digits.size());
+}
 
 /// Prints a document to standard output, and a newline.
 void print_json(const nlohmann::ordered_json& document);
