@@ -6,7 +6,6 @@
 #include "otlp/collector.hpp"
 #include "otlp/encoder.hpp"
 #include "otlp/queue.hpp"
-#include "otlp/report.hpp"
 #include "recording/opened.hpp"
 #include "service.hpp"
 #include "text/errors.hpp"

@@ -92,4 +92,8 @@ private:
     std::uint64_t observed_;
 };
 
+/// Makes the requests that tell the collector about dropped records, with the resource of
+/// user-events itself.
+queue::report_maker report_maker(encoding as);
+
 } // namespace tool::otlp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "otlp/report.hpp"
+#include "otlp/encoder.hpp"
 
 #include "otlp/batch.hpp"
 #include "otlp/json.hpp"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "recording/record.hpp"
 
-#include "eventheader/numbers.hpp"
+#include "eventheader/path.hpp"
 #include "eventheader/show.hpp"
+#include "eventheader/walk.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
@@ -90,9 +91,28 @@ void append_fields(std::string& to, const record& record) {
     }
 }
 
-} // namespace
+/// Calls the function with the name and the number. Elements of an array have the array's name, and
+/// structs in arrays have no numbers in their names.
+class numbers final : public eventheader::visitor {
+public:
+    using function = std::function<void(const std::string& name, double number)>;
 
-namespace {
+    explicit numbers(const function& function) : function_(function) {}
+
+    void take(const eventheader::field& field, const eventheader::value& value) override {
+        if (const auto number = number_of(value))
+            function_(path_.is_in_array() ? path_.text() : path_.of(field),
+                      static_cast<double>(*number));
+    }
+    void begin_array(const eventheader::field& field) override { path_.begin_array(field); }
+    void end_array(const eventheader::field&) override { path_.end(); }
+    void begin_struct(const eventheader::field& field) override { path_.begin_struct(field); }
+    void end_struct(const eventheader::field&) override { path_.end(); }
+
+private:
+    const function& function_;
+    eventheader::path path_{false};
+};
 
 eventpipe::message to_message(const record& record) {
     const auto& fields = record.event->fields;
@@ -145,7 +165,7 @@ bool matches(const eventheader::event_pattern& pattern, const record& record) {
 
 void for_each_number(const record& record,
                      const std::function<void(const std::string& name, double number)>& function) {
-    eventheader::numbers numbers(std::cref(function));
+    numbers numbers(function);
     walk(to_shown_event(record).event, numbers);
 }
 

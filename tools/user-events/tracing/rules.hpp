@@ -2,13 +2,14 @@
 // Rules: what is enabled as soon as it exists.
 #pragma once
 
+#include "recording/sampled_list.hpp"
 #include "text/number.hpp"
 #include "tracing/events.hpp"
 #include "tracing/rule.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,11 @@ void load_group(const std::string& text);
 
 /// What went wrong with a rule, or an empty text.
 std::string failure_of_rule(const rule& of);
+
+/// Which of the events, by their systems, an instance records in part, by rules with `sample=1/N`
+/// as they are now. The first rule for an event in an instance counts.
+recording::sampled_list find_sampled(const instance& in,
+                                     const std::map<std::string, std::vector<std::string>>& events);
 
 /// A rule that is removed at the end of the object's lifetime, with a warning if that fails.
 class temporary_rule {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracing/sampled.hpp"
-
 #include "tracing/rules.hpp"
 
 #include <algorithm>

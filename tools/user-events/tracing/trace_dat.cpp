@@ -10,7 +10,7 @@
 #include "tracing/buffers.hpp"
 #include "tracing/events.hpp"
 #include "tracing/libtracefs.hpp"
-#include "tracing/sampled.hpp"
+#include "tracing/rules.hpp"
 #include "tracing/threads.hpp"
 
 #include <algorithm>
