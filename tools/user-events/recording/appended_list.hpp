@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <string_view>
 
 namespace tool::recording {
@@ -20,6 +22,16 @@ void for_each_line(std::string_view statistics, std::string_view heading, Take t
         if (!take(line))
             break;
     }
+}
+
+/// Takes a number and the space behind it.
+template <typename Number>
+bool take_number(std::string_view& line, Number& number, int base = 10) {
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number, base);
+    if (error != std::errc() || end == line.data() + line.size() || *end != ' ')
+        return false;
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()) + 1);
+    return true;
 }
 
 } // namespace tool::recording

@@ -4,7 +4,6 @@
 #include "recording/appended_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -13,16 +12,6 @@ namespace tool::recording {
 namespace {
 
 constexpr std::string_view heading = "\nprocess since address function:\n";
-
-/// Takes a number and the space behind it.
-template <typename Number>
-bool take_number(std::string_view& line, Number& number, int base) {
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number, base);
-    if (error != std::errc() || end == line.data() + line.size() || *end != ' ')
-        return false;
-    line.remove_prefix(static_cast<std::size_t>(end - line.data()) + 1);
-    return true;
-}
 
 constexpr std::string_view ftrace_system = "ftrace";
 constexpr std::string_view user_event = "user_stack", kernel_event = "kernel_stack";
@@ -59,7 +48,7 @@ frame_list to_frame_list(std::string_view statistics) {
     for_each_line(statistics, heading, [&](std::string_view line) {
         int process = 0;
         std::uint64_t since = 0, address = 0;
-        if (!take_number(line, process, 10) || !take_number(line, since, 10) ||
+        if (!take_number(line, process) || !take_number(line, since) ||
             !take_number(line, address, 16))
             return false;
         result[{process, address}][since] = line;

@@ -4,7 +4,6 @@
 #include "recording/appended_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -13,15 +12,6 @@ namespace tool::recording {
 namespace {
 
 constexpr std::string_view heading = "\nthread process name:\n";
-
-/// Takes a number and the space behind it.
-bool take_number(std::string_view& line, int& number) {
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-    if (error != std::errc() || end == line.data() + line.size() || *end != ' ')
-        return false;
-    line.remove_prefix(static_cast<std::size_t>(end - line.data()) + 1);
-    return true;
-}
 
 } // namespace
 
