@@ -54,7 +54,7 @@ void serve_metrics(const options& given) {
     if (!given.config.empty())
         signals.reload_on_hangup();
     // The triggers count; only records of EventHeader events are recorded, see metrics::names.
-    const auto instance = tracing::instance::temporary("mono");
+    const auto instance = tracing::instance::temporary();
     std::optional<metrics::names> names;
     auto of_names = metrics::names::for_tracepoints(patterns);
     if (given.names && (patterns.empty() || !of_names.empty()))

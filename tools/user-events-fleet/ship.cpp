@@ -196,7 +196,7 @@ tracing::instance make_instance(const options& given, otlp::queue& queue) {
         return std::move(*left);
     }
     queue.set_instance("", 0);
-    auto made = tracing::instance::temporary("mono");
+    auto made = tracing::instance::temporary();
     tracing::set_buffer_size(made, given.live.buffer);
     queue.set_instance(made.name(), 0);
     return made;

@@ -124,7 +124,7 @@ tracing::temporary_rule make_rule(const tracing::scope& programs, const tracing:
 void count_in_kernel(const options& given, tracing::stop_signals& signals,
                      const tracing::event_name& name) {
     // An instance of its own: the histogram goes with it.
-    const auto in = tracing::instance::temporary("mono");
+    const auto in = tracing::instance::temporary();
     const std::string trigger = trigger_of(given);
     const std::string folder = name.directory();
     const auto programs = given.live.programs.read();
@@ -240,7 +240,7 @@ void count_in_payloads(const options& given, tracing::stop_signals& signals) {
     if (!given.live.filter.empty())
         (void)recording::to_filter(given.live.filter);
     auto [wanted, filter] = given.live.filtered();
-    const auto in = tracing::instance::temporary("mono");
+    const auto in = tracing::instance::temporary();
     payload_counter counter(given, in, wanted, std::move(filter));
     tracing::following following(in, wanted);
     in.write("tracing_on", "1");

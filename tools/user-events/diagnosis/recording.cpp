@@ -112,7 +112,7 @@ finding left_instances() {
 
 finding round_trip() {
     static constexpr char remedy[] = "the kernel log may say why; report it as a bug";
-    const auto in = tracing::instance::temporary("mono");
+    const auto in = tracing::instance::temporary();
     tracing::data_file file;
     const std::string name = fmt::format("user_events_doctor_{}", getpid());
     const auto index = file.add(name + " u32 number", false);

@@ -83,8 +83,6 @@ bool filter::comparison::is_true_for(std::string_view value) const {
         return value != text;
     case relation::like:
         return text::is_glob_of(text, value);
-    case relation::not_like:
-        return !text::is_glob_of(text, value);
     case relation::matches:
     case relation::does_not_match:
         return (regexec(expression.get(), std::string(value).c_str(), 0, nullptr, 0) == 0) ==
@@ -370,8 +368,7 @@ private:
 
     bool add(std::unique_ptr<filter::comparison> made) {
         made->number = to_number(made->text);
-        if (made->relation == filter::relation::like ||
-            made->relation == filter::relation::not_like)
+        if (made->relation == filter::relation::like)
             made->text = from_kernel_glob(std::move(made->text));
         const bool is_expression = made->relation == filter::relation::matches ||
                                    made->relation == filter::relation::does_not_match;

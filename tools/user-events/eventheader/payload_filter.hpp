@@ -59,7 +59,6 @@ private:
         greater_or_equal,
         has_bits,
         like,
-        not_like,
         matches,
         does_not_match,
     };

@@ -29,8 +29,6 @@ public:
     /// text::failure, also if there is anything but regular files.
     void finish();
 
-    const std::string& path() const noexcept { return path_; }
-
 private:
     void remove_parts() noexcept;
 

@@ -150,7 +150,6 @@ statistics::event& statistics::event_of(const record& record) {
         added.name = name.empty() ? record.event->name : name;
         added.is_described = record.event->is_described;
         added.sample = record.event->sample;
-        added.first = record.time;
         if (!added.is_described)
             for (const field& field : record.event->fields)
                 added.fields.push_back({field.name, {}});

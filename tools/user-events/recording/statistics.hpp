@@ -60,7 +60,6 @@ public:
         std::uint64_t count = 0;
         /// Of so many payloads, one has a record: the rest is not counted here.
         std::uint32_t sample = 1;
-        std::uint64_t first = 0;
         std::uint64_t last = 0;
         distribution gaps; // seconds between a record and the next
         bool is_described = false;

@@ -59,9 +59,8 @@ int columns() {
 }
 
 std::string_view code(style style) {
-    static constexpr const char* codes[] = {"\x1b[0m",  "\x1b[1m",  "\x1b[2m",
-                                            "\x1b[31m", "\x1b[32m", "\x1b[33m",
-                                            "\x1b[34m", "\x1b[36m", "\x1b[1;31m"};
+    static constexpr const char* codes[] = {"\x1b[0m",  "\x1b[1m",  "\x1b[2m",  "\x1b[31m",
+                                            "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[1;31m"};
     return has_colours() ? codes[static_cast<int>(style)] : "";
 }
 

@@ -20,7 +20,7 @@ void set_colours(bool wanted);
 /// The number of columns of the terminal, or 0 if the lines need not fit.
 int columns();
 
-enum class style { plain, bold, dim, red, green, yellow, blue, cyan, bold_red };
+enum class style { plain, bold, dim, red, green, yellow, blue, bold_red };
 
 /// The text that switches a style on or, for plain, all off. Empty without colours.
 std::string_view code(style style);

@@ -21,7 +21,7 @@ public:
     /// Of the instance that is mounted in `directory`, or if that is empty, of a temporary one with
     /// buffers of this size.
     observation(const std::string& directory, std::uint64_t buffer_size, clock needed)
-        : in_(directory.empty() ? instance::temporary("mono") : open_mounted(directory, needed)) {
+        : in_(directory.empty() ? instance::temporary() : open_mounted(directory, needed)) {
         if (!in_.is_mounted())
             set_buffer_size(in_, buffer_size);
     }

@@ -86,7 +86,7 @@ instance instance::kept(const std::string& name) {
     return {handle, name, false};
 }
 
-instance instance::temporary(const char* clock) {
+instance instance::temporary() {
     require_mount();
     std::string name = fmt::format("{}{}", temporary_prefix, getpid());
     // One that a killed process with this number has left.
@@ -97,7 +97,7 @@ instance instance::temporary(const char* clock) {
         throw text::file_failure(errno, "create", mount_point() + "/instances/" + name);
     instance created(handle, name, true);
     created.write("tracing_on", "0");
-    created.write("trace_clock", clock);
+    created.write("trace_clock", "mono");
     return created;
 }
 

@@ -25,9 +25,9 @@ public:
     static instance existing(const std::string& name);
     /// The same, but creates it if it does not exist.
     static instance kept(const std::string& name);
-    /// An instance of this process, with this clock and tracing_on 0. It is removed at the end of
-    /// the object's lifetime, so a program that waits has to end by returning: see stop_signals.
-    static instance temporary(const char* clock);
+    /// An instance of this process, with the clock mono and tracing_on 0. It is removed at the end
+    /// of the object's lifetime, so a program that waits has to end by returning: see stop_signals.
+    static instance temporary();
 
     /// An instance that a killed process has left. It goes on recording. This process owns it from
     /// now on, as if it had made it with temporary(). Nothing if it does not exist.
@@ -56,7 +56,6 @@ public:
     const std::string& name() const noexcept { return name_; }
     bool is_mounted() const noexcept { return is_mounted_; }
     std::string path(std::string_view file) const;
-    tracefs_instance* get() const noexcept { return handle_.get(); }
 
     bool has(std::string_view file) const;
     std::string read(const std::string& file) const;
