@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
@@ -94,11 +93,8 @@ std::vector<int> online_cpus() {
 /// What all processes have mapped now.
 mapping_table::present_mappings present_mappings(std::uint64_t now) {
     mapping_table::present_mappings result;
-    for (const auto& name : directories("/proc")) {
-        const int number = std::atoi(name.c_str());
-        if (number <= 0)
-            continue;
-        std::ifstream file(fmt::format("/proc/{}/maps", name));
+    for (const int number : processes()) {
+        std::ifstream file(fmt::format("/proc/{}/maps", number));
         for (std::string line; std::getline(file, line);) {
             mapping found{};
             std::uint64_t end = 0;

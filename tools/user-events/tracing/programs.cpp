@@ -4,8 +4,6 @@
 #include "tracing/groups.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -37,18 +35,6 @@ void for_each_file(int process, Function function) {
         if (stat(file->path().c_str(), &open) == 0)
             function(file->path(), open);
     }
-}
-
-std::vector<int> processes() {
-    std::vector<int> result;
-    std::error_code error;
-    for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
-         entry.increment(error))
-        if (const std::string id = entry->path().filename();
-            std::isdigit(static_cast<unsigned char>(id[0])))
-            result.push_back(std::atoi(id.c_str()));
-    std::sort(result.begin(), result.end());
-    return result;
 }
 
 /// Lines of fdinfo: "user_event-0:	user_events/order_placed enabled".

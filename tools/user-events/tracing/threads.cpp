@@ -21,14 +21,11 @@ recording::thread_list find_threads(const instance& of) {
         result[thread].process = process;
     if (of.is_mounted() && !has_threads_of_records())
         return result;
-    for (const auto& process : directories("/proc")) {
-        const int number = std::atoi(process.c_str());
-        if (number <= 0)
-            continue;
+    for (const int process : processes()) {
         const std::string tasks = fmt::format("/proc/{}/task", process);
         for (const auto& thread : directories(tasks))
             result[std::atoi(thread.c_str())] = {
-                number, first_line(fmt::format("{}/{}/comm", tasks, thread))};
+                process, first_line(fmt::format("{}/{}/comm", tasks, thread))};
     }
     return result;
 }

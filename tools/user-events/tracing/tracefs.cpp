@@ -200,6 +200,15 @@ std::vector<std::string> directories(const std::string& path) {
     return result;
 }
 
+std::vector<int> processes() {
+    std::vector<int> result;
+    for (const auto& name : directories("/proc"))
+        if (const int number = std::atoi(name.c_str()); number > 0)
+            result.push_back(number);
+    std::sort(result.begin(), result.end());
+    return result;
+}
+
 std::string first_line(const std::string& path) {
     std::string line;
     std::ifstream file(path);

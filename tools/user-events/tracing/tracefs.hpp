@@ -93,6 +93,9 @@ std::vector<instance> all_instances();
 /// The names of the directories in a directory of tracefs, sorted.
 std::vector<std::string> directories(const std::string& path);
 
+/// The numbers of all processes, sorted.
+std::vector<int> processes();
+
 /// The first line of a file; empty if it cannot be read.
 std::string first_line(const std::string& path);
 
