@@ -146,15 +146,12 @@ namespace {
 
 void add_rows(text::table& to, const row& row) {
     using text::style;
-    const auto number = [](std::string text) {
-        return text::cell{std::move(text), style::plain, true};
-    };
     if (row.figures.empty()) {
         to.add({{row.name, style::bold},
                 {row.what},
-                number(row.counts[0] ? std::to_string(row.counts[0]) : "-"),
-                number(row.counts[1] ? std::to_string(row.counts[1]) : "-"),
-                number(row.counts[0] ? "only in the first" : "only in the second")});
+                text::number(row.counts[0] ? std::to_string(row.counts[0]) : "-"),
+                text::number(row.counts[1] ? std::to_string(row.counts[1]) : "-"),
+                text::number(row.counts[0] ? "only in the first" : "only in the second")});
         return;
     }
     for (const figure& figure : row.figures) {
@@ -162,8 +159,8 @@ void add_rows(text::table& to, const row& row) {
         to.add(
             {{row.name, style::bold},
              {row.unit == unit::rate ? figure.name : fmt::format("{} {}", row.what, figure.name)},
-             number(shown(row.unit, figure.before)),
-             number(shown(row.unit, figure.after)),
+             text::number(shown(row.unit, figure.before)),
+             text::number(shown(row.unit, figure.after)),
              {std::move(change), row.is_significant ? style::bold : style::dim, true}});
     }
 }

@@ -40,14 +40,12 @@ void add_row(text::table& table, const std::string& event, const std::string& wh
              const distribution& numbers, std::string (*show)(double)) {
     if (numbers.count() == 0)
         return;
-    const auto number = [](std::string text) {
-        return text::cell{std::move(text), text::style::plain, true};
-    };
-    std::vector<text::cell> row{{event, text::style::bold}, {what}, number(show(numbers.least()))};
+    std::vector<text::cell> row{
+        {event, text::style::bold}, {what}, text::number(show(numbers.least()))};
     for (const auto& quantile : quantiles)
-        row.push_back(number(show(numbers.quantile(quantile.part))));
-    row.push_back(number(show(numbers.most())));
-    row.push_back(number(show(numbers.mean())));
+        row.push_back(text::number(show(numbers.quantile(quantile.part))));
+    row.push_back(text::number(show(numbers.most())));
+    row.push_back(text::number(show(numbers.mean())));
     table.add(std::move(row));
 }
 
@@ -197,9 +195,6 @@ std::string shown_name(const statistics::event& event) {
 /// Of an event that a rule samples, "1 of 10" stands behind the numbers.
 void print_counts(const statistics& statistics) {
     using text::style;
-    const auto number = [](std::string text) {
-        return text::cell{std::move(text), style::plain, true};
-    };
     const auto& events = statistics.events();
     const bool has_sampled = std::any_of(events.begin(), events.end(),
                                          [](const auto& event) { return event.sample > 1; });
@@ -211,8 +206,8 @@ void print_counts(const statistics& statistics) {
                          std::uint64_t count) {
         std::vector<text::cell> row{{shown_name(of), as},
                                     {std::move(process)},
-                                    number(std::to_string(count)),
-                                    number(fmt::format("{:.1f}", statistics.rate(count)))};
+                                    text::number(std::to_string(count)),
+                                    text::number(fmt::format("{:.1f}", statistics.rate(count)))};
         if (has_sampled)
             row.push_back({of.sample > 1 ? fmt::format("1 of {}", of.sample) : "all"});
         counts.add(std::move(row));

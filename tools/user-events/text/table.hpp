@@ -6,6 +6,7 @@
 #include "text/output.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tool::text {
@@ -16,6 +17,11 @@ struct cell {
     style shown = style::plain;
     bool right = false;
 };
+
+/// A cell with a number.
+inline cell number(std::string text) {
+    return {std::move(text), style::plain, true};
+}
 
 class table {
 public:
