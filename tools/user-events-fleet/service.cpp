@@ -40,10 +40,6 @@ void report_ready() {
     sd_notify(0, "READY=1");
 }
 
-void report_reload() {
-    sd_notify(0, "RELOADING=1");
-}
-
 void report_stop() {
     sd_notify(0, "STOPPING=1");
 }
@@ -63,7 +59,7 @@ void long_work::step() {
 bool has_to_restart(tracing::stop_signals& signals) {
     if (!signals.wants_reload())
         return false;
-    report_reload();
+    sd_notify(0, "RELOADING=1");
     if (makes_sense()) {
         signals.keep_blocked();
         return true;

@@ -8,9 +8,8 @@
 
 namespace tool {
 
-/// Reports to systemd, if it has started the process, that the service is ready, reloads or stops.
+/// Reports to systemd, if it has started the process, that the service is ready or stops.
 void report_ready();
-void report_reload();
 void report_stop();
 
 /// Long work that a service also does after systemd has told it to stop. systemd waits for 90 s in

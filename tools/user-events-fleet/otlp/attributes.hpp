@@ -50,7 +50,11 @@ public:
 
     /// Adds the fields under their names. `leave_out` says which fields are not wanted.
     template <typename Predicate>
-    void add_fields(const recording::record& from, Predicate leave_out);
+    void add_fields(const recording::record& from, Predicate leave_out) {
+        for (const recording::field& field : from.event->fields)
+            if (!leave_out(field))
+                add_field(field, read(field, from.data));
+    }
 
     /// Adds the thread and the CPU and, if a rule with `sample=1/N` made the record, N.
     void add_origin(const recording::record& from);
@@ -61,12 +65,5 @@ private:
     attribute_list& to_;
     int count_;
 };
-
-template <typename Predicate>
-void attributes::add_fields(const recording::record& from, Predicate leave_out) {
-    for (const recording::field& field : from.event->fields)
-        if (!leave_out(field))
-            add_field(field, read(field, from.data));
-}
 
 } // namespace tool::otlp

@@ -21,17 +21,17 @@ struct options {
     bool future = false;
 };
 
-[[noreturn]] void no_event(const tracing::pattern& wanted) {
-    tracing::throw_no_event(wanted,
-                            "`user-events list` lists the events; --future is for those to come");
+std::vector<tracing::event_name> events_of(const tracing::pattern& wanted) {
+    auto names = tracing::events(wanted);
+    if (names.empty())
+        tracing::throw_no_event(
+            wanted, "`user-events list` lists the events; --future is for those to come");
+    return names;
 }
 
 void enable_now(const tracing::instance& instance, const tracing::pattern& wanted,
                 const std::string& filter) {
-    const auto names = tracing::events(wanted);
-    if (names.empty())
-        no_event(wanted);
-    for (const auto& name : names) {
+    for (const auto& name : events_of(wanted)) {
         if (!filter.empty())
             tracing::set_filter(instance, name, filter);
         instance.write(name.directory() + "/enable", "1");
@@ -51,10 +51,7 @@ void enable_from_now_on(const tracing::pattern& wanted, const options& given) {
 }
 
 void disable_now(const tracing::instance& instance, const tracing::pattern& wanted) {
-    const auto names = tracing::events(wanted);
-    if (names.empty())
-        no_event(wanted);
-    for (const auto& name : names) {
+    for (const auto& name : events_of(wanted)) {
         instance.write(name.directory() + "/enable", "0");
         // So that enabling it again without a filter records everything.
         instance.write(name.directory() + "/filter", "0");

@@ -82,10 +82,6 @@ void append_text(std::string& to, std::string_view name, std::string_view value)
     text::append_json(to, value);
 }
 
-void append_activity(std::string& to, std::string_view name, const activity& activity) {
-    append_text(to, name, activity_text(activity));
-}
-
 void append_attributes(std::string& to, const event& event) {
     std::string_view rest = event.name_and_attributes.substr(name_of(event).size());
     if (rest.empty())
@@ -117,8 +113,8 @@ void append_header(std::string& to, const shown_event& shown) {
     append_number(to, "id", event.id);
     append_number(to, "version", event.version);
     append_bits(to, "tag", event.tag);
-    append_activity(to, "activity", event.activity);
-    append_activity(to, "related_activity", event.related_activity);
+    append_text(to, "activity", activity_text(event.activity));
+    append_text(to, "related_activity", activity_text(event.related_activity));
     append_attributes(to, event);
     to += '}';
 }

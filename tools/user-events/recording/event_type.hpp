@@ -148,9 +148,6 @@ void append_json(std::string& to, const field& field, const value& value);
 
 /// Calls the function for each of the integers in the value.
 template <typename Function>
-void for_each_integer(const field& field, const value& value, Function function);
-
-template <typename Function>
 void for_each_integer(const field& field, const value& value, Function function) {
     for (std::size_t at = 0; at + field.element_size <= value.data.size(); at += field.element_size)
         function(read_number(value.data.data() + at, field.element_size, field.is_signed,

@@ -158,8 +158,6 @@ void print_names(std::size_t number, const file& file) {
     dup2(output, STDOUT_FILENO);
     const rlimit time{most_time, most_time};
     setrlimit(RLIMIT_CPU, &time);
-    const rlimit none{0, 0};
-    setrlimit(RLIMIT_CORE, &none);
     recording::enter_sandbox({});
     elf_version(EV_CURRENT);
     for (std::size_t i = 0; i < files.size(); i++)
