@@ -8,36 +8,14 @@
 #include "text/escape.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <fmt/format.h>
 #include <iterator>
 #include <optional>
+#include <tuple>
 
 namespace tool::eventheader {
 
 namespace {
-
-/// What is a number in JSON is one in a table.
-void set_number(cell& to, const value& value) {
-    switch (value.meaning) {
-    case meaning::natural:
-    case meaning::port:
-        to.kind = number_kind::natural;
-        to.number = value.natural();
-        break;
-    case meaning::integer:
-    case meaning::process:
-        to.kind = number_kind::integer;
-        to.number = static_cast<std::uint64_t>(value.integer());
-        break;
-    case meaning::real:
-        to.kind = number_kind::real;
-        to.number = std::bit_cast<std::uint64_t>(value.real());
-        break;
-    default:
-        break;
-    }
-}
 
 class cell_fields final : public visitor {
 public:
@@ -60,7 +38,8 @@ public:
         cell& made = next(is_text(value.meaning));
         path_.append_name(made.name, field);
         append_words(made.text, value);
-        set_number(made, value);
+        // What is a number in JSON is one in a table.
+        std::tie(made.kind, made.number) = bits_of(value);
     }
     void begin_array(const field& field) override {
         if (json_) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "eventheader/show.hpp"
+#include "eventheader/value.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -11,9 +12,6 @@
 #include <vector>
 
 namespace tool::eventheader {
-
-/// What a cell has besides its text: nothing, or a number as it was.
-enum class number_kind : std::uint8_t { none, natural, integer, real };
 
 struct cell {
     std::string name = {};

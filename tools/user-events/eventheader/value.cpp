@@ -75,4 +75,19 @@ std::optional<long double> number_of(const value& value) noexcept {
     }
 }
 
+std::pair<number_kind, std::uint64_t> bits_of(const value& value) noexcept {
+    switch (value.meaning) {
+    case meaning::natural:
+    case meaning::port:
+        return {number_kind::natural, value.natural()};
+    case meaning::integer:
+    case meaning::process:
+        return {number_kind::integer, static_cast<std::uint64_t>(value.integer())};
+    case meaning::real:
+        return {number_kind::real, std::bit_cast<std::uint64_t>(value.real())};
+    default:
+        return {number_kind::none, 0};
+    }
+}
+
 } // namespace tool::eventheader

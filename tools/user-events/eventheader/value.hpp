@@ -4,7 +4,9 @@
 
 #include "eventheader/field.hpp"
 
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace tool::eventheader {
 
@@ -26,6 +28,10 @@ struct value {
 /// What is a number for people; nothing for text, bytes, UUIDs, addresses, null, and numbers of
 /// more than 64 bits. A long double has all the digits of 64 bits.
 std::optional<long double> number_of(const value& value) noexcept;
+
+/// What is a number in JSON, as it was, and its bits, of 64 bits.
+enum class number_kind : std::uint8_t { none, natural, integer, real };
+std::pair<number_kind, std::uint64_t> bits_of(const value& value) noexcept;
 
 /// Takes a value of a field that is no struct. After an error, the cursor has not moved.
 reason take_value(cursor& from, const field& field, value& to) noexcept;

@@ -47,29 +47,13 @@ private:
     }
 
     static void set_number(payload_node& to, const eventheader::value& value) {
-        to.size = static_cast<std::uint32_t>(value.data.size());
-        switch (value.meaning) {
-        case meaning::natural:
-        case meaning::port:
-            to.kind = ctf_kind::natural;
-            to.number = value.natural();
-            break;
-        case meaning::hexadecimal:
-            to.kind = ctf_kind::hexadecimal;
-            to.number = value.natural();
-            break;
-        case meaning::integer:
-        case meaning::process:
-            to.kind = ctf_kind::integer;
-            to.number = static_cast<std::uint64_t>(value.integer());
-            break;
-        case meaning::real:
-            to.kind = ctf_kind::real;
-            to.number = std::bit_cast<std::uint64_t>(value.real());
-            break;
-        default:
-            to.size = 0;
-        }
+        static constexpr ctf_kind kinds[] = {ctf_kind::text, ctf_kind::natural, ctf_kind::integer,
+                                             ctf_kind::real};
+        const auto [kind, bits] = bits_of(value);
+        const bool is_hexadecimal = value.meaning == meaning::hexadecimal;
+        to.kind = is_hexadecimal ? ctf_kind::hexadecimal : kinds[static_cast<int>(kind)];
+        to.number = is_hexadecimal ? value.natural() : bits;
+        to.size = to.kind == ctf_kind::text ? 0 : static_cast<std::uint32_t>(value.data.size());
     }
 
     /// Elements of an array have one type. Those that differ, because some are null or have
