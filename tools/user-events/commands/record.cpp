@@ -42,7 +42,7 @@ void add_patterns(const record_options& given, std::vector<tracing::pattern>& pa
         if (patterns.empty() && condition.pattern.is_for_user_events())
             continue;
         if (patterns.empty())
-            patterns.emplace_back("*");
+            patterns.emplace_back("*", std::string(tracing::all_groups));
         patterns.push_back(condition.pattern);
     }
     for (const auto& wanted : patterns)

@@ -45,6 +45,14 @@ std::uint64_t record_options::kept_parts() const {
     return *number;
 }
 
+std::vector<tracing::stop_condition> record_options::stop_conditions() const {
+    std::vector<tracing::stop_condition> result;
+    result.reserve(on.size());
+    for (const auto& text : on)
+        result.emplace_back(text, live.group.name);
+    return result;
+}
+
 void record_options::check() const {
     live.require_alone();
     if (live.has_from() && wanted_stacks().is_any())

@@ -37,7 +37,7 @@ struct record_options {
     std::uint64_t kept_parts() const;
     /// Whether nothing is written until one of the conditions of --on is fulfilled.
     bool waits() const noexcept { return !on.empty(); }
-    std::vector<tracing::stop_condition> stop_conditions() const { return {on.begin(), on.end()}; }
+    std::vector<tracing::stop_condition> stop_conditions() const;
     tracing::wanted_stacks wanted_stacks() const {
         return {.is_user = stack == "user" || stack == "both",
                 .is_kernel = stack == "kernel" || stack == "both"};

@@ -24,7 +24,7 @@ public:
         cut_.declare_align(with);
         declare_others(with);
     }
-    /// After the arguments for files.
+    /// To be called after the arguments for files were declared.
     void declare(arguments& with) {
         with.optional_positional(
             "PATTERN", selection_.pattern,

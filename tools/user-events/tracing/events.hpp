@@ -41,9 +41,8 @@ inline constexpr std::string_view all_groups = "*";
 /// A glob, or two of them, SYSTEM:NAME, as in a rule: it is compared with the registered name. Of
 /// the events in tracefs, a single glob means those of a group; if no group is given, those of
 /// "default" and marks. A multi-format event is also found by the name of one format, `order.1`.
-/// Two globs may
-/// also be PROVIDER:EVENT, for what payloads describe; the commands that decode payloads ask for
-/// that.
+/// Two globs may also be PROVIDER:EVENT, for what payloads describe; the commands that decode
+/// payloads ask for that.
 class pattern {
 public:
     /// For one glob, `group` is the name of a group, or all_groups, which includes marks. Throws

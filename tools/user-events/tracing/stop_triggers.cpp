@@ -32,7 +32,8 @@ void add_to_existing(const instance& in, const event_name& name, const std::stri
 
 } // namespace
 
-stop_condition::stop_condition(const std::string& text) : pattern(text.substr(0, text.find(' '))) {
+stop_condition::stop_condition(const std::string& text, const std::string& group)
+    : pattern(text.substr(0, text.find(' ')), group) {
     constexpr std::string_view word = "if ";
     const auto space = text.find_first_not_of(' ', std::min(text.find(' '), text.size()));
     if (space == text.npos)
@@ -53,7 +54,7 @@ void stop_triggers::add(const instance& in, const stop_condition& condition) {
     const bool by_rule = has_rules() && condition.pattern.is_for_registered_events();
     if (by_rule) {
         rule added;
-        added.pattern = condition.pattern.text();
+        condition.pattern.set_glob(added, condition.pattern.text());
         added.options[rule::instance] = in.name();
         added.trigger = trigger_of(condition);
         rules_.emplace_back(added);

@@ -13,8 +13,9 @@ namespace tool::tracing {
 
 /// An event, and what its fields have to be.
 struct stop_condition {
-    /// Reads `EVENT` or `EVENT if FILTER`. Throws text::usage_error.
-    explicit stop_condition(const std::string& text);
+    /// Reads `EVENT` or `EVENT if FILTER`; the group is that of tracing::pattern. Throws
+    /// text::usage_error.
+    stop_condition(const std::string& text, const std::string& group);
 
     tracing::pattern pattern;
     std::string filter; // empty for any record of the event
