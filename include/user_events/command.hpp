@@ -28,10 +28,15 @@ namespace detail {
 /// kernel appends a dot and up to eight digits.
 inline constexpr std::size_t max_name = 255, max_suffix = 9;
 
+/// U+0080 to U+009F are control characters, too: 0xc2, and a byte below 0xa0.
 [[gnu::visibility("hidden")]] constexpr bool has_space_or_control(std::string_view text) {
-    for (const char character : text)
-        if (static_cast<unsigned char>(character) <= ' ' || character == '\x7f')
+    unsigned char before = 0;
+    for (const char character : text) {
+        const auto byte = static_cast<unsigned char>(character);
+        if (byte <= ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0))
             return true;
+        before = byte;
+    }
     return false;
 }
 
@@ -65,10 +70,9 @@ inline constexpr std::size_t max_name = 255, max_suffix = 9;
            !contains(tag, "__rel_loc");
 }
 
-/// The fields that tracing itself adds to each record.
+/// Whether filters and histograms would take it for a field that tracing itself adds to records.
 [[gnu::visibility("hidden")]] constexpr bool is_common_field(std::string_view name) {
-    return name == "common_type" || name == "common_flags" || name == "common_preempt_count" ||
-           name == "common_pid";
+    return name.starts_with("common_");
 }
 
 /// Puts the text of a command together. Counts what does not fit.

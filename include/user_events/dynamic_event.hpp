@@ -115,7 +115,8 @@ struct dynamic_field {
 
 /// The value of a field of a dynamic_event. A number that is not of the field's type is an error if
 /// the field cannot hold its value. A value can be whatever a field of an event<> takes, except a
-/// structure. Text and arrays are referred to, not copied.
+/// structure, and a std::optional of text or of an array. Text and arrays are referred to, not
+/// copied.
 class dynamic_value {
 public:
     // NOLINTBEGIN(google-explicit-constructor): programs pass values.

@@ -314,9 +314,9 @@ public:
     event& operator=(const event&) = delete;
     [[gnu::visibility("hidden")]] ~event() = default;
 
-    /// Records the event, if it is enabled; otherwise costs a load, a test and a branch. Takes an
-    /// argument for each field. The arguments are evaluated in any case: see lazily(). An integer
-    /// that its shorter field cannot hold is truncated, and counted by cut().
+    /// Records the event, if it is enabled; otherwise costs about as much as a test of a bit. Takes
+    /// an argument for each field. The arguments are evaluated in any case: see lazily(). An
+    /// integer that its shorter field cannot hold is truncated, and counted by cut().
     using base::operator();
 
     /// Returns whether the event is recorded at present: by ftrace, perf or a BPF program.
@@ -339,7 +339,7 @@ public:
 
     /// \fn cut()
     /// Returns how often a string did not fit into a record of this event, and was cut at the end
-    /// of a character of UTF-8; and how often numbers did not fit. Async-signal-safe.
+    /// of a character of UTF-8; and how often arrays and numbers did not fit. Async-signal-safe.
     using base::cut;
 
     /// \fn lost()

@@ -293,7 +293,7 @@ struct recorded<char[Size]> : recorded_text<characters<Size>> {
     }
 };
 
-/// Bytes of the program: an object, or what a container has.
+/// What a container of the program has.
 template <typename T>
 concept sequence_like =
     std::is_class_v<T> && !std::convertible_to<const T&, text> && requires(const T& value) {
@@ -352,7 +352,7 @@ struct recorded<T> : recorded_sequence<std::remove_const_t<typename T::value_typ
 template <element T, std::size_t Size>
 struct recorded<T[Size]> : recorded_sequence<T> {};
 
-/// All bytes of an object, always as many.
+/// All bytes of an object whose size is constant.
 template <typename T>
 struct recorded_object {
     using value = object<sizeof(T)>;

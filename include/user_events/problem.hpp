@@ -228,8 +228,8 @@ struct report {
                   "user_events: the name of a field must not contain white space, a "
                   "semicolon or a control character");
     static_assert(What != problem::common_field_name,
-                  "user_events: a field must not be called common_type, common_flags, "
-                  "common_preempt_count or common_pid: tracing itself has these");
+                  "user_events: the name of a field must not begin with common_, as those of the "
+                  "fields that tracing itself adds");
     static_assert(What != problem::not_a_part,
                   "user_events: this is neither a field<> nor an option of an event");
     static_assert(

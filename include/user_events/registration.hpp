@@ -126,7 +126,7 @@ public:
         return write_otherwise(parts, count);
     }
 
-    /// How many strings have been cut, and how many records have been lost.
+    /// How many strings, arrays and numbers have been cut, and how many records have been lost.
     std::uint32_t cut() const noexcept {
         return is_own() ? cut_.load(std::memory_order_relaxed) : 0;
     }
@@ -227,9 +227,9 @@ private:
             pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) == 0;
 }
 
-/// Opens the file. The events that were registered with an earlier one have to be registered again:
-/// its number may be another file's by now. If the file is open, its descriptor is moved up, and
-/// nothing else changes.
+/// Opens the file. The events that were registered with an earlier file have to be registered
+/// again: the descriptor of that file may be another file's by now. If the file is open, its
+/// descriptor is moved up, and nothing else changes.
 inline void registration::open_file(library& shared) noexcept {
     const int before = shared.file.descriptor;
     const bool is_open = user_events_file_is_open(&shared.file);

@@ -18,7 +18,7 @@
  * offset
  *  0	common fields
  *  8	__u32 number of the process, in the initial name space; 0 for several
- * 12	__u32 milliseconds since the first suppressed payload of these was written
+ * 12	__u32 milliseconds since the first of the counted payloads was written
  * 16	__u64 how many payloads were suppressed
  * 24	__u32 location of the name: its size in bytes << 16, with a NUL
  * 28	SYSTEM:NAME of the event
@@ -35,9 +35,9 @@
  * In all else the files are independent. If the other file has its indexes
  * from a third one, all three share them.
  *
- * Threads that write through one file wait for each other where they count
- * its users, on machines with many processors. With this, each thread can
- * have a file of its own, and no event need be registered again.
+ * Threads that write through one file wait for each other where the kernel
+ * counts the users of the file, on machines with many processors. With this,
+ * each thread can have a file of its own, and no event need be registered again.
  *
  * Succeeds with 0, or fails with, in this order,
  *

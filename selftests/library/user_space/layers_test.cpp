@@ -111,10 +111,12 @@ TEST_CASE("A dynamic event refuses names that the kernel would refuse") {
     const auto error_of = [](std::string_view name, std::string_view field) {
         return ue::dynamic_event::create(name, {{field, ue::field_type::u8}}).error();
     };
-    for (const char* name : {"", "a b", "a/b", "a:b", ".", "enable", "a\n"})
+    for (const char* name : {"", "a b", "a/b", "a:b", ".", "enable", "a\n", "a\xc2\x80"})
         CHECK(error_of(name, "a") == std::errc::invalid_argument);
-    for (const char* field : {"", "a b", "a;b", "common_pid"})
+    for (const char* field : {"", "a b", "a;b", "common_pid", "common_x", "a\xc2\x9f"})
         CHECK(error_of("dynamic", field) == std::errc::invalid_argument);
+    for (const char* field : {"\xc2\xa0", "\xc3\x80", "uncommon_x"})
+        CHECK(ue::dynamic_event::create("dynamic", {{field, ue::field_type::u8}}));
     CHECK(error_of("dynamic", std::string(600, 'x')) == std::errc::argument_list_too_long);
     CHECK(error_of(std::string(256, 'x'), "a") == std::errc::invalid_argument);
     CHECK(
