@@ -29,10 +29,10 @@
 #include "registry/rules.h"
 
 /*
- * The files in tracefs and the devices come last. If the init function fails,
- * the kernel frees the module even if its files are open. So opening them fails
- * until all parts are initialized. The module's own events are the last part:
- * recorders may use them at once.
+ * The files in tracefs and the devices come after all parts that they use. If
+ * the init function fails, the kernel frees the module even if its files are
+ * open. So opening them fails until all parts are initialized. The module's own
+ * events are the last part: recorders may use them at once.
  */
 static const struct ue_part {
 	const char *name;

@@ -54,7 +54,7 @@ struct ue_program {
  * @terms: what it allows
  * @countdown: on each CPU, how many payloads are left out before the next one that is recorded;
  *	NULL without sampling
- * @bucket: the tokens of all programs, or of those that have no bucket
+ * @bucket: the tokens of all programs, or of the processes for which no bucket could be allocated
  * @suppressed: how many payloads have found no token
  * @untold: those of processes without a struct ue_program
  * @collected: when ue_limit_collect() was called last, in jiffies

@@ -2,9 +2,9 @@
 /*
  * Limits: of how many payloads a recorder makes records (limit=, sample= of rules).
  *
- * A bucket has at most as many tokens as come in a second. Each payload takes one, and rate tokens
- * come back in a second. A payload that finds none is suppressed. A limit has one bucket
- * for all programs, or one for each process.
+ * A limit allows a number of records in a second, its rate. A bucket has at most so many tokens,
+ * and gets so many back in a second. Each payload takes one; a payload that finds none is
+ * suppressed. A limit has one bucket for all programs, or one for each process.
  */
 #ifndef UE_LIMIT_H
 #define UE_LIMIT_H

@@ -103,7 +103,7 @@ static struct ue_event *ue_retired_to_replace(const struct ue_retired *own)
 
 /*
  * The raw_init() of an event's class, called while the event is published. If there are
- * enough retired events, it takes over the number of one.
+ * enough retired events, the event takes over the number of one of these.
  */
 static int ue_event_take_type(struct trace_event_call *call)
 {

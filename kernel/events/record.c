@@ -200,9 +200,10 @@ static bool ue_is_off(struct trace_event_file *file)
 }
 
 /*
- * With a filter, tracing completes a record elsewhere before it looks for a buffer, filters it
- * then, and does not tell the result. So the caller tests the filter, and whether recording is
- * off, first. The common fields are set as tracing sets them for a system call: no flags.
+ * With a filter, tracing first makes the record in other memory, then filters the record, and only
+ * then looks for a buffer. Tracing does not tell whether the filter rejected the record. So the
+ * caller tests the filter, and whether recording is off, first. The common fields are set as
+ * tracing sets them for a system call: no flags.
  */
 static noinline bool ue_is_filtered_out(struct ue_event *event,
 					struct trace_event_file *file,

@@ -155,7 +155,7 @@ bool ue_recorder_set_scopes(struct ue_recorders *recorders,
 	return true;
 }
 
-/* A write in progress may find the old limit with the new kind, or none with the old one. */
+/* A write in progress may find the old limit with the new kind, or no limit with the old kind. */
 void ue_recorder_set_limit(struct ue_recorders *recorders,
 			   struct trace_event_file *file, struct ue_limit *limit)
 {

@@ -15,7 +15,7 @@
 
 #include "format/scratch.h"
 
-/* About the largest record of perf, and more than a sub-buffer of one page. */
+/* About the largest record of perf and, with pages of 4 KiB, more than the largest of ftrace. */
 #define UE_SCRATCH_KEPT		SZ_8K
 
 static DEFINE_PER_CPU(void *, ue_scratch);

@@ -107,7 +107,8 @@ static int ue_groups_add(const struct ue_group_text *text)
 /*
  * The kernel sets the owner of a node when it creates the node. So a node with another
  * owner replaces the old one. Files that are open, and nodes that others have made, stay
- * as they are. A mount of the old node loses its permissions.
+ * as they are. A bind mount of the old node can no longer be opened,
+ * because the kernel clears the mode of the node.
  */
 static int ue_groups_change_owner(struct ue_group *group,
 				  const struct ue_device_owner *owner)

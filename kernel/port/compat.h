@@ -26,7 +26,7 @@
 #error "Real-time kernels before 7.2 are not supported: see Documentation/admin-guide.rst"
 #endif
 
-/* The same for readers of modinfo. */
+/* Which kernels the module accepts, for modinfo. */
 #define UE_KERNELS "6.1 to 6.5, 6.11 to 7.3; without CONFIG_USER_EVENTS; with CONFIG_PREEMPT_RT from 7.2 on"
 
 #include <linux/ftrace.h>

@@ -410,9 +410,9 @@ static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 				enabler->id);
 		/*
 		 * An update has not reached the original yet, and will not
-		 * reach the copy at the end of the list. At the beginning,
-		 * copies would keep the update from the bits of others. So the
-		 * caller updates the copy.
+		 * reach the copy at the end of the list. Copies at the front
+		 * would keep the update from the bits of others. So the caller
+		 * updates the copy.
 		 */
 		if (enabler->update != enabler->event->update)
 			to->changes++;

@@ -31,9 +31,9 @@ struct ue_users;
 extern struct mutex ue_enabler_mutex;
 
 /*
- * How many enablers to create, copy, free or leave to workers before other tasks may
- * run, and take the mutex. A kernel with lazy preemption lets only real-time tasks run before that.
- * If one of them needs the mutex, it waits until this many are handled.
+ * After creating, copying, freeing or leaving to workers this many enablers, the holder of the
+ * mutex lets other tasks run and take the mutex. With lazy preemption, only real-time tasks run
+ * earlier; one that needs the mutex waits until then.
  */
 #define UE_ENABLERS_AT_ONCE	128
 

@@ -36,8 +36,8 @@ struct ue_position {
 
 /**
  * struct ue_mm - an attached address space
- * @mm: the address space; a reference to the mm_struct, but none to its memory.
- *	So no other address space gets the same mm_struct.
+ * @mm: the address space; a reference to the mm_struct, so that no other address
+ *	space gets the same one, but no reference to its memory
  * @set: its enablers; NULL while the address space is not attached.
  *	Changed with both @lock and ue_enabler_mutex held, read with either.
  * @of_set: node in the list of address spaces that have @set. A forked child is

@@ -2,7 +2,7 @@
 /*
  * Scopes: what rules say of programs (pid=, uid=, comm=, exe=, cgroup=).
  *
- * Each distinct text of these options is a scope, and has a bit. An address space has
+ * Each distinct set of these options is a scope, and has a bit. An address space has
  * the bits of the scopes that match the process that owns the memory. They are found
  * when the address space is attached, before a forked child runs, and when a rule
  * with a new scope is added; the bits of scopes with ``cgroup=`` are also looked for

@@ -80,7 +80,7 @@ void ue_update_begin(struct ue_update *update);
  * @event: the event, which the address space has begun or ceased to want
  * @ue_mm: the address space, in the table
  *
- * Context: between ue_update_begin() and ue_update_end().
+ * Context: between ue_update_begin() and ue_update_end(), or the same functions with _alone.
  */
 void ue_update_mm(struct ue_update *update, struct ue_event *event,
 		  struct ue_mm *ue_mm);

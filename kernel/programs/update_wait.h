@@ -16,7 +16,7 @@
  *	wait
  * @since: when the update became pending, the low bits of jiffies
  * @skip_waits: for how many further updates no task waits. Only used in an address space; the
- *	object of an update that a work item finishes is freed with it.
+ *	object of a deferred update (update.c) is freed when that update ends.
  *
  * Protected by ue_enabler_mutex.
  */

@@ -58,8 +58,8 @@ static __always_inline bool ue_has_exited(const struct ue_place *place)
 /*
  * Whether the program has exited is checked again right before the write: after
  * the exit, the parent may use a shared page for something else. The check and
- * the write are a few instructions without preemption. The way from the exit to
- * the parent is long.
+ * the write are a few instructions without preemption. From the exit until the
+ * parent can run, it takes much longer.
  *
  * Return: 0; -ESRCH if the program has exited.
  */
@@ -275,10 +275,10 @@ bool ue_user_bit_is_permitted(const struct ue_user_bit *bit)
 }
 
 /*
- * A worker allocates no absent huge page of less than 1 GiB, which would be charged to the root
+ * A worker allocates no absent huge page of less than PUD_SIZE, which would be charged to the root
  * cgroup instead of the program's. FOLL_DUMP prevents that for hugetlbfs; elsewhere the flag would
- * leave out zero pages. The flag also treats as absent a page that is being migrated. Pages of 1
- * GiB do without the flag, which would treat those that a fork shares as absent.
+ * leave out zero pages. The flag also treats as absent a page that is being migrated. Larger pages
+ * do without the flag, which would treat those that a fork shares as absent.
  */
 static unsigned int ue_fault_flags(struct mm_struct *mm,
 				   const struct ue_user_bit *bit)

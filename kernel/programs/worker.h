@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Workers, which update the enable bits of one address space each and may wait
- * for its program. A few run in parallel for each user. A worker that is
- * blocked makes room for others, and ends when the program does.
+ * for its program. A few run in parallel for each share of users (user.h). A
+ * worker that is blocked makes room for others, and ends when the program does.
  */
 #ifndef UE_WORKER_H
 #define UE_WORKER_H
