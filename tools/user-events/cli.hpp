@@ -59,7 +59,7 @@ public:
     /// value is empty. `name` is one name: "--format".
     void choice(const char* name, const char* type, std::string& value,
                 const std::vector<std::string>& words, const std::string& help = {});
-    /// The same, but the action has to accept or refuse what is given.
+    /// The same, but it need not be given, and the action has to accept or refuse what is given.
     void open_choice(const char* name, const char* type, std::string& value,
                      const std::vector<std::string>& words, const std::string& help);
     void required_option(const char* names, const char* type, std::string& value, const char* help);

@@ -44,7 +44,7 @@ inline constexpr command commands[] = {
     {"delete", "delete events", delete_events},
     {"enable", "have ftrace record events", enable},
     {"disable", "have ftrace no longer record events", disable},
-    {"rules", "list and change what is recorded as soon as it exists", rules},
+    {"rules", "list and change the rules, which also record events to come", rules},
     {"write", "make a record of an event", write_event},
     {"mark", "put a text among the records of all events", mark},
 };

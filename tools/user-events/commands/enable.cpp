@@ -104,7 +104,7 @@ action enable(arguments& with) {
 action disable(arguments& with) {
     const auto given = std::make_shared<options>();
     declare(with, *given);
-    with.flag("--future", given->future, "remove the rules for PATTERN");
+    with.flag("--future", given->future, "remove what `enable --future` has added for PATTERN");
     return [given] {
         for (const auto& wanted : given->group.read(given->patterns)) {
             if (given->future)

@@ -36,7 +36,7 @@ private:
     text::line_editor editor_;
     std::optional<eventheader::filter> filter_;
     bool is_typing_ = false;
-    /// What the terminal shows is not what was typed.
+    /// Whether the terminal does not yet show what was typed.
     bool is_changed_ = false;
 };
 

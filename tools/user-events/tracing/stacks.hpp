@@ -49,8 +49,8 @@ private:
         std::shared_ptr<const mapping> where;
 
         auto operator<=>(const frame&) const = default;
-        /// A return address is behind the call, which may be the last one of its function.
         object file() const { return {where->path, where->inode, process}; }
+        /// A return address is behind the call, which may be the last one of its function.
         std::uint64_t place() const noexcept { return address - 1 - where->start + where->offset; }
     };
 
