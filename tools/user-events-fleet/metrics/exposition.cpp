@@ -15,7 +15,7 @@ namespace {
 constexpr char others[] = "(others)";
 
 /// A label's value, in UTF-8, with its quotes.
-std::string quoted(std::string_view text) {
+std::string label_value(std::string_view text) {
     std::string clean, result = "\"";
     text::append_utf8(clean, text);
     for (const char each : clean) {
@@ -81,23 +81,23 @@ void add_histogram(writer& to, const std::string& labels, const distribution& fr
 void add_events(writer& to, const sample& from) {
     to.family("user_events_records", "counter", "Records, by the program that made them.");
     for (const auto& [name, event] : from.events) {
-        const std::string label = "event=" + quoted(name);
+        const std::string label = "event=" + label_value(name);
         auto records = event.records;
         // Also if there are none, so that a rate begins at 0.
         records[others] += event.others;
         for (const auto& [program, count] : records)
-            to.add(fmt::format("{},program={}", label, quoted(program)), count);
+            to.add(fmt::format("{},program={}", label, label_value(program)), count);
     }
     if (from.has_lost) {
         to.family("user_events_lost_records", "counter",
                   "Records that recorders of the event have lost.");
         for (const auto& [name, event] : from.events)
-            to.add("event=" + quoted(name), event.lost);
+            to.add("event=" + label_value(name), event.lost);
     }
     to.family("user_events_recorders", "gauge",
               "Instances in which the event is enabled, and perf.");
     for (const auto& [name, event] : from.events)
-        to.add("event=" + quoted(name), event.recorders);
+        to.add("event=" + label_value(name), event.recorders);
 }
 
 void add_names(writer& to, const sample& from) {
@@ -106,10 +106,10 @@ void add_names(writer& to, const sample& from) {
     to.family("user_events_named_records", "counter",
               "Records of EventHeader events, by the names in their payloads.");
     for (const auto& [tracepoint, counts] : from.names) {
-        const std::string label = "tracepoint=" + quoted(tracepoint);
+        const std::string label = "tracepoint=" + label_value(tracepoint);
         for (const auto& [name, count] : counts.records)
-            to.add(fmt::format("{},event={}", label, quoted(name)), count);
-        to.add(fmt::format("{},event={}", label, quoted(others)), counts.others);
+            to.add(fmt::format("{},event={}", label, label_value(name)), count);
+        to.add(fmt::format("{},event={}", label, label_value(others)), counts.others);
     }
 }
 
@@ -117,7 +117,8 @@ void add_fields(writer& to, const sample& from) {
     to.family("user_events_field", "histogram", "Values of a field, by powers of two.");
     for (const auto& [name, event] : from.events)
         for (const auto& [field, values] : event.fields)
-            add_histogram(to, fmt::format("event={},field={}", quoted(name), quoted(field)),
+            add_histogram(to,
+                          fmt::format("event={},field={}", label_value(name), label_value(field)),
                           values);
 }
 
