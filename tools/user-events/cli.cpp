@@ -314,7 +314,7 @@ void arguments::subcommand(const command& command) {
     add(app_, command);
 }
 
-int run_command_line(std::span<const command> commands, int argc, char** argv) {
+void run_command_line(std::span<const command> commands, int argc, char** argv) {
     CLI::App app("See, record, keep and look at the events of user programs.", "user-events");
     app.require_subcommand(1);
     app.set_version_flag("--version", "user-events " VERSION);
@@ -329,7 +329,7 @@ int run_command_line(std::span<const command> commands, int argc, char** argv) {
                 run_fleet(row.name, argv);
     if (completes) {
         complete(app, {given.begin() + 1, given.end()});
-        return 0;
+        return;
     }
     if (!given.empty() && !given.front().starts_with('-') && !subcommand_of(app, given.front()))
         throw text::usage_error(fmt::format("there is no command {}", given.front()),
@@ -350,10 +350,11 @@ int run_command_line(std::span<const command> commands, int argc, char** argv) {
     std::reverse(given.begin(), given.end());
     try {
         app.parse(std::move(given));
-        return 0;
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) // --help
-            return app.exit(error);
+        if (error.get_exit_code() == 0) { // --help
+            app.exit(error);
+            return;
+        }
         std::string name;
         for (const CLI::App* chosen = &app; !chosen->get_subcommands().empty();) {
             chosen = chosen->get_subcommands().front();

@@ -91,8 +91,8 @@ bool is_only_checked();
 /// --config has now.
 struct restart {};
 
-/// Runs the command that the arguments name, one of these. Returns the exit status, 0. Throws
-/// text::usage_error if the arguments make no sense.
-int run_command_line(std::span<const command> commands, int argc, char** argv);
+/// Runs the command that the arguments name, one of these. Throws text::usage_error if the
+/// arguments make no sense.
+void run_command_line(std::span<const command> commands, int argc, char** argv);
 
 } // namespace tool

@@ -31,9 +31,9 @@ int run_program(std::span<const command> commands, int argc, char** argv) {
     // The caller may have ignored it: the kernel would then not tell how a child has ended.
     std::signal(SIGCHLD, SIG_DFL);
     try {
-        const int result = run_command_line(commands, argc, argv);
+        run_command_line(commands, argc, argv);
         text::flush();
-        return result;
+        return 0;
     } catch (const text::usage_error& error) {
         return complain(usage, error.what(), error.remedy());
     } catch (const text::failure& error) {

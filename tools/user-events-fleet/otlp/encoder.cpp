@@ -275,14 +275,12 @@ void encoder::finish() {
     flush();
 }
 
-void encoder::send(signal which, std::uint64_t records, std::string request) {
-    use_({which, records, as_ == encoding::json ? to_json(which, request) : std::move(request)});
-}
-
 void encoder::send(signal which, batch& made) {
+    if (made.is_empty())
+        return;
     const std::uint64_t records = made.records();
-    if (!made.is_empty())
-        send(which, records, made.take());
+    std::string request = made.take();
+    use_({which, records, as_ == encoding::json ? to_json(which, request) : std::move(request)});
 }
 
 void encoder::flush() {

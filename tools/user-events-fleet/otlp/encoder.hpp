@@ -68,7 +68,6 @@ private:
     std::string random_bytes(std::size_t size);
     void limit_open_spans();
     void send(signal which, batch& made);
-    void send(signal which, std::uint64_t records, std::string request);
 
     encoding as_;
     resources& resources_;

@@ -2,6 +2,7 @@
 #include "commands/commands.hpp"
 #include "commands/recording_options.hpp"
 
+#include "export/output_file.hpp"
 #include "recording/opened.hpp"
 #include "recording/statistics.hpp"
 #include "text/output.hpp"
@@ -23,27 +24,20 @@ struct options {
 };
 
 void print_records(recording::source& file, bool as_json) {
-    static constexpr std::size_t enough = 1 << 16;
-    std::string lines;
-    const auto print = [&](std::size_t most) {
-        if (lines.size() < most)
-            return;
-        text::print(lines);
-        lines.clear();
-    };
+    exporting::output_file to(nullptr);
     file.read(
         [&](const recording::record& record) {
             if (as_json)
-                append_json_line(lines, record);
+                append_json_line(to.text(), record);
             else
-                append_line(lines, record);
-            print(enough);
+                append_line(to.text(), record);
+            to.advance();
         },
         [&](const recording::gap& gap) {
             if (as_json)
-                append_json_line(lines, gap);
+                append_json_line(to.text(), gap);
         });
-    print(0);
+    to.finish();
 }
 
 void print_statistics(recording::source& file, bool as_json) {

@@ -215,7 +215,8 @@ static void record_threads(const instance& in, const std::string& process) {
         is_new = false;
         for (const auto& thread : directories("/proc/" + process + "/task"))
             if (added.insert(thread).second) {
-                in.append("set_event_pid", thread);
+                if (const int error = in.try_append("set_event_pid", thread))
+                    throw text::file_failure(error, "write to", in.path("set_event_pid"));
                 is_new = true;
             }
     }

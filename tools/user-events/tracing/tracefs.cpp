@@ -182,11 +182,6 @@ void instance::write(const std::string& file, const std::string& text) const {
         throw text::file_failure(error, "write to", path(file));
 }
 
-void instance::append(const std::string& file, const std::string& text) const {
-    if (const int error = try_append(file, text))
-        throw text::file_failure(error, "write to", path(file));
-}
-
 std::vector<std::string> directories(const std::string& path) {
     std::vector<std::string> result;
     std::error_code error;

@@ -62,7 +62,6 @@ public:
     /// Returns nothing if it cannot be read.
     std::optional<std::string> try_read(const std::string& file) const;
     void write(const std::string& file, const std::string& text) const;
-    void append(const std::string& file, const std::string& text) const;
     /// Returns 0 or an errno.
     int try_append(const std::string& file, const std::string& text) const;
     int try_write(const std::string& file, const std::string& text) const;
