@@ -582,9 +582,12 @@ TEST_CASE("dynamic_events rejects a system of no group, and leaves no group in u
     CHECK(dynamic("u:" + group.system() + "/" + name + " bad") == fails(EINVAL));
     CHECK(dynamic("u:" + group.system() + "/" + std::string(512, 'n')) == fails(EINVAL));
     CHECK(group.line().ends_with(", users 0"));
-    // A '/' in a field is none behind a system.
-    CHECK(dynamic("u:" + name + " struct a/b c 3") == succeeds());
-    CHECK(dynamic("-:" + name) == succeeds());
+    // A '/' in a field is none behind a system, whatever white space is before it.
+    for (const char* space : {" ", "\t", "\v", "\f", "\r"}) {
+        CHECK(dynamic(std::string("u:").append(name).append(space) + "struct a/b c 3") ==
+              succeeds());
+        CHECK(dynamic("-:" + name) == succeeds());
+    }
 }
 
 TEST_CASE("A rule is for the default group, the group or the systems that it names") {

@@ -33,7 +33,7 @@ inline constexpr std::size_t max_name = 255, max_suffix = 9;
     unsigned char before = 0;
     for (const char character : text) {
         const auto byte = static_cast<unsigned char>(character);
-        if (byte <= ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0))
+        if (byte <= ' ' || byte == 0x7f || (before == 0xc2 && byte >= 0x80 && byte < 0xa0))
             return true;
         before = byte;
     }

@@ -406,7 +406,7 @@ static bool ue_has_control(const char *text)
 	for (; *text; before = *text++) {
 		const unsigned char c = *text;
 
-		if (ue_is_control(c) || (before == 0xc2 && c < 0xa0))
+		if (ue_is_control(c) || (before == 0xc2 && c >= 0x80 && c < 0xa0))
 			return true;
 	}
 	return false;

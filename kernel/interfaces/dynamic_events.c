@@ -32,7 +32,7 @@ static struct ue_event *ue_from_dynamic(struct dyn_event *dynamic)
 static struct ue_group *ue_dynamic_group(const char **command)
 {
 	const char *system = *command;
-	size_t length = strcspn(system, "/ \t");
+	size_t length = strcspn(system, "/ \t\v\f\r");
 
 	if (system[length] != '/')
 		return ue_group_get(ue_default_group.number);
