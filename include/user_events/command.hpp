@@ -91,7 +91,7 @@ struct command_writer {
             text[size + i] = part[i];
         size += part.size();
     }
-    constexpr void add_number(std::size_t number) {
+    [[gnu::visibility("hidden")]] constexpr void add_number(std::size_t number) {
         if (number >= 10)
             add_number(number / 10);
         const char digit = static_cast<char>('0' + number % 10);

@@ -66,7 +66,7 @@ struct field_name {
     const field_name* outer = nullptr;
 
     template <typename Writer>
-    constexpr void write(Writer& writer) const {
+    [[gnu::visibility("hidden")]] constexpr void write(Writer& writer) const {
         if (outer) {
             outer->write(writer);
             writer.add("_");
@@ -93,8 +93,9 @@ concept recordable = requires {
 
 /// The part of a field's text that comes before its name, and the part after it.
 template <typename Writer>
-constexpr void describe(Writer& writer, std::string_view type, const field_name& name,
-                        std::size_t array = 0, std::size_t size = 0) {
+[[gnu::visibility("hidden")]] constexpr void describe(Writer& writer, std::string_view type,
+                                                      const field_name& name, std::size_t array = 0,
+                                                      std::size_t size = 0) {
     writer.begin_field();
     writer.add(type);
     if (array) {
@@ -121,7 +122,8 @@ concept byte = std::same_as<T, unsigned char> || std::same_as<T, std::byte>;
 
 /// An array of numbers or characters elsewhere in the record.
 template <typename Writer>
-constexpr void describe_located(Writer& writer, std::string_view element, const field_name& name) {
+[[gnu::visibility("hidden")]] constexpr void
+describe_located(Writer& writer, std::string_view element, const field_name& name) {
     writer.begin_field();
     writer.add("__rel_loc ");
     writer.add(element);

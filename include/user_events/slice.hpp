@@ -34,7 +34,7 @@ namespace detail {
 /// A flow. It connects slices that belong together, in any threads and processes: the steps of a
 /// request, for example. Trace viewers draw an arrow from each slice of a flow to the next one.
 struct flow {
-    /// Any number but 0. All flows of a recording have different ones.
+    /// Any number but 0, which no other flow of the recording has.
     std::uint64_t id;
 
     /// Returns a flow with a number that other processes do not return, as long as all are of one

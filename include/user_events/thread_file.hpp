@@ -132,7 +132,7 @@ private:
         if (is_moved)
             error = user_events_file_open(&file_);
         else if (!error)
-            error = user_events_file_check(&library.file) ? open_shared() : EAGAIN;
+            error = user_events_file_is_open(&library.file) ? open_shared() : EAGAIN;
         std::atomic_signal_fence(std::memory_order_seq_cst);
         error_.store(error, std::memory_order_relaxed);
         return error == 0;

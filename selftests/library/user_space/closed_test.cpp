@@ -180,6 +180,24 @@ TEST_CASE("The descriptors of threads and markers are moved up without being ope
     setrlimit(RLIMIT_NOFILE, &before);
 }
 
+TEST_CASE(
+    "A file of a thread is used that was created after the limit was raised, before a record") {
+    rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    set_limit(1024);
+    {
+        FakeFile file;
+        const Number event;
+        file.enable(number);
+        set_limit(4096);
+        const ue::thread_file own;
+        event(1);
+        CHECK(!own.error());
+        CHECK(file.take().size() == 12);
+    }
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
 TEST_CASE("No record is lost after closefrom() while another thread creates events") {
     FakeFile file;
     const Number event;
