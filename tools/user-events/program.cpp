@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <fcntl.h>
 #include <new>
 #include <string_view>
 #include <unistd.h>
@@ -23,9 +24,18 @@ int complain(status result, std::string_view message, std::string_view remedy = 
     return result;
 }
 
+/// Has those of the standard files that are closed refer to /dev/null, so that no other file gets
+/// the number. Reading and writing fail as before.
+void hold_standard_files() {
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0)
+            (void)open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 } // namespace
 
 int run_program(std::span<const command> commands, int argc, char** argv) {
+    hold_standard_files();
     // Writing to a pipe without a reader fails instead.
     std::signal(SIGPIPE, SIG_IGN);
     // The caller may have ignored it: the kernel would then not tell how a child has ended.
