@@ -76,7 +76,10 @@ public:
     counter(const tracing::instance& in, const tracing::wanted_events& wanted)
         : has_status_(!in.is_mounted() && in.with_names().has("user_events_status")),
           source_(in, wanted, {},
-                  {.take_unknown = [this](const recording::record& record) { add(record); }}) {}
+                  {.take_unknown = [this](const recording::record& record) { add(record); }}) {
+        if (has_status_)
+            before_.emplace();
+    }
 
     void read() {
         source_.read([this](const recording::record& record) {
@@ -88,16 +91,19 @@ public:
     /// Ends the interval. There is a row for each event and program that has had a record so far.
     std::vector<row> rows() {
         std::vector<row> result;
-        std::optional<tracing::statuses> status;
+        std::optional<tracing::statuses> now;
         if (has_status_)
-            status.emplace();
+            now.emplace();
+        const auto lost = [&](const tracing::event_name& name) -> std::uint64_t {
+            // The kernel counts lost records only for events that programs register.
+            if (!now || !recording::is_registered_system(name.system))
+                return 0;
+            const std::uint64_t before = before_->of(name).lost;
+            return now->of(name).lost - std::min(now->of(name).lost, before);
+        };
         for (auto& [key, counted] : counts_) {
             const auto& [event, described, program] = key;
             const std::string& shown = described.empty() ? event->name : described;
-            // The kernel counts lost records only for events that programs register.
-            const std::uint64_t lost = status && recording::is_registered_system(event->system)
-                                           ? status->of({event->system, event->name}).lost
-                                           : 0;
             if (counted.history.size() == most_intervals)
                 counted.history.erase(counted.history.begin());
             counted.history.push_back(counted.records);
@@ -106,12 +112,13 @@ public:
                               program,
                               counted.records,
                               counted.bytes,
-                              lost - std::min(lost, counted.lost),
+                              lost({event->system, event->name}),
                               counted.severity,
                               counted.history});
             // The severity stays until there are other records: it does not flicker.
-            counted = {0, 0, lost, counted.severity, std::move(counted.history)};
+            counted = {0, 0, counted.severity, std::move(counted.history)};
         }
+        before_ = std::move(now);
         return result;
     }
 
@@ -121,20 +128,23 @@ private:
     struct counts {
         std::uint64_t records = 0;
         std::uint64_t bytes = 0;
-        /// At the end of the last interval.
-        std::uint64_t lost = 0;
         recording::severity severity = {};
         tool::history history = {};
     };
+
+    using key = std::tuple<const recording::event_type*, std::string, std::string>;
 
     /// Programs choose the names. Those that come later are counted as their tracepoint.
     static constexpr std::size_t most_names = 10'000;
 
     void add(const recording::record& record) {
-        std::string name;
-        if (record.event->is_described && counts_.size() < most_names)
-            append_name(name, record);
-        auto& found = counts_[{record.event, std::move(name), std::string(record.task)}];
+        key of{record.event, "", record.task};
+        if (record.event->is_described) {
+            append_name(std::get<1>(of), record);
+            if (counts_.size() >= most_names && !counts_.contains(of))
+                std::get<1>(of).clear();
+        }
+        auto& found = counts_[std::move(of)];
         const recording::severity severity = severity_of(record);
         found.severity = found.records ? std::max(found.severity, severity) : severity;
         found.records++;
@@ -143,7 +153,9 @@ private:
 
     bool has_status_;
     tracing::live_source source_;
-    std::map<std::tuple<const recording::event_type*, std::string, std::string>, counts> counts_;
+    /// At the end of the last interval.
+    std::optional<tracing::statuses> before_;
+    std::map<key, counts> counts_;
 };
 
 /// The rows that have a text in the name of the event or the program.

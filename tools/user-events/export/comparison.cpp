@@ -80,14 +80,28 @@ std::uint64_t count_of(const std::vector<const statistics::event*>& events) {
     return count;
 }
 
-const distribution& field_of(const std::vector<const statistics::event*>& events,
-                             const std::string& name) {
-    static const distribution nothing;
+/// The numbers of all formats.
+distribution field_of(const std::vector<const statistics::event*>& events,
+                      const std::string& name) {
+    distribution result;
     for (const auto* event : events)
         for (const auto& field : event->fields)
-            if (field.name == name && field.numbers.count())
-                return field.numbers;
-    return nothing;
+            if (field.name == name)
+                result.add(field.numbers);
+    return result;
+}
+
+/// The names of the fields of several events, each one once and in the order of the first event
+/// that has it.
+std::vector<std::string> fields_of(std::vector<const statistics::event*> first,
+                                   const std::vector<const statistics::event*>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    std::vector<std::string> result;
+    for (const auto* event : first)
+        for (const auto& field : event->fields)
+            if (std::find(result.begin(), result.end(), field.name) == result.end())
+                result.push_back(field.name);
+    return result;
 }
 
 void add_durations(std::vector<row>& to, const durations& before, const durations& after) {
@@ -117,11 +131,9 @@ std::vector<row> compare(const measured& before, const measured& after) {
         rows.push_back(to_rate(name, count_of(of(first, name)), before.statistics,
                                count_of(of(second, name)), after.statistics));
     for (const auto& [name, events] : names)
-        for (const auto* event : events)
-            for (const auto& field : event->fields)
-                rows.push_back(to_row(name, field.name, unit::number,
-                                      field_of(of(first, name), field.name),
-                                      field_of(of(second, name), field.name)));
+        for (const std::string& field : fields_of(of(first, name), of(second, name)))
+            rows.push_back(to_row(name, field, unit::number, field_of(of(first, name), field),
+                                  field_of(of(second, name), field)));
     std::erase_if(rows, [](const row& row) { return row.counts[0] + row.counts[1] == 0; });
     return rows;
 }

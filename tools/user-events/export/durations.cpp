@@ -25,10 +25,14 @@ void durations::add_slice(const recording::record& record, const convention& fie
     const track track = tracks().of(record, fields);
     auto& open = open_[track.is_own ? std::pair(track.thread, std::size_t{0})
                                     : std::pair(0, track.number + 1)];
-    if (mark.role == slice_mark::role::begin && open.size() < most_depth) {
-        open.push_back({record.time, fmt::format("{} {}", record.event->name, mark.name)});
+    if (mark.role == slice_mark::role::begin) {
+        // Deeper ones do not count, but have ends, too.
+        open.push_back({record.time, open.size() < most_depth
+                                         ? fmt::format("{} {}", record.event->name, mark.name)
+                                         : std::string()});
     } else if (mark.role == slice_mark::role::end && !open.empty()) {
-        add(open.back().name, open.back().time, record.time);
+        if (!open.back().name.empty())
+            add(open.back().name, open.back().time, record.time);
         open.pop_back();
     }
 }

@@ -87,6 +87,16 @@ void distribution::add(double number) {
     buckets_[bucket_of(number)]++;
 }
 
+void distribution::add(const distribution& other) {
+    count_ += other.count_;
+    least_ = std::min(least_, other.least_);
+    most_ = std::max(most_, other.most_);
+    sum_ += other.sum_;
+    is_whole_ = is_whole_ && other.is_whole_;
+    for (const auto& [bucket, count] : other.buckets_)
+        buckets_[bucket] += count;
+}
+
 double distribution::quantile(double part) const {
     std::vector<std::pair<std::int32_t, std::uint64_t>> sorted(buckets_.begin(), buckets_.end());
     std::sort(sorted.begin(), sorted.end());
@@ -131,8 +141,11 @@ constexpr std::size_t most_described = 10'000, most_fields = 1'000;
 
 statistics::event& statistics::event_of(const record& record) {
     std::string name;
-    if (record.event->is_described && described_.size() < most_described)
+    if (record.event->is_described) {
         append_name(name, record);
+        if (described_.size() >= most_described && !described_.contains({record.event->id, name}))
+            name.clear();
+    }
     const auto [number, is_new] =
         name.empty() ? [&] {
             const auto [at, added] = numbers_.try_emplace(record.event->id, events_.size());

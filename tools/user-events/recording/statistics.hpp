@@ -19,6 +19,8 @@ namespace tool::recording {
 class distribution {
 public:
     void add(double number);
+    /// Adds the numbers of another one.
+    void add(const distribution& other);
 
     std::uint64_t count() const noexcept { return count_; }
     double least() const noexcept { return least_; }
