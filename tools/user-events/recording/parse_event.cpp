@@ -36,12 +36,6 @@ struct odd_names {
     };
     std::string event;
     std::vector<field> fields; // the common ones too, in their order
-
-    bool has_fields() const {
-        return std::any_of(fields.begin(), fields.end(), [](const field& field) {
-            return !field.name.empty() || !field.type.empty();
-        });
-    }
 };
 
 /// Appends a part, made a word if it is none. Returns it then.
@@ -70,6 +64,13 @@ odd_names::field append_declaration(std::string& to, std::string_view declaratio
         to += structure;
         if (!append_word(to, type.substr(structure.size())).empty())
             result.type = type;
+    } else if (const auto bracket = type.find('[');
+               bracket != type.npos &&
+               (type.back() != ']' ||
+                !is_size(type.substr(bracket + 1, type.size() - bracket - 2)))) {
+        // In a damaged file: libtraceevent would read where nothing is.
+        to += type.substr(0, bracket);
+        result.type = type;
     } else {
         to += type;
     }
@@ -91,8 +92,8 @@ odd_names append_format(std::string& to, std::string_view format) {
     odd_names result;
     while (!format.empty()) {
         const std::string_view line = format.substr(0, format.find('\n'));
-        if (line.starts_with(print) && result.has_fields()) {
-            // It would use the fields by their names. The tool does not need it.
+        if (line.starts_with(print)) {
+            // The tool does not need it, and in a damaged file it can crash the library.
             to += "print fmt: \"\"\n";
             break;
         }
