@@ -99,12 +99,7 @@ private:
 
     void keep_chosen(recording::event_type& type) const {
         type.is_described &= !given_.raw;
-        if (type.is_described)
-            type.chosen = fields_;
-        else if (!fields_.empty())
-            std::erase_if(type.fields, [&](const recording::field& field) {
-                return std::find(fields_.begin(), fields_.end(), field.name) == fields_.end();
-            });
+        type.chosen = fields_;
     }
 
     const options& given_;

@@ -127,7 +127,7 @@ struct event_type {
     bool is_eventpipe = false;
     /// What the name says of such an event.
     eventheader::tracepoint_name parts = eventheader::to_tracepoint_name(registered_name());
-    /// Of the fields in such a payload, those to show; empty for all.
+    /// Of the fields, those to show; empty for all.
     std::vector<std::string> chosen;
 
     /// Returns the field of this name, or nullptr.

@@ -79,10 +79,15 @@ void append_value(std::string& to, const field& field, const value& value) {
         append_text(to, field, value);
 }
 
+bool is_shown(const event_type& type, const field& field) {
+    return type.chosen.empty() ||
+           std::find(type.chosen.begin(), type.chosen.end(), field.name) != type.chosen.end();
+}
+
 void append_fields(std::string& to, const record& record) {
     for (const field& field : record.event->fields) {
         // Lines below the record have it.
-        if (field.place == place::at_end)
+        if (field.place == place::at_end || !is_shown(*record.event, field))
             continue;
         to += ' ';
         text::append_escaped(to, field.name);
@@ -284,7 +289,7 @@ void append_json_fields(std::string& to, const record& record, bool with_stack) 
     }
     char separator = '{';
     for (const field& field : record.event->fields) {
-        if (field.place == place::at_end && !with_stack)
+        if ((field.place == place::at_end && !with_stack) || !is_shown(*record.event, field))
             continue;
         to += separator;
         separator = ',';
