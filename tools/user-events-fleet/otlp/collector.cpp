@@ -14,11 +14,11 @@
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fstream>
 #include <libdeflate.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 #include <unistd.h>
 
 namespace tool::otlp {
@@ -123,9 +123,7 @@ void require_header(const std::string& text, const std::string& from) {
 } // namespace
 
 std::vector<std::string> read_headers(const std::string& path) {
-    std::ifstream file(path);
-    if (!file)
-        throw text::file_failure(errno, "read", path);
+    std::istringstream file(text::contents_of(path));
     std::vector<std::string> result;
     for (std::string line; std::getline(file, line);) {
         if (line.empty() || line.front() == '#')

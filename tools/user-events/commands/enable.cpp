@@ -29,11 +29,12 @@ std::vector<tracing::event_name> events_of(const tracing::pattern& wanted) {
     return names;
 }
 
-void enable_now(const tracing::instance& instance, const tracing::pattern& wanted,
-                const std::string& filter) {
-    for (const auto& name : events_of(wanted)) {
-        if (!filter.empty())
-            tracing::set_filter(instance, name, filter);
+void enable_now(const tracing::pattern& wanted, const options& given) {
+    const auto names = events_of(wanted);
+    const auto instance = tracing::instance::kept(given.instance);
+    for (const auto& name : names) {
+        if (!given.filter.empty())
+            tracing::set_filter(instance, name, given.filter);
         instance.write(name.directory() + "/enable", "1");
     }
 }
@@ -96,7 +97,7 @@ action enable(arguments& with) {
             if (given->future)
                 enable_from_now_on(wanted, *given);
             else
-                enable_now(tracing::instance::kept(given->instance), wanted, given->filter);
+                enable_now(wanted, *given);
         }
     };
 }

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <string>
+#include <utility>
 
 namespace tool {
 
@@ -38,7 +39,9 @@ bool flight_recorder::take() {
     }
     text::say(fmt::format("{}{}: the last {} before the trigger\n", same_line(), written,
                           recording::as_time(*seconds)));
-    if (given_.last > 0 && *seconds < given_.last && tracing::lost_records(in_) > 0)
+    const auto overwritten = tracing::lost_records(in_);
+    if (given_.last > 0 && *seconds < given_.last &&
+        overwritten > std::exchange(overwritten_, overwritten))
         text::warn(fmt::format("the buffers have not held {} s", given_.last),
                    "--buffer makes them larger");
     return is_complete_;

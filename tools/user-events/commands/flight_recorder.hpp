@@ -25,6 +25,8 @@ private:
     recorded_files& files_;
     tracing::stop_triggers triggers_;
     bool has_written_ = false, is_complete_ = false;
+    /// How many records had been overwritten at the last trigger.
+    std::uint64_t overwritten_ = 0;
 };
 
 } // namespace tool

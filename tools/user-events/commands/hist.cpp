@@ -77,7 +77,7 @@ void show_until_end(const options& given, tracing::stop_signals& signals, const 
     const auto end = clock::now() + std::chrono::duration<double>(given.duration);
     auto next = clock::now() + std::chrono::seconds(1);
     if (given.duration > 0)
-        pause_ms = std::min(pause_ms, static_cast<int>(given.duration * 1000));
+        pause_ms = static_cast<int>(std::min<double>(pause_ms, given.duration * 1000));
     for (bool ended = false; !ended;) {
         ended = signals.wait(pause_ms) || (given.duration > 0 && clock::now() >= end);
         const buckets counted = update(ended);

@@ -165,7 +165,9 @@ void print_table(const std::vector<row>& events, const std::vector<tracing::prog
     if (!text::is_terminal())
         return;
     if (programs.empty()) {
-        text::print("\nNo program has the events' file or the device of a group open.\n");
+        text::print(patterns.empty()
+                        ? "\nNo program has user_events_data or the device of a group open.\n"
+                        : "\nNo program has registered these events.\n");
         return;
     }
     text::print("\n");

@@ -3,15 +3,15 @@
 #include "commands/commands.hpp"
 #include "text/errors.hpp"
 #include "text/json.hpp"
+#include "text/new_file.hpp"
 #include "text/table.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace tool {
 
@@ -78,9 +78,7 @@ void load_group(const std::string& group, const std::string&) {
 /// Loads each line. Warns about those that fail, and returns how many these are.
 unsigned load_file(const std::string& path,
                    void (&load)(const std::string& line, const std::string& at)) {
-    std::ifstream file(path);
-    if (!file)
-        throw text::file_failure(errno, "read", path);
+    std::istringstream file(text::contents_of(path));
     unsigned number = 0, failed = 0;
     for (std::string line; std::getline(file, line);) {
         number++;

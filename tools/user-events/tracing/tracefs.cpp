@@ -103,7 +103,9 @@ instance instance::temporary() {
 
 std::optional<instance> instance::adopted(const std::string& name) {
     require_mount();
-    if (!name.starts_with(temporary_prefix) || !tracefs_instance_exists(name.c_str()))
+    // After another boot, the number may be that of another process.
+    if (!name.starts_with(temporary_prefix) || !tracefs_instance_exists(name.c_str()) ||
+        is_in_use(name))
         return {};
     return instance(tracefs_instance_alloc(nullptr, name.c_str()), name, true);
 }
