@@ -699,6 +699,8 @@ TEST_CASE("Adding a rule with a trigger survives each injected failure") {
     fail_each("rule with a trigger", plain, [&](unsigned n) {
         Registered event(" u32 a", "fault_rule");
         const Attempt result = faults.attempt(n, [&] { return change_rule(text); });
+        if (!result.injected)
+            CHECK(rule_comment(text) == "applied to 1");
         if (rule_comment(text) == "applied to 1")
             CHECK(event.word == 1);
         REQUIRE(change_rule("!" + text) == succeeds());
