@@ -34,8 +34,7 @@ def run(module):
             print(f"ok {number} - {name}", flush=True)
         except Exception:  # pylint: disable=broad-except
             failed = 1
-            print(f"not ok {number} - {name}")
-            sys.stdout.flush()
+            print(f"not ok {number} - {name}", flush=True)
             # prove shows only what is on stderr.
             print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()),
                   file=sys.stderr, flush=True)

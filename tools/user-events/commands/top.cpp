@@ -98,8 +98,8 @@ public:
             // The kernel counts lost records only for events that programs register.
             if (!now || !recording::is_registered_system(name.system))
                 return 0;
-            const std::uint64_t before = before_->of(name).lost;
-            return now->of(name).lost - std::min(now->of(name).lost, before);
+            const std::uint64_t before = before_->of(name).lost, after = now->of(name).lost;
+            return after - std::min(after, before);
         };
         for (auto& [key, counted] : counts_) {
             const auto& [event, described, program] = key;
