@@ -450,7 +450,7 @@ static void ue_created_test(struct kunit *test)
 		{ "e struct \x1b a 8", false },
 		{ "e __rel_loc \x07 a", false },
 		{ "a\xc2\xa0", true },
-		{ "a\xc2" "A u8 \xc2", true },
+		{ "a\xc2Z u8 \xc2", true },
 		{ "a\xe2\x82\xac u8 \xe2\x80\xa6", true },
 		{ "a\tu8\nf", true },
 		{ "e s32 common_pid", false },
