@@ -6,6 +6,7 @@
 #include "otlp/collector.hpp"
 #include "otlp/encoder.hpp"
 #include "otlp/queue.hpp"
+#include "recording/isolate.hpp"
 #include "recording/opened.hpp"
 #include "service.hpp"
 #include "text/errors.hpp"

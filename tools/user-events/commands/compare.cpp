@@ -2,6 +2,7 @@
 #include "commands/commands.hpp"
 #include "commands/recording_options.hpp"
 #include "export/comparison.hpp"
+#include "recording/isolate.hpp"
 #include "recording/opened.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"

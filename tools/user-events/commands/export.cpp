@@ -4,6 +4,7 @@
 #include "export/exporter.hpp"
 #include "export/output_directory.hpp"
 #include "export/tracks.hpp"
+#include "recording/isolate.hpp"
 #include "recording/opened.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"

@@ -3,6 +3,7 @@
 #include "commands/recording_options.hpp"
 
 #include "export/output_file.hpp"
+#include "recording/isolate.hpp"
 #include "recording/opened.hpp"
 #include "recording/statistics.hpp"
 #include "text/output.hpp"

@@ -16,7 +16,7 @@ page_\name\()_end:
 	.global page_js, page_js_end
 page_js:
 	.irp file, data, async, severity, filter, canvas, palette, rows, times, density, gaps, draw, view, \
-		record, selection, flows, list, measure, panes, flame, statistics, legend, tracks, address, keys, start
+		record, selection, flows, list, measure, panes, flame, statistics, legend, row_choice, address, keys, start
 	.incbin "export/page/\file\().js"
 	.endr
 page_js_end:

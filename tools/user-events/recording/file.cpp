@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "recording/file.hpp"
 
+#include "recording/isolate.hpp"
 #include "recording/parse_event.hpp"
 #include "text/errors.hpp"
 #include "text/glob.hpp"

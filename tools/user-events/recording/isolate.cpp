@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "recording/file.hpp"
+#include "recording/isolate.hpp"
 
 #include "text/errors.hpp"
 #include "text/output.hpp"

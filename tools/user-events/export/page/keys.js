@@ -16,7 +16,7 @@ const keys = [
 	["E", "E", "previous error", () => step(-1, row => severe[row])],
 	["f", "f", "next slice of the flow", () => stepFlow(1)],
 	["F", "F", "previous slice of the flow", () => stepFlow(-1)],
-	["t", "t", "choose the rows that are shown and pinned", makeTracks],
+	["t", "t", "choose the rows that are shown and pinned", chooseRows],
 	["a", "a", "set mark A", () => setMark("A")],
 	["b", "b", "set mark B", () => setMark("B")],
 	["x", "x", "remove the marks", clearMarks],

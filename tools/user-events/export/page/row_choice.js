@@ -1,7 +1,7 @@
 
 // Rows that stay at the top, and rows that are hidden. The dialog has a line for each row.
 
-function makeTracks() {
+function chooseRows() {
 	const table = document.createElement("table");
 	for (const {id, label, process} of allRows) {
 		const line = table.insertRow(), name = `${label} (${head.processes[process]})`;
@@ -20,8 +20,8 @@ function makeTracks() {
 		}
 		line.insertCell().textContent = name;
 	}
-	$("track-list").replaceChildren(table);
-	$("tracks").showModal();
+	$("row-list").replaceChildren(table);
+	$("row-choice").showModal();
 }
 
-$("show-tracks").addEventListener("click", makeTracks);
+$("choose-rows").addEventListener("click", chooseRows);
