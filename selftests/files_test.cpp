@@ -9,10 +9,12 @@
 #include "tracing.hpp"
 #include "user_events.hpp"
 
+#include <filesystem>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace selftest;
 
@@ -94,6 +96,21 @@ TEST_CASE(
     CHECK(error_of_open(unprivileged_uid - 1, path, O_RDONLY) == EACCES);
     CHECK(error_of_open(unprivileged_uid, tracing_file("trace"), O_RDONLY) == EACCES);
     CHECK(error_of_open(unprivileged_uid, tracing_file(""), O_RDONLY | O_DIRECTORY) == EACCES);
+}
+
+TEST_CASE("No file of tracefs is open to users who may search its directories") {
+    std::vector<std::string> open_to_others;
+    std::size_t seen = 0;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(tracing_file(""))) {
+        const auto status = file.symlink_status();
+        seen++;
+        if (!std::filesystem::is_directory(status) &&
+            (status.permissions() & std::filesystem::perms::others_all) !=
+                std::filesystem::perms::none)
+            open_to_others.push_back(file.path());
+    }
+    CHECK(seen > 1000);
+    CHECK(open_to_others.empty());
 }
 
 TEST_CASE("With the mount options gid= and mode=750, a group reads all files, but does not write") {

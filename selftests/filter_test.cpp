@@ -427,6 +427,8 @@ TEST_CASE("set_event_pid and set_event_notrace_pid select which processes are re
     CHECK(pids() == std::vector<long long>{own_pid, other_pid});
     set("set_event_pid", std::to_string(other_pid));
     CHECK(pids() == std::vector<long long>{other_pid});
+    // A program that is not recorded is not told.
+    CHECK(recorded.word == 1);
     set("set_event_pid", std::to_string(own_pid));
     CHECK(pids() == std::vector<long long>{own_pid});
     set("set_event_pid", "");

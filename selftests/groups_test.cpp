@@ -183,6 +183,27 @@ TEST_CASE("Adding a group that exists changes the options that are given") {
     CHECK(has_line(group.status(), name));
 }
 
+TEST_CASE(
+    "Another mode closes the mounted node of a group, and leaves a node that others have made") {
+    const Group group(" mode=0666");
+    const BindMount mounted(group.device());
+    const Node made(about(group.device()).st_rdev);
+    REQUIRE(chmod(made.path().c_str(), 0666) == 0);
+    const auto error_for_user = [](const std::string& path) {
+        return in_child([&] {
+            become_user(unprivileged_uid);
+            return error_of_open(path);
+        });
+    };
+    for (const std::string& path : {group.device(), mounted.path(), made.path()})
+        CHECK(error_for_user(path) == 0);
+    REQUIRE(change_group(group.name() + " mode=0640") == succeeds());
+    CHECK(error_for_user(group.device()) == EACCES);
+    CHECK(error_for_user(mounted.path()) == EACCES);
+    CHECK(about(mounted.path()).st_mode == S_IFCHR);
+    CHECK(error_for_user(made.path()) == 0);
+}
+
 TEST_CASE("The limits of events count by group, and by user in it") {
     const Group group(" max=3 max_per_user=2 mode=0666"), other(" max_per_user=2 mode=0666");
     const std::string topic = unique_name("limited");
@@ -479,6 +500,17 @@ TEST_CASE(
     REQUIRE(instance.disable(group.event(name)) == succeeds());
 }
 
+TEST_CASE("The numbers of formats begin at 0 again in a group that was added again") {
+    const std::string name = unique_name("renewed");
+    for (int round = 0; round < 2; round++) {
+        const Group group("", name);
+        Word word{0};
+        DataFile file = group.open();
+        file.must_register(&word, 0, "event", 4, USER_EVENT_REG_MULTI_FORMAT);
+        CHECK(Event("event.0", group.system() + "_multi").exists());
+    }
+}
+
 TEST_CASE("Files of different groups do not share indexes") {
     const Group group, other;
     DataFile file = group.open(), same = group.open(), neighbour = other.open(), common;
@@ -487,6 +519,47 @@ TEST_CASE("Files of different groups do not share indexes") {
     CHECK(common.share_indexes(file) == fails(EXDEV));
     CHECK(open_device().share_indexes(common) == succeeds());
     CHECK(same.share_indexes(file) == succeeds());
+}
+
+TEST_CASE(
+    "The records of the last 1023 removed events of a group are printed, and of no older one") {
+    const Group group;
+    Instance instance;
+    const Event first = group.event(unique_name("first")), next = group.event(unique_name("next"));
+    Word word{0};
+    Mapping memory(1);
+    const auto remove_more = [&](unsigned count) {
+        DataFile file = group.open();
+        for (unsigned i = 0; i < count; i++)
+            file.must_register(memory.at<Word>() + i, 0, unique_name("removed"));
+        const std::string enable = instance.path("events/" + group.system() + "/enable");
+        REQUIRE(write_text(enable, "1").ok());
+        REQUIRE(write_text(enable, "0").ok());
+    };
+    int number = 0;
+    {
+        DataFile file = group.open();
+        const std::uint32_t index = file.must_register(&word, 0, first.name() + " u32 a");
+        number = first.id();
+        REQUIRE(instance.enable(first) == succeeds());
+        REQUIRE(file.record(index, Payload().add(7u)) == succeeds(8));
+        REQUIRE(instance.disable(first) == succeeds());
+    }
+    REQUIRE(first.wait_removed());
+    const auto printed = [&] {
+        return read_text(instance.path("trace")).find(first.name() + ": a=7\n") !=
+               std::string::npos;
+    };
+    // 1022 more.
+    for (int i = 0; i < 7; i++)
+        remove_more(146);
+    // This one does not take over the number of the first one.
+    remove_more(1);
+    CHECK(printed());
+    DataFile file = group.open();
+    file.must_register(&word, 0, next.name());
+    CHECK(next.id() == number);
+    CHECK_FALSE(printed());
 }
 
 TEST_CASE("Records of a removed group are still printed, and of a group with which others churn") {
@@ -629,6 +702,27 @@ TEST_CASE("A rule is for the default group, the group or the systems that it nam
     CHECK(enabled_by(other.system() + ":* group=" + group.name()) == "000");
     CHECK(change_rule(name + " group=a.b") == fails(EINVAL));
     CHECK(change_rule(name + " group=") == fails(EINVAL));
+}
+
+TEST_CASE(
+    "A rule for a group that does not exist yet records its events from the first record on") {
+    const std::string name = unique_name("later");
+    Instance instance;
+    std::optional<Rule> rule("* group=" + name + " instance=" + instance.name());
+    CHECK(rule->comment() == "applied to 0");
+    const Group group("", name), other;
+    Word word{0};
+    DataFile file = group.open(), neighbour = other.open();
+    file.must_register(&word, 0, "event u32 a");
+    neighbour.must_register(&word, 1, "event u32 a");
+    CHECK(word == 1);
+    CHECK(file.record(0, Payload().add(7u)) == succeeds(8));
+    const std::vector<Record> records = instance.records();
+    REQUIRE(records.size() == 1);
+    CHECK(records[0].number("a") == 7);
+    CHECK(rule->comment() == "applied to 1");
+    // The destructor of the group waits until nothing records its event.
+    rule.reset();
 }
 
 TEST_CASE("The parameter groups= adds groups when the module is loaded") {

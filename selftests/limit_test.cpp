@@ -535,3 +535,20 @@ TEST_CASE("A rule that names their system limits marks, and no other rule is for
     CHECK(of_program.comment() ==
           "applied to 0, matches 0, failed for 1: text: recorded for all programs only");
 }
+
+TEST_CASE(
+    "A sample begins at random, so that rare events are not always left out, nor always recorded") {
+    constexpr unsigned rules = 100;
+    Registered registered("");
+    const OnCpu pinned(0);
+    Instance instance;
+    std::size_t made = 0;
+    for (unsigned i = 0; i < rules; i++) {
+        const Rule rule(rule_text(registered.event, instance, "sample=1/4"));
+        CHECK(write_many(registered, 1) == 0);
+        made += instance.records().size();
+    }
+    // 25 are expected; outside of these bounds with a probability below 10^-6.
+    CHECK(made > 5);
+    CHECK(made < 50);
+}

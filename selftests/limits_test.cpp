@@ -679,6 +679,27 @@ TEST_CASE("Registrations count for the user of a program's first one, whatever s
     CHECK(count_of_another(one_user, event) == 3);
 }
 
+TEST_CASE("A program that registers as root and becomes another user counts for root, and is not "
+          "exempt") {
+    const Limit limit(registrations_per_user);
+    const std::string event = unique_name("dropped");
+    REQUIRE(limit.set(2) == succeeds());
+    Child child([&](Channel& channel) {
+        Word word{0};
+        DataFile file;
+        for (unsigned bit = 0; bit < 4; bit++)
+            file.must_register(&word, bit, event);
+        become_user(one_user);
+        channel.send(file.register_event(&word, 4, event).error());
+        return channel.receive<int>();
+    });
+    CHECK(child.channel().receive<int>() == EMFILE);
+    // None of the four counts for the user.
+    CHECK(count_of_another(one_user, event) == 2);
+    child.channel().send(0);
+    CHECK(child.wait() == 0);
+}
+
 TEST_CASE("The limit of registrations can be any number of 32 bits") {
     const Limit limit(registrations_per_user);
     const std::string path = std::string("/proc/sys/kernel/") + registrations_per_user;

@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "mark.hpp"
 
+#include "bind_mount.hpp"
 #include "bpf.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
@@ -683,6 +684,24 @@ TEST_CASE("After unloading, the marks in trace buffers are of an unknown type") 
     CHECK(printed.find("outlived") == std::string::npos);
     REQUIRE(module::load() == succeeds());
     CHECK(instance.trace(mark_text).empty());
+}
+
+TEST_CASE("A node of the marks that was kept while the module was unloaded cannot be opened then") {
+    const module::Loaded loaded;
+    const BindMount mounted(MarkFile::path);
+    const Descriptor kept(::open(MarkFile::path, O_PATH | O_CLOEXEC));
+    const auto error_of_open = [](const std::string& path) {
+        const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        return file.number() < 0 ? errno : 0;
+    };
+    const std::string handle = "/proc/self/fd/" + std::to_string(kept.number());
+    REQUIRE(error_of_open(mounted.path()) == 0);
+    REQUIRE(error_of_open(handle) == 0);
+    REQUIRE(eventually([] { return module::unload().ok(); }));
+    CHECK(error_of_open(mounted.path()) == ENODEV);
+    CHECK(error_of_open(handle) == ENODEV);
+    REQUIRE(module::load() == succeeds());
+    CHECK(error_of_open(MarkFile::path) == 0);
 }
 
 TEST_CASE("Marks succeed and are complete while recorders come and the module is reloaded",

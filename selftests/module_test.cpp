@@ -231,6 +231,10 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
         const Descriptor file = Descriptor::open(tracing_file("user_events_rules"), O_RDONLY);
         CHECK(unload_is_refused());
     }
+    SECTION("an open user_events_groups") {
+        const Descriptor file = Descriptor::open(tracing_file("user_events_groups"), O_RDONLY);
+        CHECK(unload_is_refused());
+    }
     SECTION("a registration whose file is closed") {
         DataFile file;
         file.must_register(&word, 0, event.name());

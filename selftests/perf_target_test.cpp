@@ -116,6 +116,22 @@ TEST_CASE("perf of all processes writes to the memory of each") {
     CHECK(other.bit() == 1);
 }
 
+TEST_CASE("Of the perf events of all tasks, only the first and the last one write the bits") {
+    Kept kept;
+    Program other(kept.event);
+    std::optional<PerfEvent> first(std::in_place, perf_attributes(kept.event), -1, 0);
+    CHECK(other.bit() == 1);
+    REQUIRE(other.ask(Request::drop) == 0);
+    REQUIRE(other.ask(Request::is_dropped) == 1);
+    {
+        const PerfEvent second(perf_attributes(kept.event), -1, 1);
+        CHECK(other.ask(Request::is_dropped) == 1);
+    }
+    CHECK(other.ask(Request::is_dropped) == 1);
+    first.reset();
+    CHECK(other.bit() == 0);
+}
+
 TEST_CASE("A program that registers while perf records it gets the bit 1, others get 0") {
     Kept kept;
     Program target(kept.event, false), other(kept.event, false);
@@ -533,4 +549,24 @@ TEST_CASE("Children that are forked while perf opens and closes end with the rig
     CHECK(set_without_perf == 0);
     CHECK(opened > 10);
     CHECK(target.bit() == 0);
+}
+
+TEST_CASE(
+    "A program that perf records by more than 64 events has the bit 1 of one that another has") {
+    const unsigned count = GENERATE(64u, 65u);
+    Kept kept;
+    Program many(kept.event, false), target(kept.event);
+    // Registered after the forks, so that the programs do not inherit these.
+    std::vector<Word> words(count);
+    DataFile file;
+    std::list<PerfEvent> perf;
+    for (unsigned i = 0; i < count; i++) {
+        const Event event(unique_name("many"));
+        file.must_register(&words[i], 0, event.name());
+        perf.emplace_back(perf_attributes(event), many.pid());
+    }
+    const PerfEvent of_target(perf_attributes(kept.event), target.pid());
+    CHECK(target.bit() == 1);
+    REQUIRE(many.ask(Request::add) == 0);
+    CHECK(many.bit() == (count > 64));
 }

@@ -418,3 +418,23 @@ TEST_CASE("Records of a removed event outlive probes, synthetic events and user 
     const std::string printed = read_text(in_rule ? instance.path("trace") : tracing_file("trace"));
     CHECK(printed.find(event.name() + ": a=7\n") != std::string::npos);
 }
+
+TEST_CASE(
+    "Removing a probe that was enabled in an instance clears the records of user events there") {
+    const Event event(unique_name("cleared")), probe(unique_name("probe"), "selftests");
+    Instance instance, other;
+    Word word{0};
+    DataFile file;
+    const std::uint32_t index = file.must_register(&word, 0, event.name() + " u32 a");
+    REQUIRE((instance.enable(event).ok() && other.enable(event).ok()));
+    REQUIRE(file.record(index, Payload().add(7u)) == succeeds(8));
+    {
+        const Definition definition("kprobe_events", "p:selftests/" + probe.name() + " vfs_read",
+                                    "-:selftests/" + probe.name());
+        REQUIRE(instance.enable(probe).ok());
+        REQUIRE(instance.disable(probe).ok());
+    }
+    CHECK(instance.trace(event).empty());
+    CHECK(other.trace(event).size() == 1);
+    REQUIRE((instance.disable(event).ok() && other.disable(event).ok()));
+}

@@ -689,6 +689,29 @@ TEST_CASE("Memory that programs share has the bit 1 while anybody records the ev
     CHECK(alone.bit() == 0);
 }
 
+TEST_CASE("Of processes that share their memory, the one that has created it counts") {
+    Kept kept;
+    Instance instance;
+    Program program(kept.event);
+    const int borrower = program.ask(Request::lend);
+    REQUIRE(borrower > 0);
+    {
+        const Rule rule(rule_text(kept.event, instance, "pid=" + std::to_string(borrower)));
+        CHECK(rule.comment() == "applied to 1, matches 0");
+        CHECK(program.bit() == 0);
+        CHECK(program.ask(Request::record) == 0);
+        CHECK(instance.records().empty());
+    }
+    {
+        const Rule rule(rule_text(kept.event, instance, pid_option(program)));
+        CHECK(rule.comment() == "applied to 1, matches 1");
+        CHECK(program.bit() == 1);
+        CHECK(program.ask(Request::record) == 0);
+        CHECK(instance.records().size() == 1);
+    }
+    program.end();
+}
+
 TEST_CASE("An event that others change is left enabled for all programs when its rule is removed") {
     Kept kept;
     Instance instance;
