@@ -344,7 +344,7 @@ struct ue_event *ue_event_create(struct ue_format *format, char *name,
 void ue_event_abandon(struct ue_event *event)
 {
 	/*
-	 * There are no functions if the event is abandoned already, for a probe
+	 * The functions are NULL if the event is abandoned already, for a probe
 	 * or an open file.
 	 */
 	if (event->call.event.funcs) {

@@ -91,8 +91,8 @@ struct ue_event_owner {
  *	ue_enabler_mutex
  * @scopes: bits of the scopes of programs for which the event is recorded; changed
  *	with event_mutex and ue_enabler_mutex held
- * @update_scopes: for which scopes the last update makes a difference; all bits are
- *	set for all programs. Protected by ue_enabler_mutex
+ * @update_scopes: for which scopes the last update makes a difference; U64_MAX stands for
+ *	all programs. Protected by ue_enabler_mutex
  * @nr_perf_all: number of perf events that record all tasks, on one CPU or all of
  *	them; changed with event_mutex held
  * @nr_targets: number of tasks that perf events record (struct ue_target); changed
@@ -102,7 +102,8 @@ struct ue_event_owner {
  *	with ue_enabler_mutex held
  * @set_elsewhere: because the event has targets or scopes, some bits may be 1 that no
  *	want or scope accounts for (shared memory, unknown wants); protected by ue_enabler_mutex
- * @serial: number in order of creation; the key in the registry's xarray
+ * @serial: for an event of the registry its number in order of creation, which is the key
+ *	in the registry's xarray; for one of the module's own events, of enum ue_own
  * @in_group: entry in the list of the group's events; changed with event_mutex held, read
  *	under RCU
  * @by_key: entry in the registry's hash table

@@ -132,8 +132,8 @@ static size_t ue_perf_size(size_t size)
 }
 
 /*
- * Whether perf and BPF record nothing of this event on this CPU. The event has
- * the recorder of perf as soon as any process observes itself.
+ * Whether perf and BPF record nothing of this event on this CPU. The recorder of perf
+ * alone does not tell: an event has it as soon as any process observes itself.
  */
 static bool ue_perf_ignores(struct trace_event_call *call)
 {

@@ -462,8 +462,9 @@ static ssize_t ue_data_write(struct file *file, const char __user *buffer,
 /*
  * The open file has no position, because threads write to it in parallel. So
  * the text continues where the last read() has ended. After the end of the
- * text, read() begins with a new text. seq_read_iter() expects the seq_file
- * where the open file has the index table, and gets a struct file for that.
+ * text, read() begins with a new text. seq_read_iter() expects the seq_file in
+ * private_data, where the open file has the index table. So seq_read_iter()
+ * gets another struct file.
  */
 static ssize_t ue_device_read_iter(struct kiocb *kiocb, struct iov_iter *to)
 {

@@ -90,7 +90,10 @@ static int ue_change_lines(char *text, int (*change)(const char *line))
 	int err = 0;
 
 	while (!err && (line = strsep(&text, "\n"))) {
-		/* Nothing may fail after the last line. */
+		/*
+		 * Behind the last newline is an empty rest. An error there would make the
+		 * write() fail after all lines had their effect.
+		 */
 		if (*line)
 			err = change(line);
 	}

@@ -22,7 +22,7 @@
  * @UE_COUNT_SCOPES: scopes of rules
  * @UE_COUNT_LIMITS: limits of recorders
  * @UE_COUNT_USERS: struct ue_user
- * @UE_COUNT_GROUPS: struct ue_group, but the default one
+ * @UE_COUNT_GROUPS: struct ue_group, without the default group
  * @UE_DEBUG_COUNTERS: number of kinds
  */
 enum ue_debug_counter {

@@ -30,8 +30,8 @@ int ue_kernel_hook_add(struct ftrace_ops *hook, void *function);
  * ue_kernel_hook_remove() - undo ue_kernel_hook_add()
  * @hook: the hook
  *
- * Waits for calls in progress. If ftrace has failed, it never returns: the hook may
- * still be called.
+ * Waits for calls in progress. If ftrace has failed, this function never returns,
+ * because ftrace may still call the hook.
  *
  * Context: may sleep.
  */

@@ -83,8 +83,9 @@ static bool ue_enabler_spin(void)
  * Tasks of programs do not wait in the mutex's queue. There, a task may be given the
  * mutex while it does not run, and others would wait for as long as its program is
  * throttled, or waits for a CPU. Instead they look now and then, at most one of each
- * share. (A queue that wakes one may wake one that does not run; a queue that wakes all
- * wakes most in vain.) On PREEMPT_RT, the mutex has priority inheritance.
+ * share. (A queue that wakes one task may choose a throttled one, which then does not
+ * run. A queue that wakes all tasks wakes most of them in vain.) On PREEMPT_RT, the mutex
+ * has priority inheritance.
  */
 static void ue_enabler_look(void)
 {

@@ -115,8 +115,8 @@ int ue_mm_insert(struct ue_mm *ue_mm)
 }
 
 /*
- * Fills an array with references to what is in the table. If that fails, the table was
- * resized, or has become larger than the array: some are put again.
+ * Fills an array with references to what is in the table. Fails if the table was resized,
+ * or has become larger than the array; the references taken so far are then put.
  */
 static int ue_mms_fill(struct ue_mm **mms, unsigned int max)
 {

@@ -11,7 +11,8 @@ struct ue_event;
 /**
  * ue_perf_open() - a perf event was opened
  * @event: what it records
- * @perf_event: the perf event; if it has a task, the caller may record that task
+ * @perf_event: the perf event; if it has a task, the caller is permitted to record that
+ *	task
  *
  * If the perf event records a single task, sets the enable bits of the task's address
  * space alone.

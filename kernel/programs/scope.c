@@ -269,8 +269,8 @@ static void ue_mm_set_scopes(struct ue_mm *ue_mm, u64 scopes, bool update)
 }
 
 /*
- * Looks anew which scopes in @of match an address space. Most of them match as before,
- * and the mutex is not taken.
+ * Looks anew which scopes in @of match an address space. Usually all of them match as
+ * before. Then the mutex is not taken.
  */
 static void ue_mm_recheck(struct ue_mm *ue_mm, u64 of, bool update,
 			  struct ue_paths *paths)

@@ -39,8 +39,8 @@
 #define UE_DIRECT_WRITES_LEAST	32U
 
 /*
- * In @update_scopes of an event. The bits of all 64 scopes together have the same value; the update
- * then reaches all programs, which does no harm.
+ * The value of @update_scopes for an update of all programs. An update for all 64 scopes has this
+ * value, too, and then reaches all programs, which does no harm.
  */
 #define UE_ALL_PROGRAMS		U64_MAX
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Updates enable bits so that they match the state of their events.
+ * Updates enable bits when their event gets or loses a recorder, or a scope.
  */
 #ifndef UE_UPDATE_H
 #define UE_UPDATE_H

@@ -107,8 +107,8 @@ void ue_user_put(struct ue_user *user)
 /*
  * Shares are no objects, whose allocation could fail. Users with the same hash value
  * have the same share. The hash has a random key, so that no user can choose an ID that
- * has the share of another one. A multiplication would not do: for one of 40 keys, 400
- * users with IDs in a row would have less than half of the shares.
+ * has the share of another one. A multiplication would not do: with one key in 40, 400
+ * users with consecutive IDs would be spread over less than half of the shares.
  */
 static u32 ue_share_key;
 

@@ -65,7 +65,7 @@ int ue_user_bit_write_own(const struct ue_user_bit *bit, bool value,
  * @value: what it has to be
  * @page: as for ue_user_bit_write_own()
  *
- * A child that reads only need not copy the page.
+ * A forked child that only reads the bit does not have to copy the page.
  *
  * Context: as ue_user_bit_write_own().
  * Return: 0; -EAGAIN if a page fault is needed.

@@ -10,9 +10,9 @@
  * 1 for longer than is needed, but are never 0 too early.
  *
  * The wants of an address space are looked for once, in one of its tasks: when it is
- * attached, or when a forked child first runs, if the child's @inherited_stale is set: among
- * others, if its parent had wants. From then on only a new root can add one, because all
- * further tasks of the address space are cloned from its tasks.
+ * attached, or when a forked child with @inherited_stale first runs. One reason for
+ * @inherited_stale is that the parent had wants. From then on only a new root can add one,
+ * because all further tasks of the address space are cloned from its tasks.
  *
  * ue_enabler_mutex protects everything here.
  */

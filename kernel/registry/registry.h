@@ -32,7 +32,11 @@
 
 struct device;
 
-/* Serials below this are those of events that no registry has, such as marks. */
+/*
+ * Serials below this are those of marks, which rules find by serial. The registry numbers its
+ * events from here on. (Nothing looks up the serial of user_limit:suppressed, the third of the
+ * events that the registry does not have.)
+ */
 #define UE_OTHER_EVENTS		2
 
 /**

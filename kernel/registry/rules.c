@@ -65,7 +65,7 @@ struct ue_rule {
 	char reason[2 * UE_REASON_MAX];
 };
 
-/* Events that no registry has, by serial. Protected by event_mutex. */
+/* Marks, which the registry does not have, by serial. Protected by event_mutex. */
 static struct ue_event *ue_other_events[UE_OTHER_EVENTS];
 
 /* Serializes adding and removing rules; event_mutex is taken inside it. */

@@ -143,8 +143,8 @@ static bool ue_suppressions_tell_of_one(void)
 }
 
 /*
- * With very many events, the work item takes a tenth of a processor. An event that is added while
- * the work item is queued already waits for up to a second.
+ * With very many events, the work item takes a tenth of a processor. If the work item is already
+ * queued when an event is added, the event waits for up to a second.
  */
 static void ue_suppressions_work(struct work_struct *work)
 {

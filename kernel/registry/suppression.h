@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Records that tell what limits have suppressed: a second after the first payload that was
- * suppressed, in the instance that has the limit, one for each event and process.
+ * suppressed, in the instance that has the limit, one for each event and process. With more
+ * than 63 processes, the rest of them have one record together.
  */
 #ifndef UE_SUPPRESSION_H
 #define UE_SUPPRESSION_H
@@ -16,7 +17,7 @@ struct ue_event;
  * ue_suppression_begin() - queue the record that says what was suppressed
  * @event: the event, which had a recorder with a limit
  *
- * Called for each such payload.
+ * Called for each payload that a limit suppresses.
  *
  * Context: in the system call that writes; does not sleep.
  */

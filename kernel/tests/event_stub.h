@@ -15,7 +15,7 @@
  * @test: frees the events when it ends
  * @nr: number of events
  *
- * Return: the array of events; ends the test without memory.
+ * Return: the array of events. If memory is short, the test ends.
  */
 struct ue_event *ue_stub_events(struct kunit *test, int nr);
 

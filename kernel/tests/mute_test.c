@@ -63,7 +63,7 @@ static void ue_test_end(void)
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-/* Return: a mute of the first address space that has begun; NULL after a failure. */
+/* Return: a mute that has begun, of the first address space; NULL after a failure. */
 static struct ue_mute *ue_test_mute(struct kunit *test, int event)
 {
 	struct ue_test_mutes *mutes = test->priv;

@@ -714,7 +714,7 @@ static void ue_pending_fork_test(struct kunit *test)
 
 	ue_test_create_copies(test, &world);
 	ue_fork_leave_copy(world.processes[0].mm, world.processes[1].mm);
-	/* As if its copy had been reported before its parent had registered. */
+	/* As if the copy for process 2 had been reported before process 0 registered. */
 	ue_test_inherit_nothing(test, &world);
 	ue_test_inherit_late(test, &world);
 	ue_test_end_world(test, &world);
@@ -767,9 +767,9 @@ static void ue_pending_forks_test(struct kunit *test)
 	ue_test_end_world(test, &world);
 }
 
-/* Sees the set that an address space has when its worker is started. */
 static int ue_test_references_at_start;
 
+/* Sees the set that an address space has when its worker is started. */
 static int ue_test_see_start(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct ue_mm *ue_mm =

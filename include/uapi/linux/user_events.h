@@ -48,8 +48,8 @@ enum user_reg_flag {
 /**
  * struct user_reg - the argument of DIAG_IOCSREG
  * @size: sizeof(struct user_reg), in bytes
- * @enable_bit: number of the enable bit, which the kernel sets while the event
- *	is enabled and clears while it is not; 0 is the least significant bit of
+ * @enable_bit: number of the enable bit, by which the kernel says whether
+ *	records of the program are wanted; 0 is the least significant bit of
  *	the word at @enable_addr; less than 8 * @enable_size
  * @enable_size: size of that word in bytes: 4, or on 64-bit kernels 8
  * @flags: of enum user_reg_flag
