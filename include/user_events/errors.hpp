@@ -29,10 +29,12 @@ namespace detail {
         return "no permission for user_events_data or a directory above it";
     case ENODEV:
     case ENXIO:
-        return "user_events is being loaded or unloaded, or the kernel has no number left for "
-               "an event";
+        return "user_events is being loaded or unloaded, the group of the device was removed, or "
+               "the kernel has no number left for an event";
+    case EIO:
+        return "user_events is being unloaded, or the file is left over from an earlier load";
     case EPERM:
-        return "a persistent event needs CAP_PERFMON";
+        return "a persistent event needs CAP_PERFMON or CAP_SYS_ADMIN";
     case EADDRINUSE:
         return "an event of this name has other fields, or the bit is in use";
     case EINVAL:
@@ -41,6 +43,10 @@ namespace detail {
         return "too many events or registrations (raise kernel.user_events_max, "
                "user_events_max_per_user or user_events_registrations_max_per_user), or too "
                "many open files";
+    case ENFILE:
+        return "all programs together have too many open files";
+    case ENOMEM:
+        return "the kernel or the program has no memory";
     case ENOTTY:
         return "the file is no user_events_data, or this kernel's user_events cannot do that";
     case EBADF:
@@ -48,6 +54,8 @@ namespace detail {
     case ENOTSUP:
         return "the event was constructed by a part of the process that was compiled with "
                "another version of the library";
+    case ERANGE:
+        return "a number does not fit into its field";
     case E2BIG:
         return "too long";
     default:

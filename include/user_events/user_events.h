@@ -180,18 +180,20 @@ USER_EVENTS_INLINE void user_event_unregister(struct user_event* event) {
  * @event: the event; initialized with USER_EVENT_INIT
  * @command: the name and the fields, "name[ type field[;type field]...]"; used until the event is
  *	unregistered
- * @flags: USER_EVENTS_PERSIST (the event stays without users; needs CAP_PERFMON) or
- *	USER_EVENTS_MULTI_FORMAT (other programs may use the name with other fields), or both, or 0
+ * @flags: 0, or one or both of USER_EVENTS_PERSIST (the event stays without users; needs
+ *	CAP_PERFMON or CAP_SYS_ADMIN) and USER_EVENTS_MULTI_FORMAT (other programs may use the name
+ *	with other fields)
  *
  * Finds the file as the C++ library does: USER_EVENTS_FILE, /dev/user_events/default, tracefs. All
- * events of a program or shared library have one open file. If this fails, the event is never
- * enabled, and may be registered later. A child of fork() has the event as well.
+ * events of a program or shared library have one open file. If the registration fails, the event is
+ * never enabled, and may be registered later. A child of fork() has the event as well.
  *
  * Not async-signal-safe. Preserves errno. One thread at a time for one event.
  *
  * Returns 0, or an errno: ENOENT (the kernel has no user_events), EACCES, ECANCELED
  * (USER_EVENTS=off), EINVAL (command or flags), EADDRINUSE (an event of this name has other
- * fields), EPERM (CAP_PERFMON), EBUSY (registered already), or another one of DIAG_IOCSREG.
+ * fields), EPERM (a capability is missing, see @flags), EBUSY (registered already), or another one
+ * of DIAG_IOCSREG.
  */
 USER_EVENTS_INLINE int user_event_register_flags(struct user_event* event, const char* command,
                                                  uint16_t flags) {
