@@ -10,8 +10,9 @@
 
 namespace USER_EVENTS_NAMESPACE {
 
-/// A counter. Tools see an event of this name, with the fields of Perfetto's convention for kernel
-/// track events. The convention has integers only; `user-events export` also shows the others.
+/// A counter. Tools see an event of the name `Name`, with the fields of Perfetto's convention for
+/// kernel track events. The convention has integers only; `user-events export` also shows the
+/// others.
 ///
 ///     inline user_events::counter<"queue_length"> queue_length;
 ///     inline user_events::counter<"load", double> load;

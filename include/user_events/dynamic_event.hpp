@@ -113,9 +113,10 @@ struct dynamic_field {
     field_type type;
 };
 
-/// The value of a field of a dynamic_event. A number that is not of the field's type is an error if
-/// the field cannot hold its value. A value can be whatever a field of an event<> takes, except a
-/// structure, and a std::optional of text or of an array. Text and arrays are referred to, not
+/// The value of a field of a dynamic_event: whatever a field of an event<> takes, with two
+/// exceptions: a structure, and a std::optional of text or of an array. A field of integers takes
+/// any integer that fits, but no floating-point number; a floating-point field takes no integer.
+/// The elements of an array must have the field's type. Text and arrays are referred to, not
 /// copied.
 class dynamic_value {
 public:

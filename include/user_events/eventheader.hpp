@@ -43,7 +43,8 @@ struct activity_id {
     }
 };
 
-/// What a record tells beside its fields. The objects are used during the call.
+/// What a record tells beside its fields. What `own` and `related` point to is read only during the
+/// call.
 struct activity {
     eventheader::opcode opcode = eventheader::opcode::info;
     const activity_id* own = nullptr;

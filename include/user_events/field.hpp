@@ -284,7 +284,7 @@ requires(std::is_class_v<T>&& std::convertible_to<const T&, text>) struct record
     : recorded_text<text> {
 };
 
-/// Characters up to a NUL, or all but the last one.
+/// Text of at most Size - 1 bytes; longer text is cut. The rest of the field is filled with NULs.
 template <std::size_t Size>
 struct recorded<char[Size]> : recorded_text<characters<Size>> {
     static constexpr std::size_t array_size = Size;

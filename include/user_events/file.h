@@ -119,8 +119,8 @@ USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int d
 }
 
 /*
- * Returns nonzero if the descriptor is still this file. If a sandbox refuses the calls, it is taken
- * to be. Async-signal-safe. Changes errno.
+ * Returns nonzero if the descriptor is still this file. If a sandbox refuses the calls, the
+ * descriptor counts as still this file. Async-signal-safe. Changes errno.
  */
 USER_EVENTS_INLINE int user_events_file_is_open(const struct user_events_file* file) {
     const int descriptor = __atomic_load_n(&file->descriptor, __ATOMIC_ACQUIRE);

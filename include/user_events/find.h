@@ -120,8 +120,9 @@ USER_EVENTS_INLINE int user_events_escaped(const char* text, size_t length) {
 }
 
 /*
- * Makes the path of user_events_data in the tracefs of a whole line, in `place`. Returns 0 if the
- * line is one of another file system, or of a part of a tracefs, or if the path is too long.
+ * To be called at the end of a line of mountinfo. Makes the path of user_events_data in the tracefs
+ * of this line, in `place`. Returns 0 if the line is one of another file system, or of a part of a
+ * tracefs, or if the path is too long.
  */
 USER_EVENTS_INLINE int user_events_mount_path(struct user_events_mount* mount) {
     static const char name[] = "/user_events_data";

@@ -57,7 +57,8 @@ struct message<Place> {
 
 } // namespace detail
 
-/// A log. Tools see an event of this name with the fields level, line, text, function and file.
+/// A log. Tools see an event of the name `Name` with the fields level, line, text, function and
+/// file.
 ///
 ///     inline user_events::log<"my_program"> messages;
 ///     ...

@@ -117,7 +117,7 @@ private:
         return {static_cast<int>(value), std::generic_category()};
     }
 
-    /// Calls a function with the descriptor. It returns minus an errno on failure.
+    /// Calls `call` with the descriptor. `call` returns minus an errno on failure.
     template <typename Call>
     std::error_code with_file(Call call) const noexcept {
         if (const std::error_code reason = error()) [[unlikely]]

@@ -394,7 +394,8 @@ inline bool registration::replace_file() const noexcept {
     return write_checked(parts, count);
 }
 
-/// Writes a record after it was checked whether the file is still open, or if write() failed.
+/// Checks whether the file is still open, opens it again if it was lost, and writes the record. To
+/// be called if the last check is too old, or if write() has failed.
 [[gnu::noinline]] inline int registration::write_checked(const iovec* parts,
                                                          int count) const noexcept {
     const errno_keeper keeper;

@@ -34,7 +34,7 @@ namespace detail {
 /// A flow. It connects slices that belong together, in any threads and processes: the steps of a
 /// request, for example. Trace viewers draw an arrow from each slice of a flow to the next one.
 struct flow {
-    /// Any number but 0, which no other flow of the recording has.
+    /// A number other than 0. No other flow of the recording may have the same number.
     std::uint64_t id;
 
     /// Returns a flow with a number that other processes do not return, as long as all are of one
@@ -146,8 +146,8 @@ private:
 
 } // namespace detail
 
-/// Tracks of slices. Tools see an event of this name. By default the slices of each thread are a
-/// track of their own.
+/// Tracks of slices. Tools see an event of the name `Name`. By default the slices of each thread
+/// are a track of their own.
 ///
 ///     inline user_events::track<"my_program"> work;
 ///     ...
@@ -188,7 +188,7 @@ public:
 template <literal Name, typename... Options>
 class [[nodiscard]] slice {
 public:
-    /// The texts are used at the beginning only; the name of the track must exist until the end.
+    /// `name` is used at the beginning only. `track_name` and the track must exist until the end.
     [[nodiscard, gnu::always_inline]] explicit slice(const track<Name, Options...>& where,
                                                      text name, text track_name = {},
                                                      const place& from = place::here()) noexcept
@@ -218,8 +218,8 @@ private:
 };
 
 /// Tracks of slices that begin in one thread and end in another, or overlap: requests, for example,
-/// or what a coroutine does. Tools show the slices of each number as a track of their own. The
-/// numbers are those of the whole system: next_id() makes some that other processes do not make.
+/// or what a coroutine does. Tools show the slices of each number as a track of their own. All
+/// programs that register this event share the numbers: see next_id().
 ///
 ///     inline user_events::async_track<"my_requests"> requests;
 ///     ...

@@ -12,10 +12,10 @@
 
 namespace USER_EVENTS_NAMESPACE {
 
-/// A sink for a logger of spdlog. Tools see an event of this name, with the fields level (spdlog's
-/// number: 0 is trace, 5 critical), line, logger, text, function and file. The message is recorded
-/// without spdlog's pattern: tracing has the time, the thread and the processor of each record.
-/// spdlog formats a message also while the event is not recorded.
+/// A sink for a logger of spdlog. Tools see an event of the name `Name`, with the fields level
+/// (spdlog's number: 0 is trace, 5 critical), line, logger, text, function and file. The message is
+/// recorded without spdlog's pattern: tracing has the time, the thread and the processor of each
+/// record. spdlog formats a message also while the event is not recorded.
 ///
 ///     logger->sinks().push_back(std::make_shared<user_events::spdlog_sink<"my_program">>());
 ///

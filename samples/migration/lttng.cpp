@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The first program of LTTng-UST's guide: a tracepoint with a number and a text, for each argument
-// of the program. There, the tracepoint is declared in a header of its own, with macros, that a
-// source file of its own instantiates.
+// of the program. There, a header of its own declares the tracepoint with macros. A source file of
+// its own includes that header, and so makes the code of the tracepoint.
 //
 //	lttng [TEXT...]
 #include <user_events/user_events.hpp>
