@@ -7,8 +7,7 @@
 namespace tool {
 
 /// The entries of the command's table; none if the file has no such table. Throws text::usage_error
-/// if the file cannot be read or is no such file.
-/// `commands` are those that may have a table.
+/// if the file cannot be read or is no such file. `commands` are those that may have a table.
 std::vector<config_entry> read_config(const std::string& path, const std::string& command,
                                       const std::vector<std::string>& commands);
 

@@ -17,8 +17,7 @@ struct place {
 };
 
 /// The candidates that begin with the word. `:files` and `:commands` mean that the shell knows
-/// them. Empty
-/// if nothing can be said, also because this user may not look at tracefs.
+/// them. Empty if nothing can be said, also because this user may not look at tracefs.
 std::vector<std::string> candidates(const place& of, const std::string& word);
 
 /// Removes the candidates that do not begin with the word, and those with control characters.

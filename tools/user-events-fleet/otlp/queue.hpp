@@ -44,13 +44,13 @@ struct drop_report {
 ///
 ///     SEQUENCE.SIGNAL.RECORDS.TOTAL
 ///
-/// TOTAL is the number of all records that were put into the queue since the instance was created.
-/// The file `state` has what must survive the last request: which one was finished, the counts of
-/// dropped records, since when they are counted, and which of them the collector knows. A request
-/// is recorded as finished in `state` before its file is removed, so none is sent again after a
-/// clean stop, and none is counted twice. A report of dropped records is made from the counts when
-/// the report is sent. It needs no room in the queue, so a full queue cannot keep a report out.
-/// Functions may be called from any thread.
+/// TOTAL is how many records of the ftrace instance were read up to this request, also those that
+/// were dropped. The file `state` has what must survive the last request: which one was finished,
+/// the counts of dropped records, since when they are counted, and which of them the collector
+/// knows. A request is recorded as finished in `state` before its file is removed, so none is sent
+/// again after a clean stop, and none is counted twice. A report of dropped records is made from
+/// the counts when the report is sent. It needs no room in the queue, so a full queue cannot keep a
+/// report out. Functions may be called from any thread.
 class queue {
 public:
     /// Makes a serialized request of a report.

@@ -41,7 +41,8 @@ struct observation_options {
     void declare_buffer(arguments& with);
 
     bool has_from() const noexcept { return !from.empty(); }
-    /// Throws text::usage_error for options that say what is recorded, or how, besides --from.
+    /// With --from, throws text::usage_error if an option is given that says which programs are
+    /// recorded, or how large the buffers are.
     void require_alone() const;
 
     /// What is wanted, with a filter for the kernel alone. Throws text::failure.

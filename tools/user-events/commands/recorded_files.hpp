@@ -18,7 +18,7 @@ namespace tool {
 class recorded_files {
 public:
     /// `what` is what the files are made of. The other objects have to exist as long as this one.
-    /// The note has to be of the same recording before the first part is complete.
+    /// The caller has to call set_instance() of the note before the first part is complete.
     recorded_files(const record_options& given, const tracing::instance& in,
                    tracing::trace_dat what, recording_note& note);
 

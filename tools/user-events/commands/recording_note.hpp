@@ -26,7 +26,8 @@ public:
 
     const beginning& since() const noexcept { return since_; }
 
-    /// Shows it on a terminal, every now and then: files have so many bytes.
+    /// Shows the progress on a terminal, at most twice a second. `size` is how many bytes the files
+    /// have.
     void show(std::uint64_t size);
     /// Says what the files have, and what helps if records were lost. `killed` is how many records
     /// a killed process has taken out of the instance, and not written.
@@ -51,7 +52,8 @@ const char* same_line();
 /// records had been taken out of the instance when it began.
 class recording_note {
 public:
-    /// Throws text::failure if another process writes the file, or the name has other uses.
+    /// Throws text::failure if another process records into FILE, or if FILE.recording exists and
+    /// is not a note of `user-events record`.
     explicit recording_note(const std::string& output);
     recording_note(const recording_note&) = delete;
     recording_note& operator=(const recording_note&) = delete;

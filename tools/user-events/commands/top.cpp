@@ -439,7 +439,7 @@ action top(arguments& with) {
     given->live.declare_patterns(with, "events; without it, all user events");
     given->live.declare_from(with);
     with.duration("-i,--interval", given->interval, "the time between two counts (default: 1s)");
-    with.option("-n,--count", "NUMBER", given->count, "end after this many counts");
+    with.option("-n,--count", "NUMBER", given->count, "end after this many intervals");
     given->live.declare_choice(with);
     given->color.declare(with);
     with.flag("-b,--batch", given->batch, "print tables, without a screen");

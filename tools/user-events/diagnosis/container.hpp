@@ -17,7 +17,7 @@ struct container_engine {
     const char* data_file;
     /// Shows a directory of /sys that the engine hides.
     const char* unmask;
-    /// Gives the user in the container the group of the device, or has another user run it.
+    /// Gives the container's user the group of the device, or runs the container as another user.
     const char* users;
 };
 

@@ -25,12 +25,11 @@ struct cell {
 /// Makes rows. Each uses the memory of the one before.
 class cell_row {
 public:
-    /// The header, the reason why not all could be decoded with the bytes, and the fields, by
-    /// dotted names. The header's cells are the same for all events. Events with the same
-    /// descriptions have the same cells if all could be decoded, because an array is one cell. An
-    /// array
-    /// of structs is JSON there. `more` is a text for one more cell of this name, if no field has
-    /// the name. The cells exist until the next call.
+    /// The cells are the header; if not all could be decoded, the reason and the bytes that are
+    /// left; and the fields, by dotted names. The header's cells are the same for all events.
+    /// Events with the same descriptions have the same cells if all could be decoded, because an
+    /// array is one cell. An array of structs is JSON there. `more` is a text for one more cell of
+    /// this name, if no field has the name. The cells exist until the next call.
     std::span<const cell> fill(const shown_event& shown, const char* name = nullptr,
                                const std::optional<std::string>& more = {});
     /// Whether all could be decoded.

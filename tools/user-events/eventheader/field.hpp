@@ -39,8 +39,8 @@ struct field {
     bool is_array() const noexcept { return array != array::none; }
 };
 
-/// Takes a description, which may have any bytes, and its steps. After an error, the cursor has not
-/// moved.
+/// Takes a description, which may have any bytes, from the cursor. Subtracts from `steps` what the
+/// description costs. After an error, the cursor has not moved.
 reason take_field(cursor& from, field& to, unsigned& steps) noexcept;
 
 /// The descriptions of fields that are still to be taken: the bytes in a payload, or what was read

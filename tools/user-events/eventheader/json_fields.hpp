@@ -22,7 +22,7 @@ public:
 
     /// Appends the name of the next member of the object that was opened last.
     void begin(std::string_view name);
-    /// Around the members of an object in the object.
+    /// To be called before the members of a nested object, and close() after them.
     void open() {
         around_.push_back(first_);
         first_ = names_.size();

@@ -29,8 +29,9 @@ struct value {
 /// more than 64 bits. A long double has all the digits of 64 bits.
 std::optional<long double> number_of(const value& value) noexcept;
 
-/// What is a number in JSON, as it was, and its bits, of 64 bits.
+/// Which kind of number a value is in JSON, or none.
 enum class number_kind : std::uint8_t { none, natural, integer, real };
+/// Returns the kind, and the number as 64 bits.
 std::pair<number_kind, std::uint64_t> bits_of(const value& value) noexcept;
 
 /// Takes a value of a field that is no struct. After an error, the cursor has not moved.

@@ -25,7 +25,8 @@ enum class ctf_kind : std::uint8_t {
 struct ctf_type {
     ctf_kind kind;
     std::uint32_t size = 0; // of a number, in bytes
-    /// Of a structure; the elements of an array, which are no arrays, are the only member.
+    /// The members of a structure. Of an array: the type of its elements, as the only member. That
+    /// type is never an array.
     std::vector<ctf_type> members = {};
     /// As a member of a structure. Any bytes.
     std::string name = {};

@@ -29,7 +29,8 @@ struct payload_node {
     void append_layout(std::string& to) const;
     /// Sets the text.
     void set_words();
-    /// Makes a text of the node, as far as it is none.
+    /// Turns the node into a text, unless it is one already. A structure or an array becomes one
+    /// text with all of its members.
     void become_text();
     ctf_type type() const;
     void append(std::string& to) const;

@@ -22,8 +22,7 @@ public:
     ~output_directory();
 
     /// Makes the directory for the files the working directory. Any user may write there, but no
-    /// other path leads there.
-    /// Throws text::failure.
+    /// other path leads there. Throws text::failure.
     void enter() const;
     /// Moves the files to the directory, and gives them to this process's user. Throws
     /// text::failure, also if there is anything but regular files.

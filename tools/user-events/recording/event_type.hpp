@@ -17,9 +17,10 @@ struct tep_event;
 
 namespace tool::recording {
 
-/// What a value is. Text is up to its first NUL. `structure` and arrays of bytes are bytes.
-/// `absent` is a value that lies outside of its record, which happens in damaged files and for
-/// records that are older than their event.
+/// What a value is. Text is up to its first NUL. `integers` is an array of integers of 2, 4 or 8
+/// bytes. Other arrays, except those of `char`, are bytes, and so is a structure other than `struct
+/// f32` and `struct f64`. `absent` is a value that lies outside of its record, which happens in
+/// damaged files and for records that are older than their event.
 enum class kind : std::uint8_t { absent, integer, natural, real, text, bytes, integers };
 
 /// A type of the fields that programs register whose value is one number.
@@ -125,7 +126,7 @@ struct event_type {
     bool has_stack = false;
     /// Whether the payload is that of .NET, which describes its fields only once.
     bool is_eventpipe = false;
-    /// What the name says of such an event.
+    /// What the tracepoint's name says of an EventHeader event: provider, level, keyword, options.
     eventheader::tracepoint_name parts = eventheader::to_tracepoint_name(registered_name());
     /// Of the fields, those to show; empty for all.
     std::vector<std::string> chosen;

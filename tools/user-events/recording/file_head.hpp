@@ -28,7 +28,8 @@ enum class compression : std::uint8_t { none, zlib, zstd };
 /// The largest part of records: trace-cmd makes parts of ten pages, and a page has 8 MiB at most.
 inline constexpr std::uint64_t largest_part = 128U << 20;
 
-/// Throws bad_file if the bytes are not those that were compressed, or these are more than `most`.
+/// Throws bad_file if `data` cannot be decompressed to exactly `size` bytes, or if `size` is more
+/// than `most`.
 std::string decompressed(compression how, std::string_view data, std::uint64_t size,
                          std::uint64_t most);
 

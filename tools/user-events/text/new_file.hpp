@@ -22,10 +22,10 @@ int append_to_file(const std::string& path, std::string_view text, bool exists);
 /// Links in /dev to other devices and pipes are followed.
 bool is_output_as_it_is(const std::string& path);
 
-/// A new file. It is written under another name in the same directory, which only its owner may
-/// read and which replaces no other file, and takes its own name at the end. Until then, a file
-/// that has the name stays as it was. The functions throw system_failure; the constructor also for
-/// what is_output_as_it_is() refuses.
+/// A new file. The data is first written to a file with another name in the same directory. Only
+/// the owner may read this file, and it replaces no other file. At the end, it is renamed to the
+/// path. Until then, a file that has the name stays as it was. The functions throw system_failure;
+/// the constructor also for what is_output_as_it_is() refuses.
 ///
 /// A child process may write the file. Only the process that made the object renames or removes the
 /// file.

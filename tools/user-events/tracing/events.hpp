@@ -53,7 +53,7 @@ public:
     bool has_system() const noexcept { return text_.find(':') != text_.npos; }
     /// Whether it could match events of other groups than "default".
     bool is_for_groups() const noexcept { return has_system() || !group_.empty(); }
-    /// Has the rule be for one of the globs that the pattern consists of.
+    /// Sets the rule's pattern to one of the globs that this pattern consists of.
     void set_glob(rule& of, const std::string& glob) const;
     bool matches(const event_name& name) const;
     /// For PROVIDER:EVENT.

@@ -28,7 +28,8 @@ struct wanted_events {
     /// Whether the caller applies the filter to tracepoints with names such as `Provider_L4K1f`:
     /// the kernel does not know the fields in their payloads.
     bool is_filter_shared = false;
-    /// Whether the caller applies the filter to all records: nothing has it in the kernel.
+    /// Whether the caller applies the filter to all records. No event in the kernel then has the
+    /// filter.
     bool is_filter_own = false;
 
     /// Whether the tracepoint is wanted. Neither the filter nor events' names are looked at.

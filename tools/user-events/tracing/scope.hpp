@@ -11,9 +11,8 @@ namespace tool::tracing {
 
 /// The programs whose records are wanted: those for which all that is given is true, or all
 /// programs. If the scope becomes options of a rule, the kernel sets the bits of these programs
-/// alone. ftrace's
-/// set_event_pid, which needs no rules, finds records of other programs when they are made, and
-/// drops them.
+/// alone. ftrace's set_event_pid, which needs no rules, finds records of other programs when they
+/// are made, and drops them.
 struct scope {
     /// Numbers of processes and of users: one of each has to match.
     std::vector<std::string> pids;
@@ -30,7 +29,7 @@ struct scope {
     bool is_for_rules_only() const noexcept {
         return !uids.empty() || !comm.empty() || !exe.empty() || !cgroup.empty();
     }
-    /// Has the rule be for these programs.
+    /// Limits the rule to these programs.
     void limit(rule& to) const;
     /// Throws text::failure if one of the processes does not exist. Warns if there is no such
     /// control group so far: for a path that is mistyped, the command would wait silently.

@@ -79,7 +79,8 @@ struct trace_dat {
     /// The kernel's own events, SYSTEM/EVENT, whose formats it has besides those of all user
     /// events.
     std::vector<std::string> kernel_events;
-    /// Whether the file gets the names of the kernel's functions, as it does for its events.
+    /// Whether the file gets the names of the kernel's functions. With `kernel_events`, it gets
+    /// them in any case.
     bool has_functions = false;
     /// What frame_list has as text.
     std::string frames = {};

@@ -82,8 +82,8 @@ private:
 /// The names of all instances, without the top-level one.
 std::vector<std::string> instance_names();
 
-/// Whether a temporary() instance is of another process that still runs. The kernel gives a number
-/// again, also to other programs.
+/// Whether a temporary() instance is of another process that still runs. The kernel reuses process
+/// numbers. So a process with this number counts only if it has the same name as this process.
 bool is_in_use(const std::string& name);
 
 /// The top-level instance, and the others that exist.
