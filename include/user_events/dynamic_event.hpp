@@ -204,8 +204,9 @@ public:
     /// Records the event if it is enabled. Fails with EINVAL if the number of values is wrong or
     /// one is of another type than its field, and ERANGE if a number does not fit. These are
     /// checked first, whether the event is enabled or not. Returns no error if the event is not
-    /// enabled, otherwise that of the kernel. Text that is too long is cut. Async-signal-safe, from
-    /// any thread; does not allocate memory.
+    /// enabled, otherwise that of the kernel, or EBADF if the file was lost and cannot be opened
+    /// again. Text that is too long is cut. Async-signal-safe, from any thread; does not allocate
+    /// memory.
     [[gnu::visibility("hidden")]] std::error_code
     write(std::span<const dynamic_value> values) const noexcept;
     std::error_code write(std::initializer_list<dynamic_value> values) const noexcept {

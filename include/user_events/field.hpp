@@ -29,7 +29,7 @@ template <literal Tag, typename T>
 struct structure {};
 
 /// The type of a field for text that is recorded as `__data_loc char[]`, not as `__rel_loc char[]`.
-/// For tools that do not know the latter, such as bpftrace up to 0.27 at least.
+/// For tools that do not know the latter, such as bpftrace up to 0.27 at least, and Perfetto.
 struct data_loc_text {};
 
 namespace detail {

@@ -53,10 +53,10 @@ inline constexpr unsigned long mark_request = _IO('*', 0x40);
 ///
 /// An error is one of these errnos; explain() is about events, not about marks. ENOENT without the
 /// device, EACCES without permission for it, ENODEV while the module is being loaded or unloaded,
-/// ECANCELED if USER_EVENTS=off is in the environment, EMFILE, EBADF if the program has closed the
-/// descriptor and another thread opens it again, E2BIG if none of the recorders can hold the mark,
-/// EFAULT, ENOMEM. If `path` names another kind of file, data fails with ENOTTY, and text is
-/// written into that file.
+/// ECANCELED if USER_EVENTS=off is in the environment (USER_EVENTS_FILE does not concern marks),
+/// EMFILE, EBADF if the program has closed the descriptor and another thread opens it again, E2BIG
+/// if none of the recorders can hold the mark, EFAULT, ENOMEM. If `path` names another kind of
+/// file, data fails with ENOTTY, and text is written into that file.
 class marker {
 public:
     /// Opens the device. `path` is used until the end of the object's lifetime.

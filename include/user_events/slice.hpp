@@ -38,7 +38,7 @@ struct flow {
     std::uint64_t id;
 
     /// Returns a flow with a number that other processes do not return, as long as all are of one
-    /// name space of process IDs.
+    /// name space of process IDs. A program and its plug-in can return the same number.
     static flow next() noexcept { return {detail::next_number()}; }
 };
 
@@ -253,7 +253,8 @@ public:
         base::record('I', name, track_name, {.scope = id, .from = from});
     }
 
-    /// Returns a number: the process, and how many calls of this and of flow::next() there were.
+    /// Returns a number: the process, and how many calls of this and of flow::next() there were. As
+    /// unique as that of flow::next().
     static std::uint64_t next_id() noexcept { return detail::next_number(); }
 };
 

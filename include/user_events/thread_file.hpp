@@ -40,9 +40,10 @@ inline constexpr unsigned long share_request = _IO('*', 0x80);
 /// If there cannot be such a file (see error()), the thread writes through the file of all threads.
 /// If the program closes the file, for example by closefrom(), the next event opens it again.
 ///
-/// Each object takes a descriptor. The constructor and the destructor wait for a mutex, and must
-/// not be called in signal handlers. In a shared library that was loaded by dlopen(), the first
-/// event of a thread may allocate memory once any thread has such a file.
+/// Each object takes a descriptor, and memory of the kernel, so it is for threads that live long.
+/// The constructor and the destructor wait for a mutex, and must not be called in signal handlers.
+/// In a shared library that was loaded by dlopen(), the first event of a thread may allocate memory
+/// once any thread has such a file.
 class [[nodiscard]] thread_file {
 public:
     [[nodiscard, gnu::visibility("hidden")]] thread_file() noexcept {

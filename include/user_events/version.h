@@ -20,9 +20,10 @@
 
 /*
  * A program that is compiled with USER_EVENTS_NO_CHECKS does not check whether the file is still
- * open: recording makes no system call but write() and writev(), and does not read the processor's
- * clock. The program must not close the library's descriptor. For sandboxes that kill a process
- * because of other system calls.
+ * open: recording makes no system call except write() and writev(), and does not read the
+ * processor's clock, which PR_SET_TSC can forbid. The program must not close the library's
+ * descriptor, as closefrom() does: records would go into the file that gets the number. For
+ * sandboxes that kill a process because of other system calls.
  */
 #ifdef USER_EVENTS_NO_CHECKS
 #undef USER_EVENTS_LAYOUT
