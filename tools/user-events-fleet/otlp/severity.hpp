@@ -16,8 +16,7 @@ struct severity {
     std::string text;
 };
 
-/// Numbers are those of syslog, as the library's log<> has them; in an event with a field `logger`
-/// those of spdlog. Text is the name of a level. Nothing if there is no such field or level.
+/// By recording::numbered_level() or named_level(). Nothing if there is no such field or level.
 std::optional<severity> severity_of(const recording::record& record);
 
 /// The severity of a level of EventHeader and .NET events. Nothing for 0 and levels without a name.

@@ -67,11 +67,8 @@ std::vector<row> compare(const measured& before, const measured& after);
 std::string shown(unit unit, double number);
 std::string shown_change(const row& row, const figure& figure);
 
-/// Prints what is significant, or all, as a table or as a JSON document. A rate is significant if
-/// it changes by 5 % or more and a number of records that depends on chance alone would differ less
-/// in 999 of 1000 cases. A duration or a field is significant if its median or 99th percentile
-/// changes by 5 % or more and the test of Kolmogorov and Smirnov finds a difference. What only one
-/// recording has is significant.
+/// Prints what is significant, or all, as a table or as a JSON document. What only one recording
+/// has is significant; for the rest see `user-events compare` in Documentation/tool.rst.
 void print_comparison(const measured& before, const measured& after, bool with_all);
 void print_json_comparison(const measured& before, const measured& after);
 
