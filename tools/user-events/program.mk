@@ -20,9 +20,10 @@ version := $(shell sed -n 's/^MODULE_VERSION("\(.*\)");$$/\1/p' $(tool)../../ker
 folder := $(BUILD)/$(program).o
 library := $(BUILD)/lib$(program).a
 common := -std=c++20 $(shell pkg-config --cflags $(libraries))
-# What protoc makes has warnings.
+# What protoc makes has warnings. Its folder has a relative name, which ccache would give it: debugging information
+# has that name.
 flags := $(common) -D_FILE_OFFSET_BITS=64 -DVERSION='"$(version)"' -Wall -Wextra -Wpedantic -Wconversion -Werror -MMD -MP -pthread \
-	-I. -I$(tool) -I$(tool)../../include -isystem $(folder)
+	-I. -I$(tool) -I$(tool)../../include -isystem $(shell realpath -m --relative-to=. $(folder))
 objects := $(patsubst %.cpp,$(folder)/%.o,$(filter-out main.cpp,$(wildcard *.cpp */*.cpp)))
 # Of the libraries, most commands need few.
 link := -pthread -Wl,--as-needed
