@@ -569,6 +569,8 @@ TEST_CASE("A write of more than 64 KiB is taken up to the end of a line") {
         text += comment;
     CHECK(write_text(rules_file(), text, O_APPEND) == succeeds(65000));
     CHECK(write_text(rules_file(), std::string(70000, 'x'), O_APPEND) == fails(EINVAL));
+    const std::string with_nul = "order_x instance=any\n" + std::string(70000, '\0');
+    CHECK(write_text(rules_file(), with_nul, O_APPEND) == fails(EINVAL));
     CHECK(read_text(rules_file()).empty());
 }
 
@@ -685,16 +687,19 @@ TEST_CASE("Removing all rules fails while a histogram that was made by hand uses
     CHECK(end.word == 0);
 }
 
-TEST_CASE("A rule that would only change an existing histogram leaves it alone") {
+TEST_CASE("A rule cannot change an existing histogram, which stays as it is") {
     Registered event(" u32 id", "rule_paused");
     const std::string trigger = "hist:keys=id";
     REQUIRE(write_text(event.event.path("trigger"), trigger, O_APPEND).ok());
-    {
-        const Rule rule("rule_paused_* trigger hist:keys=id:cont");
-        CHECK(rule.comment().starts_with("applied to 0, failed for 1:"));
-    }
+    CHECK(event.record(Payload().add(1u)) == succeeds(8));
+    for (const char* const change : {"pause", "cont", "continue", "clear"})
+        CHECK(change_rule(std::string("rule_paused_* trigger hist:keys=id:") + change) ==
+              fails(EINVAL));
     CHECK(event.word == 1);
-    CHECK(read_text(event.event.path("trigger")).find("hist:keys=id") != std::string::npos);
+    CHECK(read_text(event.event.path("hist")).find("hitcount:          1") != std::string::npos);
+    CHECK(read_text(event.event.path("trigger")).find("[active]") != std::string::npos);
+    CHECK(Rule("rule_paused_* trigger hist:keys=common_pid:name=clear").comment() ==
+          "applied to 1");
     CHECK(write_text(event.event.path("trigger"), "!" + trigger, O_APPEND).ok());
     CHECK(event.word == 0);
 }

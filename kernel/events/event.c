@@ -35,6 +35,7 @@ static void ue_events_check_unused(struct work_struct *work)
 		event->owner->unused(event);
 		mutex_unlock(ue_event_mutex);
 		ue_event_unref(event);
+		cond_resched();
 	}
 }
 

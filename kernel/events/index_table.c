@@ -53,8 +53,10 @@ static void ue_index_array_free(struct ue_index_array *array)
 	 * Put the newest event first: to remove an event, tracing searches
 	 * lists that start with the newest.
 	 */
-	for (u32 i = array ? array->nr : 0; i; i--)
+	for (u32 i = array ? array->nr : 0; i; i--) {
 		ue_event_put(array->events[i - 1]);
+		cond_resched();
+	}
 	for (; array; array = outgrown) {
 		outgrown = array->outgrown;
 		kvfree(array);

@@ -253,6 +253,28 @@ static const char *ue_rule_parse_pattern(char *pattern,
 	return NULL;
 }
 
+/*
+ * Return: whether the trigger is for a histogram that exists: if there is one with these keys, the
+ * kernel pauses, continues or clears it, and adds no trigger that could be removed again.
+ */
+static bool ue_trigger_changes_another(const char *trigger)
+{
+	static const char * const words[] = { "pause", "cont", "continue", "clear" };
+	const char *end = strstr(trigger, " if ") ?: trigger + strlen(trigger);
+
+	if (!strstarts(trigger, "hist:"))
+		return false;
+	while ((trigger = strchr(trigger, ':')) && trigger < end) {
+		size_t length = strcspn(++trigger, ": ");
+
+		for (int i = 0; i < ARRAY_SIZE(words); i++)
+			if (strlen(words[i]) == length &&
+			    !strncmp(trigger, words[i], length))
+				return true;
+	}
+	return false;
+}
+
 /* Parses what follows the pattern and the options, from @word on. */
 static const char *ue_rule_parse_action(const char *word, char *rest,
 					struct ue_rule_text *rule)
@@ -268,7 +290,10 @@ static const char *ue_rule_parse_action(const char *word, char *rest,
 	rule->trigger = ue_rule_rest(rest);
 	if (!rule->trigger)
 		return "no trigger after \"trigger\", or a quote without its end";
-	return *rule->trigger == '!' ? "a rule can't remove a trigger" : NULL;
+	if (*rule->trigger == '!')
+		return "a rule can't remove a trigger";
+	return ue_trigger_changes_another(rule->trigger) ?
+	       "a rule can't change a histogram" : NULL;
 }
 
 const char *ue_rule_parse(char *text, struct ue_rule_text *rule)

@@ -88,6 +88,14 @@ static const struct device_type ue_device_type = {
 	.release = ue_device_release,
 };
 
+void ue_group_device_remove(struct ue_group *group)
+{
+	lockdep_assert_held(&ue_groups_mutex);
+	if (group->device)
+		device_unregister(group->device);
+	group->device = NULL;
+}
+
 int ue_group_device_create(struct ue_group *group)
 {
 	struct device *device = kzalloc(sizeof(*device), GFP_KERNEL);
@@ -96,6 +104,7 @@ int ue_group_device_create(struct ue_group *group)
 	lockdep_assert_held(&ue_groups_mutex);
 	if (!device)
 		return -ENOMEM;
+	ue_group_device_remove(group);
 	device_initialize(device);
 	device->class = &ue_class;
 	device->type = &ue_device_type;
@@ -109,14 +118,6 @@ int ue_group_device_create(struct ue_group *group)
 	else
 		group->device = device;
 	return err;
-}
-
-void ue_group_device_remove(struct ue_group *group)
-{
-	lockdep_assert_held(&ue_groups_mutex);
-	if (group->device)
-		device_unregister(group->device);
-	group->device = NULL;
 }
 
 static int ue_cdev_init(void)

@@ -10,12 +10,14 @@ struct ue_group;
 
 /**
  * ue_group_device_create() - create the device of a group, and its node
- * @group: the group; has no device. The node gets its owner and mode.
+ * @group: the group. The node gets its owner and mode. A device that it has is removed
+ *	once there is memory for the new one.
  *
  * The device has a reference to the group, for as long as it is in sysfs or in use there.
  *
  * Context: ue_groups_mutex held; may sleep.
- * Return: 0, or an error of device_add().
+ * Return: 0; -ENOMEM, and the group has the device that it had; an error of device_add(),
+ * and it has none.
  */
 int ue_group_device_create(struct ue_group *group);
 

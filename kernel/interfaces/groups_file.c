@@ -113,23 +113,33 @@ static int ue_groups_add(const struct ue_group_text *text)
 static int ue_groups_change_owner(struct ue_group *group,
 				  const struct ue_device_owner *owner)
 {
+	const struct ue_device_owner old = ue_device_owner_of(group);
+	int err;
+
 	if (group->device && uid_eq(owner->uid, group->uid) &&
 	    gid_eq(owner->gid, group->gid) && owner->mode == group->mode)
 		return 0;
-	ue_group_device_remove(group);
 	ue_group_set_owner(group, owner);
-	return ue_group_device_create(group);
+	err = ue_group_device_create(group);
+	if (err)
+		ue_group_set_owner(group, &old);
+	/* The group goes without a device only if memory is too short for two attempts. */
+	if (err && !group->device)
+		ue_group_device_create(group);
+	return err;
 }
 
 static int ue_groups_change_options(struct ue_group *group,
 				    const struct ue_group_text *text)
 {
 	struct ue_device_owner owner = ue_device_owner_of(group);
+	int err = -EINVAL;
 
-	if (!ue_parse_owner(text, &owner))
-		return -EINVAL;
-	ue_group_set_limits(group, text);
-	return ue_groups_change_owner(group, &owner);
+	if (ue_parse_owner(text, &owner))
+		err = ue_groups_change_owner(group, &owner);
+	if (!err)
+		ue_group_set_limits(group, text);
+	return err;
 }
 
 static int ue_groups_add_or_change(const struct ue_group_text *text)

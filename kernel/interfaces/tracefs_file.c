@@ -110,14 +110,15 @@ ssize_t ue_tracefs_write_lines(const char __user *from, size_t size,
 	text = memdup_user_nul(from, size);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	/* A line that does not fit into this write() comes with the next one. */
-	last = strrchr(text, '\n');
-	if (size == UE_WRITE_LINES_MAX && last) {
-		last[1] = '\0';
-		size = last + 1 - text;
-	}
-	if (strlen(text) == size)
+	if (strlen(text) == size) {
+		/* A line that does not fit into this write() comes with the next one. */
+		last = strrchr(text, '\n');
+		if (size == UE_WRITE_LINES_MAX && last) {
+			last[1] = '\0';
+			size = last + 1 - text;
+		}
 		err = ue_change_lines(text, change);
+	}
 	kfree(text);
 	return err ?: size;
 }

@@ -22,7 +22,7 @@
 #include "programs/want.h"
 
 /* By task, and by event and task. */
-static DEFINE_HASHTABLE(ue_targets_of_task, 8);
+static DEFINE_HASHTABLE(ue_targets_of_task, 12);
 static DEFINE_HASHTABLE(ue_targets, 10);
 
 /* By event and address space. */
@@ -244,6 +244,7 @@ static void ue_find_roots(const struct task_struct *task, struct ue_found *found
 
 	hash_for_each_possible(ue_targets_of_task, target, by_task,
 			       (unsigned long)task) {
+		found->nr_seen++;
 		if (target->task == task)
 			ue_add_found(target, found);
 		if (ue_found_too_many(found))

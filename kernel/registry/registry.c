@@ -184,6 +184,7 @@ static void ue_registry_recheck(struct work_struct *work)
 	xa_for_each_marked(&ue_by_serial, serial, event, UE_RECHECK) {
 		xa_clear_mark(&ue_by_serial, serial, UE_RECHECK);
 		ue_registry_remove_unused(event);
+		cond_resched();
 	}
 	mutex_unlock(ue_event_mutex);
 }

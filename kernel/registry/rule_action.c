@@ -251,7 +251,7 @@ int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
 	if (err)
 		return err;
 	err = ue_file_trigger(file, "", trigger);
-	/* "hist:...:pause" and the like change a histogram that is there. */
+	/* The kernel has changed a trigger that is there. */
 	if (!err && atomic_read(&file->tm_ref) == before)
 		err = -EEXIST;
 	if (err)

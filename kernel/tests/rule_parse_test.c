@@ -166,6 +166,10 @@ static const struct ue_test_refusal {
 	{ "o trigger", "no trigger after \"trigger\", or a quote without its end" },
 	{ "o trigger # x", "no trigger after \"trigger\", or a quote without its end" },
 	{ "o trigger !x", "a rule can't remove a trigger" },
+	{ "o trigger hist:keys=a:pause", "a rule can't change a histogram" },
+	{ "o trigger hist:keys=a:cont if a > 1", "a rule can't change a histogram" },
+	{ "o trigger hist:continue:keys=a", "a rule can't change a histogram" },
+	{ "o trigger hist:keys=a:clear:vals=b", "a rule can't change a histogram" },
 };
 
 KUNIT_ARRAY_PARAM_DESC(ue_test_refusal, ue_test_refusals, line);

@@ -632,8 +632,14 @@ TEST_CASE("Adding, changing and removing a group survive each injected failure")
             remove();
         });
     fail_each_call(
-        "change the owner of a group", plain, add, [&] { return change_group(name + owner); },
-        remove);
+        "change a group", plain, add, [&] { return change_group(name + owner + " max=9"); },
+        [&] {
+            // Completely or not at all.
+            struct stat node;
+            REQUIRE(stat(group_device(name).c_str(), &node) == 0);
+            CHECK((node.st_uid == 7) == (group_line(name).find(" max=9 ") != std::string::npos));
+            remove();
+        });
     fail_each_call(
         "remove a group", plain,
         [&] {
