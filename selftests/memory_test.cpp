@@ -347,35 +347,6 @@ TEST_CASE("A bit in memory whose accesses are checked by tags (MTE) follows the 
 }
 #endif
 
-TEST_CASE("REG and UNREG fail with EFAULT where the thread's protection key forbids it to write") {
-    const int key = pkey_alloc(0, PKEY_DISABLE_WRITE);
-    if (key < 0) {
-        SUCCEED("the processor or the kernel has no protection keys");
-        return;
-    }
-    const Event event(unique_name("key"));
-    Mapping memory(1);
-    Word& word = *memory.at<Word>();
-    DataFile file;
-    file.must_register(&word, 1, event.name());
-    REQUIRE(pkey_mprotect(memory.at(), memory.size(), PROT_READ | PROT_WRITE, key) == 0);
-    const Enabled enabled(event);
-    // The kernel's own update is no access of the thread.
-    CHECK(eventually([&] { return word == 2; }));
-    CHECK(file.register_event(&word, 0, event.name()) == fails(EFAULT));
-    CHECK(word == 2);
-    REQUIRE(pkey_set(key, 0) == 0);
-    CHECK(file.register_event(&word, 0, event.name()) == succeeds());
-    CHECK(word == 3);
-    REQUIRE(pkey_set(key, PKEY_DISABLE_WRITE) == 0);
-    CHECK(file.unregister(&word, 0) == fails(EFAULT));
-    CHECK(word == 3);
-    REQUIRE(pkey_mprotect(memory.at(), memory.size(), PROT_READ | PROT_WRITE, 0) == 0);
-    CHECK(file.unregister(&word, 1) == succeeds());
-    CHECK(word == 1);
-    pkey_free(key);
-}
-
 TEST_CASE("A bit in a mapped block device follows the event, and writeback stores it") {
     const Event event(unique_name("written_back"));
     const Descriptor stored(memfd_create("stored", MFD_CLOEXEC));

@@ -514,9 +514,19 @@ TEST_CASE("Opening the first device fails with ENODEV while the module is being 
         std::jthread loader([&] { outcome = load(); });
         eventually([] { return exists(devices[0]); });
         int error = 0;
-        std::jthread opener([&] { error = error_of_open(devices[0]); });
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        std::atomic<pid_t> number{0};
+        std::atomic<bool> opened{false}, ends{false};
+        std::jthread opener([&] {
+            number = gettid();
+            error = error_of_open(devices[0]);
+            opened = true;
+            ends.wait(false);
+        });
+        // Until open() waits, or has returned.
+        eventually([&] { return opened || (number != 0 && state_of(getpid(), number) != 'R'); });
         locked.unlock();
+        ends = true;
+        ends.notify_one();
         opener.join();
         loader.join();
         expect(outcome, "load");

@@ -91,6 +91,14 @@ clean()
 	return 0
 }
 
+# is_clean: clean(), and all that it removes is gone.
+is_clean()
+{
+	clean
+	[ "$(ls /dev/user_events)" = default ] && [ -z "$(ls $T/instances)" ] &&
+		[ -z "$(cat $T/user_events_rules)" ]
+}
+
 # add_groups LINE...
 add_groups()
 {

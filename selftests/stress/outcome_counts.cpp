@@ -2,10 +2,67 @@
 #include "outcome_counts.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <initializer_list>
 #include <iostream>
 
 namespace stress {
+
+namespace {
+
+/// Returns whether an operation may fail so: as the user guide says, or as tracing fails if another
+/// process removes the event at the same time.
+bool is_permitted(Operation operation, int error) {
+    const auto is_one_of = [error](std::initializer_list<int> errors) {
+        return std::ranges::find(errors, error) != errors.end();
+    };
+    switch (operation) {
+    // The slot has no file, or another thread has closed the file. A fork copies the table of files
+    // before the memory, so a child may have a slot without the file.
+    case Operation::close:
+        return is_one_of({EBADF});
+    // Another thread has closed the file, whose number is that of another one by now.
+    case Operation::register_event:
+        return is_one_of({EBADF, ENOTTY, EADDRINUSE, EMFILE, EFAULT});
+    case Operation::unregister:
+        return is_one_of({EBADF, ENOTTY, ENOENT, EFAULT});
+    case Operation::remove:
+        return is_one_of({EBADF, ENOTTY, ENOENT, EBUSY});
+    case Operation::share:
+        return is_one_of({EBADF, ENOTTY, EINVAL, EXDEV, EBUSY});
+    case Operation::write:
+        return is_one_of({EBADF, EINVAL, ENOENT, EFAULT, E2BIG});
+    case Operation::pass_file:
+        return is_one_of({EBADF, EAGAIN});
+    case Operation::take_file:
+        return is_one_of({EAGAIN});
+    case Operation::mark:
+        return is_one_of({E2BIG});
+    case Operation::enable:
+    case Operation::filter:
+    case Operation::trigger:
+        return is_one_of({EINVAL, ENOENT, EEXIST, EBUSY, ENODEV});
+    case Operation::rule:
+        return is_one_of({EINVAL, ENOENT, EEXIST, EBUSY});
+    case Operation::read_files:
+        return is_one_of({ENOENT, ENODEV});
+    case Operation::dynamic_events:
+        return is_one_of({EINVAL, EADDRINUSE, ENOENT, EBUSY, EMFILE});
+    case Operation::perf:
+        return is_one_of({EINVAL, ENOENT});
+    // The program reads more than a record of the event has, or is attached already.
+    case Operation::bpf:
+        return is_one_of({EACCES, EEXIST, EINVAL});
+    // See unload() for a success.
+    case Operation::unload:
+        return is_one_of({EWOULDBLOCK, EBUSY});
+    default:
+        return false;
+    }
+}
+
+} // namespace
 
 const char* name_of(Operation operation) {
     static constexpr std::array<const char*, static_cast<std::size_t>(Operation::count)> names{
@@ -37,6 +94,21 @@ void OutcomeCounts::print_and_clear() {
         std::cout << "\n";
     }
     std::cout << std::flush;
+}
+
+std::string OutcomeCounts::forbidden() const {
+    std::string found;
+    for (std::size_t operation = 0; operation < counts_.size(); operation++)
+        for (std::size_t error = 1; error < errors; error++) {
+            const auto which = static_cast<Operation>(operation);
+            if (counts_.at(operation).at(error) == 0 ||
+                is_permitted(which, static_cast<int>(error)))
+                continue;
+            const char* name = strerrorname_np(static_cast<int>(error));
+            found += std::string(found.empty() ? "" : ", ") + name_of(which) + " " +
+                     (name ? name : "other");
+        }
+    return found;
 }
 
 std::string OutcomeCounts::never_succeeded() const {

@@ -55,6 +55,9 @@ public:
     /// Prints a comment line for each operation, and resets the counts.
     void print_and_clear();
 
+    /// Returns the errors since the last print_and_clear() that their operations must not have.
+    std::string forbidden() const;
+
     /// Returns the operations of which no call has succeeded in any of the printed counts, but for
     /// unload, which must fail.
     std::string never_succeeded() const;

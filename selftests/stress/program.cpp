@@ -30,6 +30,9 @@ namespace {
 constexpr unsigned files_of_program = 4;
 constexpr unsigned threads_of_program = 2;
 
+/// How a child exits that cannot execute its program.
+constexpr int exec_failed = 2;
+
 /// The open files that the threads of a program share; an unused slot is -1. A thread may close a
 /// file while another thread uses it, as in a program with a bug.
 using Files = std::array<std::atomic<int>, files_of_program>;
@@ -216,18 +219,23 @@ private:
             live_as_child();
         if (child < 0)
             return;
-        if (random_.chance(30)) {
-            kill(child, SIGKILL);
-            shared_.count(Operation::kill, succeeds());
-        }
-        waitpid(child, nullptr, 0);
+        if (random_.chance(30))
+            shared_.count(Operation::kill, Outcome::of(kill(child, SIGKILL)));
+        int status = 0;
+        waitpid(child, &status, 0);
+        // A crash, or a failed exec.
+        shared_.violations +=
+            WIFSIGNALED(status) ? WTERMSIG(status) != SIGKILL : WEXITSTATUS(status) == exec_failed;
     }
 
     [[noreturn]] void live_as_child() {
         run_briefly();
         if (random_.chance(30)) {
+            // Counted before: the new program does not have the shared memory.
             shared_.count(Operation::exec, succeeds());
             execl("/proc/self/exe", "stress", "--briefly", nullptr);
+            shared_.count(Operation::exec, Outcome::of(-1));
+            _exit(exec_failed);
         }
         _exit(0);
     }
@@ -350,12 +358,16 @@ void run_writer(Shared& shared, unsigned seed, unsigned stream, int file, std::u
     Random random(seed, stream);
     while (shared.phase == Phase::running) {
         std::uint64_t number = shared.begun++;
+        if (number >= counted_most) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            continue;
+        }
         std::vector<char> more(random.below(200));
         iovec parts[] = {
             {&index, sizeof(index)}, {&number, sizeof(number)}, {more.data(), more.size()}};
         const Outcome outcome = Outcome::of(writev(file, parts, 3));
         if (shared.count(Operation::write_counted, outcome).ok())
-            shared.succeeded++;
+            shared.written.at(number) = true;
         // Leaves CPU time to the other processes.
         if (random.chance(20))
             std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -6,7 +6,9 @@
 #include "random.hpp"
 #include "user_events.hpp"
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <string>
 
 namespace stress {
@@ -25,6 +27,9 @@ enum class Phase : int {
     end
 };
 
+/// The most writes to the counted event: the buffer has space for their records.
+inline constexpr std::size_t counted_most = 100'000;
+
 /// The state that all processes share.
 struct Shared {
     std::atomic<Phase> phase;
@@ -32,8 +37,10 @@ struct Shared {
     std::atomic<unsigned> checked;
     /// Programs with wrong bits, and operations with a forbidden result.
     std::atomic<unsigned> violations;
-    /// Writes to the counted event: begun, and returned with success.
-    std::atomic<unsigned long> begun, succeeded;
+    /// The writes to the counted event that were begun, each of which has a number of its own.
+    std::atomic<unsigned long> begun;
+    /// By the number: whether the write has returned with success.
+    std::array<std::atomic<bool>, counted_most> written;
     OutcomeCounts count;
 };
 

@@ -13,6 +13,8 @@
 //	close		it closes the connection without an answer
 //	silent		it never answers
 //
+// A request for /answered returns how many requests have come since then.
+//
 // With a DIRECTORY, it speaks TLS with key.pem and cert.pem from there, and takes only clients with a
 // certificate that ca.pem has signed.
 "use strict";
@@ -35,6 +37,7 @@ const signals = {
 let mode = "ok";
 let number = 0;
 let reason = "";
+let answered = 0;
 
 function keep(request, signal, body) {
     const isJson = request.headers["content-type"] === "application/json";
@@ -48,6 +51,7 @@ function keep(request, signal, body) {
 
 function answer(request, response, body) {
     const signal = signals[request.url];
+    answered++;
     if (mode === "silent")
         return;
     if (mode === "close")
@@ -69,10 +73,13 @@ function answer(request, response, body) {
 
 function take(request, response) {
     const parts = request.url.split("/");
+    if (parts[1] === "answered")
+        return response.end(String(answered));
     if (parts[1] === "mode") {
         mode = parts[2];
         number = Number(parts[3]);
         reason = parts[4] || "too old";
+        answered = 0;
         return response.end();
     }
     const chunks = [];
