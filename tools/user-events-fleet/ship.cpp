@@ -27,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <unistd.h>
+#include <utility>
 
 namespace tool {
 
@@ -207,16 +208,19 @@ class shipper {
 public:
     shipper(const options& given, const tracing::instance& in, otlp::queue& queue)
         : queue_(queue), wanted_(given.live.filtered()),
-          source_(
-              in, wanted_.events, std::move(wanted_.filter),
-              {.has_wall_clock = true,
-               .has_only_instance = true,
-               .take_unknown =
-                   [&queue](const recording::record&) { queue.drop(otlp::reason::unknown, 1); }}),
+          source_(in, wanted_.events, std::move(wanted_.filter),
+                  {.has_wall_clock = true,
+                   .has_only_instance = true,
+                   .take_unknown =
+                       [&queue](const recording::record&) { queue.drop(otlp::reason::unknown, 1); },
+                   .skip = [this] { skipped_++; }}),
           resources_(otlp::to_services(given.services),
                      !in.is_mounted() || tracing::has_threads_of_records()),
           encoder_(given.delivery.encoding, exporting::to_pairs(given.pairs), resources_,
-                   [&queue](otlp::request made) { queue.put(std::move(made)); }) {}
+                   [this](otlp::request made) {
+                       skip();
+                       queue_.put(std::move(made));
+                   }) {}
 
     const tracing::wanted_events& wanted_events() const noexcept { return wanted_.events; }
 
@@ -229,7 +233,7 @@ public:
         flushed_ = now;
         resources_.refresh();
         encoder_.flush();
-        queue_.set_lost_in_kernel(source_.lost());
+        count();
         queue_.report();
     }
 
@@ -237,13 +241,13 @@ public:
     void hand_over() {
         source_.read_rest([this](const recording::record& record) { return add(record); });
         encoder_.finish();
-        queue_.set_lost_in_kernel(source_.lost());
+        count();
     }
 
     void finish() {
         read();
         encoder_.finish();
-        queue_.set_lost_in_kernel(source_.lost());
+        count();
         queue_.report();
     }
 
@@ -254,7 +258,17 @@ private:
         return true;
     }
 
+    /// Not for each record: the queue may be writing to the disk.
+    void skip() { queue_.skip(std::exchange(skipped_, 0)); }
+
+    void count() {
+        skip();
+        queue_.set_lost_in_kernel(source_.lost());
+    }
+
     otlp::queue& queue_;
+    /// What was read and is not wanted, as far as the queue does not know it.
+    std::uint64_t skipped_ = 0;
     observation_options::filtered_events wanted_;
     // Its types of events have to exist as long as the encoder.
     tracing::live_source source_;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,12 @@ std::uint64_t fitting(const std::string& directory, std::uint64_t most, int size
     const std::uint64_t dropped = all.drops()["spool"];
     all.clear(tool::otlp::reason::stopped);
     return 10 - dropped;
+}
+
+std::string state_in(const std::string& directory) {
+    std::ostringstream text;
+    text << std::ifstream(directory + "/state").rdbuf();
+    return text.str();
 }
 
 } // namespace
@@ -62,6 +69,40 @@ TEST_CASE("what others have left in the spool keeps no request from being sent")
     CHECK(all->front().value_or(tool::otlp::request()).body == "mine, too");
     all->finish();
     CHECK(all->drops().empty());
+    all.reset();
+    std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("records that need not be sent are not lost ones, and take no write each") {
+    std::string directory = "/tmp/queue_test_XXXXXX";
+    REQUIRE(mkdtemp(directory.data()));
+    std::unique_ptr<queue> all;
+    // What an earlier process has not saved is lost.
+    const auto begin = [&](std::uint64_t read) {
+        all.reset();
+        all = std::make_unique<queue>(directory, 20'000, [](const auto&) { return std::string(); });
+        all->set_instance("i", read);
+    };
+    begin(0);
+    std::string before = state_in(directory);
+    for (int i = 0; i < 5; i++)
+        all->skip(1);
+    CHECK(state_in(directory) == before);
+    all->set_lost_in_kernel(0);
+    CHECK(state_in(directory) != before);
+    begin(5);
+    CHECK(all->drops().empty());
+    // The name of a file has the sum, too.
+    before = state_in(directory);
+    all->skip(3);
+    all->put({.records = 1, .body = "x"});
+    all->set_lost_in_kernel(0);
+    CHECK(state_in(directory) == before);
+    begin(9);
+    CHECK(all->drops().empty());
+    all->skip(2);
+    begin(11);
+    CHECK(all->drops()["killed"] == 2);
     all.reset();
     std::filesystem::remove_all(directory);
 }

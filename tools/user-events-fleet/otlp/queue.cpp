@@ -245,11 +245,17 @@ int queue::save_state() {
                                {reported_names[1], reported_[1]}};
     const int error = write_whole(directory_ + "/state", state.dump() + "\n", sync_);
     has_unsaved_drops_ = has_unsaved_drops_ && error;
+    has_unsaved_skips_ = has_unsaved_skips_ && error;
     return error;
 }
 
 void queue::save_drops() {
     if (has_unsaved_drops_)
+        save_state();
+}
+
+void queue::save_counts() {
+    if (has_unsaved_drops_ || has_unsaved_skips_)
         save_state();
 }
 
@@ -330,6 +336,7 @@ void queue::put(request added, const std::function<bool()>& ends) {
         drop_new(reason::disk, added.records);
         return;
     }
+    has_unsaved_skips_ = false;
     next_++;
     size_ += size;
     entries_.push_back(std::move(made));
@@ -439,6 +446,12 @@ void queue::drop(reason why, std::uint64_t records) {
     has_unsaved_drops_ = true;
 }
 
+void queue::skip(std::uint64_t records) {
+    const std::lock_guard lock(mutex_);
+    total_ += records;
+    has_unsaved_skips_ = has_unsaved_skips_ || records;
+}
+
 void queue::clear(reason why) {
     const std::lock_guard lock(mutex_);
     while (!entries_.empty())
@@ -452,7 +465,7 @@ void queue::set_lost_in_kernel(std::uint64_t records) {
         lost_ = records;
         has_unsaved_drops_ = true;
     }
-    save_drops();
+    save_counts();
 }
 
 void queue::report() {

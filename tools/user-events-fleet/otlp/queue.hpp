@@ -45,12 +45,12 @@ struct drop_report {
 ///     SEQUENCE.SIGNAL.RECORDS.TOTAL
 ///
 /// TOTAL is how many records of the ftrace instance were read up to this request, also those that
-/// were dropped. The file `state` has what must survive the last request: which one was finished,
-/// the counts of dropped records, since when they are counted, and which of them the collector
-/// knows. A request is recorded as finished in `state` before its file is removed, so none is sent
-/// again after a clean stop, and none is counted twice. A report of dropped records is made from
-/// the counts when the report is sent. It needs no room in the queue, so a full queue cannot keep a
-/// report out. Functions may be called from any thread.
+/// were dropped or need not be sent. The file `state` has what must survive the last request: which
+/// one was finished, the counts of dropped records, since when they are counted, and which of them
+/// the collector knows. A request is recorded as finished in `state` before its file is removed, so
+/// none is sent again after a clean stop, and none is counted twice. A report of dropped records is
+/// made from the counts when the report is sent. It needs no room in the queue, so a full queue
+/// cannot keep a report out. Functions may be called from any thread.
 class queue {
 public:
     /// Makes a serialized request of a report.
@@ -88,6 +88,9 @@ public:
     /// put() or set_lost_in_kernel(). If the process is killed before, the records count as
     /// `killed`.
     void drop(reason why, std::uint64_t records);
+    /// Records were read that need not be sent. They are on the disk with the next put() or
+    /// set_lost_in_kernel(). If the process is killed before, they count as `killed`.
+    void skip(std::uint64_t records);
     /// Drops all requests.
     void clear(reason why);
     /// How many records the kernel has lost since the instance was created.
@@ -117,6 +120,7 @@ private:
     void load_state();
     int save_state();
     void save_drops();
+    void save_counts();
     std::optional<signal> next_report() const;
     request report_of(signal which);
     void finish_report(drop_counts& known);
@@ -147,6 +151,8 @@ private:
     drop_counts drops_;
     /// Whether `state` lacks some of them.
     bool has_unsaved_drops_ = false;
+    /// Whether neither `state` nor the name of a file counts all that need not be sent.
+    bool has_unsaved_skips_ = false;
     report_maker make_report_;
     std::uint64_t since_;
     /// What is to be reported; what the collector knows, from log records and from metrics; and

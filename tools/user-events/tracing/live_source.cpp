@@ -63,7 +63,7 @@ bool live_source::use(const recording::ring_buffer& from, const function& use) {
     const auto head = recording::to_head(from.data(), std::endian::native == std::endian::big);
     const known_type& known = type_of(head.event);
     if (known.is_unknown ? !how_.take_unknown : !selector_.may_include(*known.type))
-        return true;
+        return skip();
     recording::record record{
         .time = how_.has_wall_clock ? clock_.to_wall(from.time()) : from.time(),
         .cpu = from.cpu(),
@@ -84,7 +84,14 @@ bool live_source::use(const recording::ring_buffer& from, const function& use) {
         return true;
     }
     describe(record, known_events_);
-    return !selector_.includes(record) || use(record);
+    return selector_.includes(record) ? use(record) : skip();
+}
+
+/// Returns that there may be more.
+bool live_source::skip() {
+    if (how_.skip)
+        how_.skip();
+    return true;
 }
 
 const live_source::known_type& live_source::type_of(int id) {

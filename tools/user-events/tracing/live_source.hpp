@@ -30,6 +30,8 @@ struct live_options {
     /// Called for the records of events that were removed before their format was read, whatever is
     /// wanted. Their name is the event's number. Without it, there is a warning for each event.
     std::function<void(const recording::record&)> take_unknown = {};
+    /// Called for each record that was taken out of the instance, but is not wanted.
+    std::function<void()> skip = {};
 };
 
 /// Takes the records that are wanted out of an instance. The instance and `wanted` have to exist as
@@ -66,6 +68,7 @@ private:
 
     void open_buffers();
     bool use(const recording::ring_buffer& from, const function& use);
+    bool skip();
     const known_type& type_of(int id);
 
     const instance& in_;
