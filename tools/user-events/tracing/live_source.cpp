@@ -8,12 +8,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <fmt/format.h>
 #include <limits>
 #include <string>
 #include <utility>
 
 namespace tool::tracing {
+
+namespace {
+
+/// How long to read if no clock tells what was made since.
+constexpr std::chrono::milliseconds longest(50);
+/// Reading the time takes as long as a small record.
+constexpr unsigned steps = 256;
+
+} // namespace
 
 live_source::live_source(const instance& in, const wanted_events& wanted,
                          std::optional<eventheader::filter> filter, live_options how)
@@ -44,11 +54,15 @@ void live_source::read(const function& use) {
     // before it can be put in order; later ones wait. By a clock that is unknown here, none waits.
     const auto end = clock_id_ ? static_cast<std::uint64_t>(nanoseconds(*clock_id_))
                                : std::numeric_limits<std::uint64_t>::max();
+    // Otherwise programs that are fast enough would keep the caller here for ever.
+    const auto stop = std::chrono::steady_clock::now() + longest;
     buffers_.refill();
-    while (const auto first = buffers_.first()) {
+    for (unsigned i = 1; const auto first = buffers_.first(); i++) {
         if (buffers_[*first].time() >= end || !this->use(buffers_[*first], use))
             return;
         buffers_.advance_first();
+        if (!clock_id_ && i % steps == 0 && std::chrono::steady_clock::now() >= stop)
+            return;
     }
 }
 

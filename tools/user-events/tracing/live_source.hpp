@@ -46,7 +46,8 @@ public:
                 std::optional<eventheader::filter> filter = {}, live_options how = {});
 
     /// Calls the function for each record until now, in the order of their times, until it returns
-    /// false. The types of records exist as long as the object.
+    /// false. With a clock that is no readable_clock(), this is for some moments at most: the next
+    /// call goes on. The types of records exist as long as the object.
     void read(const function& use);
 
     /// Calls the function for the records that were taken out of the instance, but that read() has
