@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace tool::otlp {
 
@@ -125,8 +126,17 @@ resources::resources(std::map<std::string, std::string> services, bool is_here, 
     to.add("service.name", "user-events");
 }
 
+resources::standing resources::standing_of(int process) const {
+    if (!is_here_)
+        return {};
+    // The owner last: a process that has one then had a control group before.
+    std::string container = container_of(process);
+    return {std::move(container), owner_of(process)};
+}
+
 message::Resource resources::describe(int process, const std::string& host,
-                                      const std::string& program, const service& own) const {
+                                      const std::string& program, const service& own,
+                                      const standing& has) const {
     message::Resource result;
     attributes to(*result.mutable_attributes());
     add_machine(to, host);
@@ -138,10 +148,10 @@ message::Resource resources::describe(int process, const std::string& host,
         to.add("service.instance.id", own.instance);
     to.add("process.pid", static_cast<std::int64_t>(process));
     to.add("process.executable.name", program);
-    if (const auto owner = is_here_ ? owner_of(process) : ""; !owner.empty())
-        to.add("process.owner", owner);
-    if (const auto container = is_here_ ? container_of(process) : ""; !container.empty())
-        to.add("container.id", container);
+    if (!has.owner.empty())
+        to.add("process.owner", has.owner);
+    if (!has.container.empty())
+        to.add("container.id", has.container);
     return result;
 }
 
@@ -167,17 +177,25 @@ std::string resources::key_of(const recording::record& record, const service& ow
 const message::Resource& resources::find(const std::string& key) {
     if (key.empty())
         return own_;
-    if (const auto known = found_.find(key); known != found_.end())
-        return known->second;
-    if (found_.size() > most)
-        found_.clear();
+    const auto known = found_.find(key);
+    if (known != found_.end() && (!is_here_ || known->second.refreshes == refreshes_))
+        return known->second.resource;
     std::string_view rest = key;
     const std::string_view process = take_part(rest, ' ');
     const std::string host(take_part(rest, separator));
     const std::string program(take_part(rest, separator));
     const std::string name(take_part(rest, separator));
-    return found_[key] =
-               describe(std::atoi(process.data()), host, program, {name, std::string(rest)});
+    const int number = std::atoi(process.data());
+    const standing has = standing_of(number);
+    // What is known of a process is still right when it has ended.
+    if (known != found_.end() && has.owner.empty()) {
+        known->second.refreshes = refreshes_;
+        return known->second.resource;
+    }
+    if (found_.size() > most)
+        found_.clear();
+    auto made = describe(number, host, program, {name, std::string(rest)}, has);
+    return (found_[key] = {std::move(made), refreshes_}).resource;
 }
 
 } // namespace tool::otlp

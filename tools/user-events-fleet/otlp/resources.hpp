@@ -4,6 +4,7 @@
 
 #include "otlp/attributes.hpp"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,12 +34,28 @@ public:
     const message::Resource& find(const std::string& key);
     const message::Resource& own() const noexcept { return own_; }
 
-    /// Looks at processes again: one may have started another program.
-    void refresh() { keys_.clear(); }
+    /// Looks at processes again: one may have started another program, or have another user or
+    /// control group, or a new one may have the number of one that has ended.
+    void refresh() {
+        keys_.clear();
+        refreshes_++;
+    }
 
 private:
+    /// What the kernel says of a process. It has an owner until it ends.
+    struct standing {
+        std::string container;
+        std::string owner;
+    };
+    struct known {
+        message::Resource resource;
+        /// When it was made, as a number of refreshes.
+        std::uint64_t refreshes;
+    };
+
+    standing standing_of(int process) const;
     message::Resource describe(int process, const std::string& host, const std::string& program,
-                               const service& own) const;
+                               const service& own, const standing& has) const;
 
     std::map<std::string, std::string> services_;
     bool is_here_;
@@ -47,7 +64,8 @@ private:
     /// By the numbers that processes have in records, which differ between machines.
     std::map<int, std::string> keys_;
     /// Those that were needed lately.
-    std::map<std::string, message::Resource> found_;
+    std::map<std::string, known> found_;
+    std::uint64_t refreshes_ = 0;
 };
 
 } // namespace tool::otlp
