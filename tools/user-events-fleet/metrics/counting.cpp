@@ -3,6 +3,7 @@
 
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
+#include "text/escape.hpp"
 #include "text/number.hpp"
 #include "tracing/groups.hpp"
 
@@ -42,13 +43,13 @@ std::string field_trigger(const std::string& field) {
     return fmt::format("{0}vals={1}:size=128", field_shown(field), field);
 }
 
-/// "user-events" of "common_pid: user-events [ 76]".
+/// "user-events" of "common_pid: user-events [ 76]", in UTF-8.
 std::string program_of(const std::string& keys) {
     static constexpr std::string_view key = "common_pid: ";
     const auto number = keys.rfind(" [");
     if (!keys.starts_with(key) || number == keys.npos || number < key.size())
         return {};
-    return keys.substr(key.size(), number - key.size());
+    return text::to_utf8(std::string_view(keys).substr(key.size(), number - key.size()));
 }
 
 const histogram* find(const std::vector<histogram>& in, std::string_view shown) {

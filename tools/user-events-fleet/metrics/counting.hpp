@@ -45,8 +45,8 @@ struct distribution {
 /// The counts of the events with one registered name: one event, or all formats of a multi-format
 /// one.
 struct event_counts {
-    /// Records by the program that made them. `others` is for programs that have no count of their
-    /// own.
+    /// Records by the program that made them, in UTF-8: programs with the same label have one
+    /// count. `others` is for programs that have no count of their own.
     std::map<std::string, std::uint64_t> records;
     std::uint64_t others = 0;
     std::uint64_t lost = 0;

@@ -16,9 +16,8 @@ constexpr char others[] = "(others)";
 
 /// A label's value, in UTF-8, with its quotes.
 std::string label_value(std::string_view text) {
-    std::string clean, result = "\"";
-    text::append_utf8(clean, text);
-    for (const char each : clean) {
+    std::string result = "\"";
+    for (const char each : text::to_utf8(text)) {
         if (each == '"' || each == '\\' || each == '\n')
             result += '\\';
         result += each == '\n' ? 'n' : each;

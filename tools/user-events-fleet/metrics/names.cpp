@@ -4,6 +4,7 @@
 #include "eventheader/tracepoint_name.hpp"
 #include "recording/event_type.hpp"
 #include "recording/record.hpp"
+#include "text/escape.hpp"
 
 #include <limits>
 #include <string_view>
@@ -25,7 +26,7 @@ tracing::wanted_events described(std::vector<tracing::pattern> patterns) {
 } // namespace
 
 std::string label_of(const std::string& system, const std::string& event) {
-    const std::string result(recording::registered_name(system, event));
+    const std::string result = text::to_utf8(recording::registered_name(system, event));
     return recording::is_system_of(system, "default") ? result : system + ":" + result;
 }
 
@@ -68,6 +69,7 @@ void names::add(const recording::record& record) {
     name_counts& counts = found->second;
     std::string name;
     append_name(name, record);
+    name = text::to_utf8(name);
     const auto known = counts.records.find(name);
     if (known != counts.records.end())
         known->second++;

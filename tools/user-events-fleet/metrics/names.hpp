@@ -13,11 +13,12 @@
 
 namespace tool::metrics {
 
-/// What the metrics call an event: its registered name. That of a mark or of an event of a group
-/// has the system in front, because other user events may have the same name.
+/// What the metrics call an event: its registered name, in UTF-8. That of a mark or of an event of
+/// a group has the system in front, because other user events may have the same name.
 std::string label_of(const std::string& system, const std::string& event);
 
-/// The counts of one tracepoint, by `PROVIDER:EVENT`. `others` is for the names over the limit.
+/// The counts of one tracepoint, by `PROVIDER:EVENT` in UTF-8. `others` is for the names over the
+/// limit.
 struct name_counts {
     std::map<std::string, std::uint64_t> records;
     std::uint64_t others = 0;

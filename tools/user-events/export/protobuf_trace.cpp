@@ -42,12 +42,6 @@ void add_number(proto::builder<proto::annotation>& to, bool is_signed, std::uint
         to.add_uint64(proto::annotation::uint_value, number);
 }
 
-std::string to_utf8(std::string_view text) {
-    std::string result;
-    text::append_utf8(result, text);
-    return result;
-}
-
 } // namespace
 
 std::uint64_t protobuf_event::name_table::number_of(const std::string& name,
@@ -218,7 +212,7 @@ std::uint64_t protobuf_trace::add_process(int process, std::string_view name) {
     return add_track([&](auto& track) {
         proto::builder<proto::process> to(track, proto::track_descriptor::process);
         to.add_int32(proto::process::pid, process);
-        to.add_string(proto::process::process_name, to_utf8(name));
+        to.add_string(proto::process::process_name, text::to_utf8(name));
     });
 }
 
@@ -227,7 +221,7 @@ std::uint64_t protobuf_trace::add_thread(int process, int thread, std::string_vi
         proto::builder<proto::thread> to(track, proto::track_descriptor::thread);
         to.add_int32(proto::thread::pid, process);
         to.add_int32(proto::thread::tid, thread);
-        to.add_string(proto::thread::thread_name, to_utf8(name));
+        to.add_string(proto::thread::thread_name, text::to_utf8(name));
     });
 }
 
@@ -236,7 +230,7 @@ std::uint64_t protobuf_trace::add_track(std::uint64_t parent, std::string_view n
     return add_track([&](auto& track) {
         if (parent)
             track.add_uint64(proto::track_descriptor::parent_uuid, parent);
-        track.add_string(proto::track_descriptor::name, to_utf8(name));
+        track.add_string(proto::track_descriptor::name, text::to_utf8(name));
         if (is_counter)
             track.add_message(proto::track_descriptor::counter, std::string());
     });

@@ -112,6 +112,12 @@ void append_utf8(std::string& to, std::string_view text) {
     }
 }
 
+std::string to_utf8(std::string_view text) {
+    std::string result;
+    append_utf8(result, text);
+    return result;
+}
+
 void append_hexadecimal(std::string& to, std::span<const std::byte> data) {
     static constexpr char digits[] = "0123456789abcdef";
     for (const std::byte byte : data) {

@@ -39,6 +39,7 @@ void append_element(std::string& to, std::string_view text);
 
 /// Appends text as UTF-8, with U+FFFD for each byte that is not part of a character.
 void append_utf8(std::string& to, std::string_view text);
+std::string to_utf8(std::string_view text);
 
 /// Appends two digits for each byte.
 void append_hexadecimal(std::string& to, std::span<const std::byte> data);
