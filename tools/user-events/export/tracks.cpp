@@ -50,13 +50,22 @@ const convention& track_table::convention_of(const recording::event_type& event)
     return conventions_.try_emplace(event.id, event).first->second;
 }
 
+namespace {
+
+/// The number that the process has here. Programs choose the scope, so the sum may overflow.
+int process_of(std::uint64_t scope, const recording::record& record) {
+    return static_cast<int>(static_cast<unsigned>(scope) + static_cast<unsigned>(record.distance));
+}
+
+} // namespace
+
 track track_table::of(const recording::record& record, const convention& fields) {
     std::string name(fields.track_name ? read(*fields.track_name, record.data).text() : "");
     // Threads have slices of their own, but count the same thing.
     const int own = fields.is_counter() ? record.process() : record.pid;
     const std::uint64_t scope =
         fields.scope ? read(*fields.scope, record.data).natural : static_cast<std::uint64_t>(own);
-    const key key{record.event->id, name, scope, fields.is_slice()};
+    const key key{record.distance, record.event->id, name, scope, fields.is_slice()};
     const auto found = tracks_.find(key);
     if (found != tracks_.end())
         return found->second;
@@ -64,7 +73,7 @@ track track_table::of(const recording::record& record, const convention& fields)
     track made{
         .number = next(),
         .name = name.empty() ? record.event->name : name,
-        .process = is_of_process ? static_cast<int>(scope) : record.process(),
+        .process = is_of_process ? process_of(scope, record) : record.process(),
         .thread = fields.scope || fields.is_counter() ? 0 : record.pid,
         .is_own = !fields.scope && name.empty() && fields.is_slice() &&
                   threads_with_slices_.try_emplace(record.pid).second,

@@ -51,8 +51,8 @@ struct track {
     bool is_new;
 };
 
-/// Finds the tracks. Those of the convention are one for each event, name and scope. Without a
-/// scope, slices are of the thread and counters of the process.
+/// Finds the tracks. Those of the convention are one for each machine, event, name and scope.
+/// Without a scope, slices are of the thread and counters of the process.
 class track_table {
 public:
     /// Returns the conventional fields of an event.
@@ -63,7 +63,7 @@ public:
     std::size_t next() noexcept { return count_++; }
 
 private:
-    using key = std::tuple<int, std::string, std::uint64_t, bool>;
+    using key = std::tuple<int, int, std::string, std::uint64_t, bool>;
 
     std::unordered_map<int, convention> conventions_;
     std::map<key, track> tracks_;
