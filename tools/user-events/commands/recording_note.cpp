@@ -26,17 +26,26 @@ const char* same_line() {
     return is_terminal ? "\r\x1b[K" : "";
 }
 
+namespace {
+
+/// A count that is less than before began at 0 again: others may empty a mounted instance.
+std::uint64_t counted_since(std::uint64_t before, std::uint64_t now) {
+    return now < before ? now : now - before;
+}
+
+} // namespace
+
 progress::progress(const tracing::instance& in)
     : progress(in, {in.is_mounted() ? tracing::read_records(in) : 0,
                     in.is_mounted() ? tracing::lost_records(in) : 0}) {}
 
 std::uint64_t progress::records() const {
-    return (in_.is_mounted() ? tracing::read_records(in_) : tracing::made_records(in_)) -
-           since_.records;
+    return counted_since(since_.records, in_.is_mounted() ? tracing::read_records(in_)
+                                                          : tracing::made_records(in_));
 }
 
 std::uint64_t progress::lost() const {
-    return tracing::lost_records(in_) - since_.lost;
+    return counted_since(since_.lost, tracing::lost_records(in_));
 }
 
 void progress::show(std::uint64_t size) {
