@@ -207,6 +207,11 @@ tep_event* formats::find(int id) {
     return nullptr;
 }
 
+tep_event* formats::find_again(int id) {
+    absent_.erase(id);
+    return find(id);
+}
+
 /// Adds all threads of a process: a thread is not a child. Those that threads create which have
 /// been added are added by the kernel; so this ends when all that exist have been.
 static void record_threads(const instance& in, const std::string& process) {

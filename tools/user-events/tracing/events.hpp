@@ -114,6 +114,8 @@ public:
     tep_event* find(const event_name& name);
     /// Finds the event of a record. Reads the formats of events that were created since.
     tep_event* find(int id);
+    /// Looks everywhere again for an event that find() has not found.
+    tep_event* find_again(int id);
 
 private:
     struct release {

@@ -22,6 +22,8 @@ namespace {
 constexpr std::chrono::milliseconds longest(50);
 /// Reading the time takes as long as a small record.
 constexpr unsigned steps = 256;
+/// How often to look whether the format of an event was mounted in the meantime.
+constexpr std::chrono::seconds format_pause(1);
 
 } // namespace
 
@@ -54,14 +56,14 @@ void live_source::read(const function& use) {
     // before it can be put in order; later ones wait. By a clock that is unknown here, none waits.
     const auto end = clock_id_ ? static_cast<std::uint64_t>(nanoseconds(*clock_id_))
                                : std::numeric_limits<std::uint64_t>::max();
-    // Otherwise programs that are fast enough would keep the caller here for ever.
-    const auto stop = std::chrono::steady_clock::now() + longest;
+    now_ = clock::now();
     buffers_.refill();
     for (unsigned i = 1; const auto first = buffers_.first(); i++) {
         if (buffers_[*first].time() >= end || !this->use(buffers_[*first], use))
             return;
         buffers_.advance_first();
-        if (!clock_id_ && i % steps == 0 && std::chrono::steady_clock::now() >= stop)
+        // Otherwise programs that are fast enough would keep the caller here for ever.
+        if (!clock_id_ && i % steps == 0 && clock::now() - now_ >= longest)
             return;
     }
 }
@@ -111,21 +113,34 @@ bool live_source::skip() {
 const live_source::known_type& live_source::type_of(int id) {
     const auto [at, is_new] = types_.try_emplace(id);
     known_type& known = at->second;
-    if (!is_new)
+    const bool is_due =
+        is_new || (known.is_unknown && in_.is_mounted() && now_ - known.looked >= format_pause);
+    if (!is_due)
         return known;
-    if (const tep_event* const event = formats_.find(id)) {
-        known.type = std::make_unique<recording::event_type>(*event);
-        if (how_.change)
-            how_.change(*known.type);
-        return known;
-    }
-    known.is_unknown = true;
-    known.type = std::make_unique<recording::event_type>(id, "?", std::to_string(id));
+    known.looked = now_;
+    if (const tep_event* const event = is_new ? formats_.find(id) : formats_.find_again(id))
+        set_type(known, *event);
+    else if (is_new)
+        set_unknown(known, id);
+    return known;
+}
+
+void live_source::set_type(known_type& to, const tep_event& event) {
+    if (to.is_unknown)
+        replaced_.push_back(std::move(to.type));
+    to.is_unknown = false;
+    to.type = std::make_unique<recording::event_type>(event);
+    if (how_.change)
+        how_.change(*to.type);
+}
+
+void live_source::set_unknown(known_type& to, int id) {
+    to.is_unknown = true;
+    to.type = std::make_unique<recording::event_type>(id, "?", std::to_string(id));
     if (!how_.take_unknown)
         text::warn(fmt::format("there are records of the event {}, which was removed", id),
                    in_.is_mounted() ? fmt::format("or its format is not in {}", in_.path("events"))
                                     : "");
-    return known;
 }
 
 std::uint64_t live_source::lost() const {

@@ -10,11 +10,13 @@
 #include "tracing/tracefs.hpp"
 #include "tracing/wall_clock.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace tool::tracing {
 
@@ -62,15 +64,21 @@ public:
     void warn_of_unknown_fields() const { selector_.warn_of_unknown_fields(); }
 
 private:
+    using clock = std::chrono::steady_clock;
+
     struct known_type {
         std::unique_ptr<recording::event_type> type;
         bool is_unknown = false;
+        /// When its format was looked for.
+        clock::time_point looked;
     };
 
     void open_buffers();
     bool use(const recording::ring_buffer& from, const function& use);
     bool skip();
     const known_type& type_of(int id);
+    void set_type(known_type& to, const tep_event& event);
+    void set_unknown(known_type& to, int id);
 
     const instance& in_;
     live_options how_;
@@ -78,6 +86,10 @@ private:
     recording::merged_buffers buffers_;
     formats formats_;
     std::map<int, known_type> types_;
+    /// Records may have had these before their formats were known.
+    std::vector<std::unique_ptr<recording::event_type>> replaced_;
+    /// When read() began.
+    clock::time_point now_;
     tasks tasks_;
     std::uint64_t lost_before_;
     std::optional<clockid_t> clock_id_;
