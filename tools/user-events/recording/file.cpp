@@ -352,8 +352,8 @@ void file::take_next(const std::function<void(const record&)>& take_record,
 }
 
 void file::end() {
-    // What is behind the chosen time was not looked at.
-    if (!buffers_.first() && (is_damaged_ || buffers_.is_damaged()))
+    // Pages that are behind the chosen time were not looked at.
+    if (is_damaged_ || buffers_.is_damaged())
         throw text::failure(
             fmt::format("{} is damaged: not all records can be read", from_.path()));
 }
