@@ -18,6 +18,7 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -65,11 +66,11 @@ void write(const std::string& path, std::string_view content) {
     std::ofstream(path, std::ios::binary) << content;
 }
 
-/// The head of an ELF file whose only table of symbols has so many bytes, from byte 4096 on.
-std::string elf_with_symbols(std::uint64_t size) {
+/// The head of an ELF file with these sections, which are behind an empty one.
+std::string elf_with(std::vector<Elf64_Shdr> sections) {
     Elf64_Ehdr head{};
     Elf64_Phdr part{};
-    Elf64_Shdr sections[2]{};
+    sections.insert(sections.begin(), Elf64_Shdr{});
     const unsigned char magic[] = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, 1};
     std::copy(std::begin(magic), std::end(magic), head.e_ident);
     head.e_type = ET_DYN;
@@ -80,18 +81,59 @@ std::string elf_with_symbols(std::uint64_t size) {
     head.e_phnum = 1;
     head.e_shoff = sizeof(head) + sizeof(part);
     head.e_shentsize = sizeof(Elf64_Shdr);
-    head.e_shnum = 2;
+    head.e_shnum = static_cast<Elf64_Half>(sections.size());
     head.e_ehsize = sizeof(head);
     part.p_type = PT_LOAD;
     part.p_filesz = part.p_memsz = UINT64_MAX;
-    sections[1].sh_type = SHT_SYMTAB;
-    sections[1].sh_offset = 4096;
-    sections[1].sh_size = size;
-    sections[1].sh_entsize = sizeof(Elf64_Sym);
     std::string result(reinterpret_cast<const char*>(&head), sizeof(head));
     result.append(reinterpret_cast<const char*>(&part), sizeof(part));
-    result.append(reinterpret_cast<const char*>(sections), sizeof(sections));
+    result.append(reinterpret_cast<const char*>(sections.data()),
+                  sections.size() * sizeof(Elf64_Shdr));
     return result;
+}
+
+/// A table of symbols of so many bytes, from byte 4096 on. Its names are in section 2.
+Elf64_Shdr symbols(std::uint64_t size) {
+    Elf64_Shdr result{};
+    result.sh_type = SHT_SYMTAB;
+    result.sh_offset = 4096;
+    result.sh_size = size;
+    result.sh_link = 2;
+    result.sh_entsize = sizeof(Elf64_Sym);
+    return result;
+}
+
+/// The head of an ELF file whose only section is such a table.
+std::string elf_with_symbols(std::uint64_t size) {
+    return elf_with({symbols(size)});
+}
+
+/// An ELF file with a function of this name, in its first 4096 bytes.
+std::string elf_with_function(const std::string& name) {
+    Elf64_Shdr names{};
+    names.sh_type = SHT_STRTAB;
+    names.sh_offset = 8192;
+    names.sh_size = name.size() + 2;
+    Elf64_Sym function{};
+    function.st_name = 1;
+    function.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    function.st_shndx = 1;
+    function.st_size = 4096;
+    std::string result = elf_with({symbols(sizeof(function)), names});
+    result.resize(symbols(0).sh_offset);
+    result.append(reinterpret_cast<const char*>(&function), sizeof(function));
+    result.resize(names.sh_offset);
+    return result + '\0' + name + '\0';
+}
+
+/// The name that the function gets in a recording.
+std::string found_name(const std::string& name) {
+    const directory in;
+    write(in.file("elf"), elf_with_function(name));
+    const object file = to_object(in.file("elf"));
+    const auto names = find_symbols({{file, {1}}});
+    REQUIRE(names.count({file, 1}) == 1);
+    return names.at({file, 1});
 }
 
 } // namespace
@@ -138,4 +180,14 @@ TEST_CASE("A sparse file with a table of symbols that has no end is left out") {
         REQUIRE(truncate(path.c_str(), static_cast<off_t>(4096 + each)) == 0);
         CHECK(find_symbols({{to_object(path), {1}}}).empty());
     }
+}
+
+TEST_CASE("A name that is too long is cut, also if it gets long only when it is demangled") {
+    CHECK(found_name("cook") == "cook+0x1");
+    CHECK(found_name(std::string(500, 'x')) == std::string(500, 'x') + "+0x1");
+    for (const std::size_t size : {501, 5000, 1 << 20})
+        CHECK(found_name(std::string(size, 'x')) == std::string(500, 'x') + "...+0x1");
+    const std::string demangled = found_name("_Z1fI" + std::string(1000, 'i') + "Evv");
+    CHECK(demangled.starts_with("void f<int, int, "));
+    CHECK(demangled.size() == 500 + std::string_view("...+0x1").size());
 }

@@ -5,14 +5,17 @@
 #include "text/errors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <cxxabi.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,6 +31,10 @@ constexpr off_t largest_file = off_t{8} << 30;
 constexpr std::size_t most_symbols = 32'000'000;
 /// Seconds of the processor for all files.
 constexpr rlim_t most_time = 60;
+/// Longer names are cut: a program chooses them, and a recording has one for each process that has
+/// been in the function. What a compiler has made of a name is longer than what it means.
+constexpr std::size_t longest_name = 500;
+constexpr std::size_t longest_mangled_name = 4096;
 
 struct file {
     int descriptor;
@@ -66,6 +73,16 @@ std::string demangled(const char* name) {
     const std::unique_ptr<char, void (*)(void*)> text(
         abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
     return status == 0 && text ? text.get() : name;
+}
+
+/// What a user gets to see of a name.
+std::string shown_name(const char* name) {
+    std::string result = strnlen(name, longest_mangled_name) < longest_mangled_name
+                             ? demangled(name)
+                             : std::string(name, longest_mangled_name);
+    if (result.size() > longest_name)
+        result.replace(longest_name, result.npos, "...");
+    return result;
 }
 
 /// Where a place of the file is in memory, as the symbols count it.
@@ -113,7 +130,7 @@ public:
                 if (const char* const name = elf_strptr(elf, head.sh_link, symbol.st_name);
                     name && at->name.empty())
                     at->name =
-                        fmt::format("{}+{:#x}", demangled(name), at->address - symbol.st_value);
+                        fmt::format("{}+{:#x}", shown_name(name), at->address - symbol.st_value);
         }
     }
 
@@ -165,21 +182,22 @@ void print_names(std::size_t number, const file& file) {
     std::_Exit(0);
 }
 
+/// A file may have taken over the child: what comes from it has a limit here, too.
 named_places to_places(const std::vector<file>& files, int input) {
     named_places result;
     const std::unique_ptr<FILE, int (*)(FILE*)> lines(fdopen(input, "r"), std::fclose);
-    char* line = nullptr;
-    std::size_t room = 0;
-    for (ssize_t size = 0; (size = getline(&line, &room, lines.get())) > 0;) {
+    std::array<char, longest_name + 100> line{};
+    while (std::fgets(line.data(), static_cast<int>(line.size()), lines.get())) {
         std::size_t number = 0;
         unsigned long long offset = 0;
         int name = 0;
-        if (std::sscanf(line, "%zu %llu %n", &number, &offset, &name) == 2 && name > 0 &&
-            number < files.size() && line[size - 1] == '\n')
+        const std::string_view text(line.data());
+        if (std::sscanf(line.data(), "%zu %llu %n", &number, &offset, &name) == 2 && name > 0 &&
+            number < files.size() && text.ends_with('\n') &&
+            std::binary_search(files[number].offsets.begin(), files[number].offsets.end(), offset))
             result[{files[number].object, offset}] =
-                std::string(line + name, static_cast<std::size_t>(size - name - 1));
+                text.substr(static_cast<std::size_t>(name), text.size() - name - 1);
     }
-    std::free(line);
     return result;
 }
 

@@ -28,6 +28,7 @@
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <utility>
 
 namespace tool::tracing {
 
@@ -326,7 +327,7 @@ public:
     }
     void add_option(option id, const std::string& text) {
         add(id);
-        add(static_cast<std::uint32_t>(text.size() + 1));
+        add_size<std::uint32_t>(text.size() + 1);
         add_text(text);
     }
     void end_options(const std::string& clocks) {
@@ -373,9 +374,16 @@ private:
         text_ += text;
         text_ += '\0';
     }
+    /// A size that is cut would have readers take the text for something else.
+    template <typename Size>
+    void add_size(std::size_t size) {
+        if (!std::in_range<Size>(size))
+            throw text::failure("a list of the recording is too long for a file");
+        add(static_cast<Size>(size));
+    }
     template <typename Size>
     void add_sized(const std::string& text) {
-        add(static_cast<Size>(text.size()));
+        add_size<Size>(text.size());
         text_ += text;
     }
     /// An event may be removed at any moment.
