@@ -3,6 +3,7 @@
 #include "commands/recording_note.hpp"
 #include "text/errors.hpp"
 #include "tracing/buffers.hpp"
+#include "tracing/signals.hpp"
 #include "tracing/trace_dat.hpp"
 #include "tracing/tracefs.hpp"
 
@@ -56,6 +57,8 @@ action snapshot(arguments& with) {
     with.positional("INSTANCE", given->instance, "an ftrace instance that records");
     with.option("-o,--output", "FILE", given->output, "the file (default: trace.dat)");
     return [given] {
+        // What has left the instance would be lost.
+        const tracing::held_signals held;
         const auto in = tracing::instance::existing(given->instance);
         // All that can be wrong with the output, before the records leave the instance.
         tracing::require_output(given->output);
