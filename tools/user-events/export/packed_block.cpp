@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
-#include <limits>
 #include <new>
 #include <span>
 #include <zlib.h>
@@ -62,8 +61,6 @@ void packed_block::add(const std::vector<std::uint64_t>& values, recording::kind
     const auto most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
     if (kind == recording::kind::real)
         add_as("f64", 8, values);
-    else if (kind == recording::kind::integer && most > std::numeric_limits<std::int64_t>::max())
-        add_as("s64", 8, values);
     else if (most <= 0xff)
         add_as("u8", 1, values);
     else if (most <= 0xffff)
@@ -71,7 +68,8 @@ void packed_block::add(const std::vector<std::uint64_t>& values, recording::kind
     else if (most <= 0xffffffff)
         add_as("u32", 4, values);
     else
-        add_as("u64", 8, values);
+        // The page joins the blocks of a field: another one can have negative numbers.
+        add_as(kind == recording::kind::integer ? "s64" : "u64", 8, values);
 }
 
 void packed_block::append_to(std::string& to) const {
