@@ -9,6 +9,7 @@
 #include "text/output.hpp"
 #include "tracing/signals.hpp"
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,20 @@ exporting::measured measure(const options& given, recording::source& from,
     return result;
 }
 
+/// With `is_strict`, throws if records are missing in one of them: what was compared has to be
+/// complete by then.
+void warn_about_gaps(std::initializer_list<const recording::source*> sources, bool is_strict) {
+    std::optional<text::silent_failure> failure;
+    for (const auto* source : sources)
+        try {
+            source->warn_about_gaps(is_strict);
+        } catch (const text::silent_failure& error) {
+            failure = error;
+        }
+    if (failure)
+        throw text::silent_failure(*failure);
+}
+
 void compare_files(const options& given) {
     recording::opened_recording first({given.first}), second({given.second});
     std::optional<text::new_file> page;
@@ -60,9 +75,7 @@ void compare_files(const options& given) {
         else
             print_comparison(before, after, given.with_all);
         text::flush();
-        // With --strict, it throws: what was compared is complete by now.
-        for (const auto* source : {from_first.get(), from_second.get()})
-            source->warn_about_gaps(given.which.is_strict());
+        warn_about_gaps({from_first.get(), from_second.get()}, given.which.is_strict());
     };
     work.finish = [&] {
         for (auto* file : {&first, &second})
