@@ -5,6 +5,7 @@
 #include "export/tracks.hpp"
 #include "text/json.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
 #include <set>
@@ -253,7 +254,8 @@ private:
         std::string& to = begin_event('X', key.group, begin.process, at->second);
         add_time(to, begin.time);
         to += ",\"dur\":";
-        append_microseconds(to, end - begin.time);
+        // Times go back in a damaged file.
+        append_microseconds(to, end - std::min(end, begin.time));
         to += ",\"args\":";
         to += begin.arguments;
         to += more;
