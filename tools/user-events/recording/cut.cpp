@@ -47,14 +47,20 @@ std::optional<std::int64_t> take_fraction(std::string_view& text) {
     return number;
 }
 
+/// Returns nothing for a time before 1970, and for one that is too late for nanoseconds.
+std::optional<std::int64_t> to_nanoseconds(std::int64_t seconds, std::int64_t fraction) {
+    if (seconds < 0 || seconds >= std::numeric_limits<std::int64_t>::max() / second)
+        return {};
+    return seconds * second + fraction;
+}
+
 /// Reads seconds with up to nine digits behind the point.
 std::optional<std::int64_t> to_nanoseconds(std::string_view text) {
     const auto seconds = take_number<std::int64_t>(text);
     const auto fraction = take_fraction(text);
-    if (!seconds || !fraction || !text.empty() ||
-        *seconds >= std::numeric_limits<std::int64_t>::max() / second)
+    if (!seconds || !fraction || !text.empty())
         return {};
-    return *seconds * second + *fraction;
+    return to_nanoseconds(*seconds, *fraction);
 }
 
 /// Reads a date and a time of day.
@@ -72,8 +78,7 @@ std::optional<std::int64_t> to_date(const std::string& text) {
     const bool is_utc = rest == "Z";
     if (!fraction || (!rest.empty() && !is_utc))
         return {};
-    const time_t seconds = is_utc ? timegm(&parts) : mktime(&parts);
-    return seconds < 0 ? std::nullopt : std::optional(seconds * second + *fraction);
+    return to_nanoseconds(is_utc ? timegm(&parts) : mktime(&parts), *fraction);
 }
 
 moment to_mark(const std::string& text) {
