@@ -14,12 +14,16 @@ recorded_files::recorded_files(const record_options& given, const tracing::insta
     : given_(given), in_(in), what_(std::move(what)), note_(note), kept_(given.kept_parts()),
       writer_(given.output, kept_) {
     if (given.has_parts()) {
-        // They are of recordings that cannot be finished any more.
-        for (const auto left : tracing::part_numbers(given.output, ".cpu"))
-            tracing::remove_unfinished(given.output, left);
         const auto parts = tracing::part_numbers(given.output);
+        for (const auto left : tracing::part_numbers(given.output, ".cpu"))
+            if (std::binary_search(parts.begin(), parts.end(), left))
+                tracing::remove_unfinished(given.output, left);
+            else
+                tracing::set_aside_unfinished(tracing::part_name(given.output, left));
         first_ = number_ = parts.empty() ? 1 : parts.back() + 1;
         head_size_ = tracing::head_size(what_, in);
+    } else {
+        tracing::set_aside_unfinished(given.output);
     }
     if (const auto wanted = given.wanted_stacks(); wanted.is_any())
         stacks_.emplace(in, wanted);

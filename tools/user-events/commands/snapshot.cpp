@@ -3,6 +3,7 @@
 #include "commands/recording_note.hpp"
 #include "text/errors.hpp"
 #include "tracing/buffers.hpp"
+#include "tracing/parts.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/trace_dat.hpp"
 #include "tracing/tracefs.hpp"
@@ -69,6 +70,7 @@ action snapshot(arguments& with) {
         const auto file = tracing::describe(given->output, in);
         tracing::require_space_for(in, note.path(), given->output, tracing::waiting_bytes(in),
                                    copies, tracing::head_size(file, in));
+        tracing::set_aside_unfinished(given->output);
         take_snapshot(file, in);
         note.remove();
         in.write("snapshot", "0");

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracing/parts.hpp"
 
+#include "text/errors.hpp"
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -14,6 +18,8 @@
 namespace tool::tracing {
 
 namespace {
+
+constexpr std::string_view old_suffix = ".old";
 
 /// Calls the function with each name in the directory of PATH that begins with its last component
 /// and a point: with what is behind that.
@@ -27,6 +33,18 @@ void for_each_suffix(const std::string& path, Function function) {
          at.increment(error))
         if (const auto name = at->path().filename().string(); name.starts_with(prefix))
             function(std::string_view(name).substr(prefix.size()));
+}
+
+/// The files PATH.cpu0 and so on, without those that were set aside.
+std::vector<std::string> cpu_names(const std::string& path) {
+    constexpr std::string_view cpu = "cpu";
+    std::vector<std::string> names;
+    for_each_suffix(path, [&](std::string_view name) {
+        if (name.starts_with(cpu) && name.size() > cpu.size() &&
+            name.find_first_not_of("0123456789", cpu.size()) == name.npos)
+            names.push_back(fmt::format("{}.{}", path, name));
+    });
+    return names;
 }
 
 } // namespace
@@ -43,7 +61,7 @@ std::vector<std::uint64_t> part_numbers(const std::string& path, std::string_vie
         const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
         const auto size = static_cast<std::size_t>(end - name.data());
         if (error == std::errc() && size >= digits && name.substr(size).starts_with(suffix) &&
-            (!suffix.empty() || size == name.size()))
+            (suffix.empty() ? size == name.size() : !name.ends_with(old_suffix)))
             result.push_back(number);
     });
     std::sort(result.begin(), result.end());
@@ -52,14 +70,30 @@ std::vector<std::uint64_t> part_numbers(const std::string& path, std::string_vie
 }
 
 void remove_unfinished(const std::string& path, std::uint64_t number) {
-    const std::string part = part_name(path, number);
-    std::vector<std::string> names;
-    for_each_suffix(part, [&](std::string_view name) {
-        if (name.starts_with("cpu"))
-            names.push_back(fmt::format("{}.{}", part, name));
-    });
-    for (const auto& name : names)
+    for (const auto& name : cpu_names(part_name(path, number)))
         unlink(name.c_str());
+}
+
+void set_aside_unfinished(const std::string& path) {
+    bool has_records = false;
+    auto names = cpu_names(path);
+    std::erase_if(names, [&](const std::string& name) {
+        struct stat found {};
+        const bool is_file = lstat(name.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+        has_records |= is_file && found.st_size > 0;
+        return !is_file;
+    });
+    if (!has_records)
+        return;
+    // Empty ones, too: trace-cmd restore counts the CPUs by their files.
+    for (const auto& name : names)
+        if (const std::string old = fmt::format("{}{}", name, old_suffix);
+            rename(name.c_str(), old.c_str()) != 0)
+            throw text::file_failure(errno, "write", old);
+    text::warn(fmt::format("an earlier recording of {0} was not finished: its records are now in "
+                           "{0}.cpu0.old and so on",
+                           path),
+               fmt::format("`trace-cmd restore -o OTHER {}.cpu*.old` makes a file of them", path));
 }
 
 void keep_parts(const std::string& path, std::uint64_t most) {

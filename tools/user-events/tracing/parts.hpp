@@ -23,6 +23,10 @@ std::vector<std::uint64_t> part_numbers(const std::string& path, std::string_vie
 /// Removes what a part that was not finished has left: the records of each CPU.
 void remove_unfinished(const std::string& path, std::uint64_t number);
 
+/// Renames what a recording has left that cannot be finished any more: the records of each CPU are
+/// then PATH.cpu0.old and so on. Says so. Throws text::failure.
+void set_aside_unfinished(const std::string& path);
+
 /// Removes the oldest files with the name of a part, until so many are left.
 void keep_parts(const std::string& path, std::uint64_t most);
 

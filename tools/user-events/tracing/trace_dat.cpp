@@ -79,7 +79,7 @@ cpu_files::cpu_files(cpu_files&&) noexcept = default;
 void cpu_files::add(const instance& from, int number, const char* source, const std::string& path,
                     bool again) {
     cpu added{open_buffer(from, number, source), -1, fmt::format("{}.cpu{}", path, number)};
-    // What a recording that cannot be finished any more has left is replaced.
+    // What is left of records was set aside. A link is replaced.
     if (!again)
         unlink(added.path.c_str());
     added.file = open(added.path.c_str(),
