@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits>
+#include <new>
 #include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -49,6 +50,8 @@ public:
             throw text::file_failure(EFBIG, "read", from.path());
         if (size_)
             at_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, from.descriptor(), 0);
+        if (at_ == MAP_FAILED && errno == ENOMEM)
+            throw std::bad_alloc();
         if (at_ == MAP_FAILED)
             throw text::file_failure(errno, "read", from.path());
     }
@@ -179,8 +182,14 @@ input::input(std::string path)
         throw text::file_failure(errno, "read", path_);
     text::protect_input(descriptor_);
     struct stat found {};
-    if (fstat(descriptor_, &found) == 0 && S_ISREG(found.st_mode))
-        size_ = static_cast<std::uint64_t>(found.st_size);
+    if (fstat(descriptor_, &found) != 0 || !S_ISREG(found.st_mode))
+        return;
+    size_ = static_cast<std::uint64_t>(found.st_size);
+    constexpr std::uint64_t block = 512;
+    // Some file systems, such as those of FUSE, count no blocks.
+    size_on_disk_ = found.st_blocks
+                        ? std::min(size_, block * static_cast<std::uint64_t>(found.st_blocks))
+                        : size_;
 }
 
 input::~input() {

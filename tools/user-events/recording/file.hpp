@@ -52,11 +52,13 @@ public:
     int descriptor() const noexcept { return descriptor_; }
     /// In bytes; 0 if it is no regular file.
     std::uint64_t size() const noexcept { return size_; }
+    /// How many of these the disk has: a sparse file has holes.
+    std::uint64_t size_on_disk() const noexcept { return size_on_disk_; }
 
 private:
     std::string path_;
     int descriptor_;
-    std::uint64_t size_ = 0;
+    std::uint64_t size_ = 0, size_on_disk_ = 0;
 };
 
 /// The records of a recording.

@@ -31,7 +31,8 @@ struct isolated_work {
 /// it makes outputs, so that none stays behind. In this process, isolate() returns after success,
 /// and throws what ends the command otherwise. In the child, it throws what read() throws, or ends
 /// the process. The caller's objects exist in both processes. `name` is what the recording is
-/// called in messages, `size` that of its files.
+/// called in messages, `size` how many bytes its files have on the disk: with holes, a small file
+/// could ask for any memory.
 ///
 /// If the child crashes, which damaged files cause in libtraceevent, or needs more memory than such
 /// a recording can take, the message says so.

@@ -62,7 +62,7 @@ opened_recording::opened_recording(const std::vector<std::string>& paths, std::s
 std::uint64_t opened_recording::size() const noexcept {
     std::uint64_t sum = 0;
     for (const auto& each : inputs_)
-        sum += each->size();
+        sum += each->size_on_disk();
     return sum;
 }
 

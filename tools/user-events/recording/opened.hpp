@@ -23,7 +23,7 @@ public:
 
     /// What it is called in messages and titles.
     const std::string& name() const noexcept { return name_; }
-    /// Of all files, in bytes.
+    /// Of all files, in bytes, without holes.
     std::uint64_t size() const noexcept;
 
     /// Starts perf, if it is needed. To be called before isolate(), with the signals held.
