@@ -9,6 +9,7 @@
 #include "text/output.hpp"
 #include "tracing/child_process.hpp"
 #include "tracing/events.hpp"
+#include "tracing/file_limit.hpp"
 #include "tracing/observation.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/threads.hpp"
@@ -177,6 +178,7 @@ action record(arguments& with) {
     given->declare(with);
     return [given] {
         given->check();
+        tracing::raise_file_limit();
         if (given->recover)
             recover(given->output);
         else if (given->background)

@@ -3,6 +3,7 @@
 #include "commands/recording_note.hpp"
 #include "text/errors.hpp"
 #include "tracing/buffers.hpp"
+#include "tracing/file_limit.hpp"
 #include "tracing/parts.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/trace_dat.hpp"
@@ -60,6 +61,7 @@ action snapshot(arguments& with) {
     return [given] {
         // What has left the instance would be lost.
         const tracing::held_signals held;
+        tracing::raise_file_limit();
         const auto in = tracing::instance::existing(given->instance);
         // All that can be wrong with the output, before the records leave the instance.
         tracing::require_output(given->output);

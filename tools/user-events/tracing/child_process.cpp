@@ -2,6 +2,7 @@
 #include "tracing/child_process.hpp"
 
 #include "text/errors.hpp"
+#include "tracing/file_limit.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -56,6 +57,8 @@ child_process::child_process(const std::vector<std::string>& words, const char* 
     for (const auto& word : words)
         arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
+    // With more files than FD_SETSIZE, a program that uses select() would break.
+    const first_file_limit limit;
     if (const int error = posix_spawnp(&id_, file ? file : arguments[0], &settings.files,
                                        &settings.signals, arguments.data(), environ))
         throw text::system_failure(

@@ -9,7 +9,8 @@
 namespace tool::tracing {
 
 /// A program. If the object is destroyed while the program runs, the program gets SIGTERM. Signals
-/// are as they are for a program that a shell starts, also while this process holds them back.
+/// are as they are for a program that a shell starts, also while this process holds them back; so
+/// is the limit of open files, also if this process has raised that.
 class child_process {
 public:
     struct standard_files {
