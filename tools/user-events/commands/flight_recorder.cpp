@@ -18,6 +18,8 @@ flight_recorder::flight_recorder(const record_options& given, const tracing::ins
     : given_(given), in_(in), files_(files), triggers_(in, given.stop_conditions()) {}
 
 bool flight_recorder::take() {
+    // Of programs that ended long before the trigger, this forgets what they had mapped, although
+    // no record was read: with every program since the beginning, the memory would have no limit.
     files_.take_stacks();
     if (in_.try_read("tracing_on").value_or("1")[0] != '0')
         return false;
