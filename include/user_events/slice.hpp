@@ -21,8 +21,8 @@ struct with_flow {};
 
 namespace detail {
 
-/// Returns a number: the process, and how many calls there were. Other processes of the same name
-/// space of process IDs return others.
+/// Returns a number: the process, and how many calls there were since the program was executed.
+/// Other processes of the same name space of process IDs return others while this one runs.
 [[gnu::visibility("hidden")]] inline std::uint64_t next_number() noexcept {
     static constinit std::atomic<std::uint32_t> count{0};
     return std::uint64_t{static_cast<std::uint32_t>(getpid())} << 32 |
@@ -37,8 +37,9 @@ struct flow {
     /// A number other than 0. No other flow of the recording may have the same number.
     std::uint64_t id;
 
-    /// Returns a flow with a number that other processes do not return, as long as all are of one
-    /// name space of process IDs. A program and its plug-in can return the same number.
+    /// Returns a flow with a number that other processes do not return while this one runs, as long
+    /// as all are of one name space of process IDs. A program and its plug-in can return the same
+    /// number.
     static flow next() noexcept { return {detail::next_number()}; }
 };
 

@@ -5,11 +5,14 @@
 #define WITH_TEMPLATE
 #include "plugin/shared_event.hpp"
 
+#include <cstdint>
+#include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <user_events/user_events.hpp>
 
 using namespace selftest;
 
@@ -165,6 +168,22 @@ TEST_CASE("Parts of a process with different layouts of the library have a regis
         }
         check_without_plugin();
     }
+}
+
+// Another size needs another number in USER_EVENTS_LAYOUT.
+TEST_CASE("The objects of layout 3 have their sizes, and events begin with a word and the layout") {
+    namespace ue = user_events;
+    CHECK(std::string_view(USER_EVENTS_TAG(USER_EVENTS_LAYOUT)) == "user_events_layout_3");
+    CHECK(sizeof(ue::event<"a">) == 72);
+    CHECK(sizeof(ue::dynamic_event) == 8);
+    CHECK(sizeof(ue::track<"a">) == 72);
+    CHECK(sizeof(ue::counter<"a">) == 72);
+    CHECK(sizeof(ue::log<"a">) == 72);
+    CHECK(sizeof(ue::marker) == 96);
+    CHECK(sizeof(ue::thread_file) == 48);
+    std::uint32_t head[2];
+    std::memcpy(head, static_cast<const void*>(&shared_event), sizeof(head));
+    CHECK(head[1] == ue::detail::layout_tag);
 }
 
 TEST_CASE("A part of a process that has another layout does not use an event of the program's") {
