@@ -254,11 +254,6 @@ void queue::save_drops() {
         save_state();
 }
 
-void queue::save_counts() {
-    if (has_unsaved_drops_ || has_unsaved_skips_)
-        save_state();
-}
-
 std::string queue::path_of(const entry& of) const {
     return fmt::format("{}/{}.{}.{}.{}", directory_, of.sequence,
                        signals[static_cast<int>(of.signal)], of.records, of.total);
@@ -465,7 +460,8 @@ void queue::set_lost_in_kernel(std::uint64_t records) {
         lost_ = records;
         has_unsaved_drops_ = true;
     }
-    save_counts();
+    if (has_unsaved_drops_ || has_unsaved_skips_)
+        save_state();
 }
 
 void queue::report() {

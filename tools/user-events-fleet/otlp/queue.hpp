@@ -120,7 +120,6 @@ private:
     void load_state();
     int save_state();
     void save_drops();
-    void save_counts();
     std::optional<signal> next_report() const;
     request report_of(signal which);
     void finish_report(drop_counts& known);

@@ -3,13 +3,13 @@
 #include "commands/recording_options.hpp"
 #include "export/comparison.hpp"
 #include "recording/isolate.hpp"
+#include "recording/merged.hpp"
 #include "recording/opened.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "text/output.hpp"
 #include "tracing/signals.hpp"
 
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,20 +38,6 @@ exporting::measured measure(const options& given, recording::source& from,
     return result;
 }
 
-/// With `is_strict`, throws if records are missing in one of them: what was compared has to be
-/// complete by then.
-void warn_about_gaps(std::initializer_list<const recording::source*> sources, bool is_strict) {
-    std::optional<text::silent_failure> failure;
-    for (const auto* source : sources)
-        try {
-            source->warn_about_gaps(is_strict);
-        } catch (const text::silent_failure& error) {
-            failure = error;
-        }
-    if (failure)
-        throw text::silent_failure(*failure);
-}
-
 void compare_files(const options& given) {
     recording::opened_recording first({given.first}), second({given.second});
     std::optional<text::new_file> page;
@@ -75,7 +61,8 @@ void compare_files(const options& given) {
         else
             print_comparison(before, after, given.with_all);
         text::flush();
-        warn_about_gaps({from_first.get(), from_second.get()}, given.which.is_strict());
+        // With --strict, it throws: what was compared is complete by now.
+        recording::warn_about_gaps({from_first.get(), from_second.get()}, given.which.is_strict());
     };
     work.finish = [&] {
         for (auto* file : {&first, &second})

@@ -216,10 +216,17 @@ void merged::read(const std::function<void(const record&)>& take_record,
 }
 
 void merged::warn_about_gaps(bool is_strict) const {
-    std::optional<text::silent_failure> failure;
+    std::vector<const source*> files;
     for (const part& part : parts_)
+        files.push_back(part.file.get());
+    recording::warn_about_gaps(files, is_strict);
+}
+
+void warn_about_gaps(const std::vector<const source*>& sources, bool is_strict) {
+    std::optional<text::silent_failure> failure;
+    for (const source* const each : sources)
         try {
-            part.file->warn_about_gaps(is_strict);
+            each->warn_about_gaps(is_strict);
         } catch (const text::silent_failure& error) {
             failure = error;
         }

@@ -57,4 +57,7 @@ private:
     std::map<const event_type*, const event_type*> shared_;
 };
 
+/// Calls source::warn_about_gaps() for each, and throws after the last one what one has thrown.
+void warn_about_gaps(const std::vector<const source*>& sources, bool is_strict);
+
 } // namespace tool::recording
