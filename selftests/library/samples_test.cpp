@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The samples run, and their events are recorded. selftests/run adds them to the guest.
 #include "catch.hpp"
+#include "child.hpp"
 #include "tool.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
 
+#include <cerrno>
+#include <cstdlib>
 #include <set>
+#include <unistd.h>
 
 using namespace selftest;
 
@@ -76,6 +80,25 @@ TEST_CASE("The C program records its event") {
     REQUIRE(records.size() == 3);
     CHECK(records[2].number("count") == 3);
     CHECK(records[2].text("text") == "tock");
+}
+
+TEST_CASE("A program with the set-user-ID bit ignores the variables of the environment") {
+    Known tick("tick", "u32 count; __rel_loc char[] text");
+    const TemporaryDirectory directory;
+    const std::string program = directory.file("tick");
+    output_of(directory, "cp $(command -v tick) " + program + " && chmod 4755 " + program);
+    const auto run_with = [&](const char* variable, const char* value) {
+        return in_child([&] {
+            become_user(unprivileged_uid);
+            setenv(variable, value, 1);
+            execl(program.c_str(), "tick", "3", nullptr);
+            return errno;
+        });
+    };
+    CHECK(run_with("USER_EVENTS", "off") == 0);
+    CHECK(tick.instance.records().size() == 3);
+    CHECK(run_with("USER_EVENTS_FILE", "/dev/null") == 0);
+    CHECK(tick.instance.records().size() == 3);
 }
 
 TEST_CASE("A plug-in records its event each time it is loaded, and can be unloaded") {
