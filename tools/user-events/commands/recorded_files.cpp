@@ -41,8 +41,10 @@ void recorded_files::begin() {
 tracing::trace_dat recorded_files::present() {
     tracing::trace_dat result = what_;
     result.path = path();
-    result.has_functions = given_.wanted_stacks().is_kernel;
-    result.frames = stacks_ ? stacks_->names(*files_) : std::string();
+    if (stacks_) {
+        result.has_functions = given_.wanted_stacks().is_kernel;
+        result.frames = stacks_->names(*files_);
+    }
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include "recording/file_head.hpp"
 #include "recording/machine.hpp"
 #include "recording/ring_buffer.hpp"
+#include "recording/stack.hpp"
 #include "text/errors.hpp"
 #include "text/new_file.hpp"
 #include "tracing/buffers.hpp"
@@ -477,6 +478,13 @@ trace_dat describe(const std::string& path, const instance& in) {
                         .value_or("0")[0] == '1')
                     result.kernel_events.push_back(fmt::format("{}/{}", system, event));
     }
+    const auto is_set = [&](const char* option) {
+        return in.try_read(fmt::format("options/{}", option)).value_or("0")[0] == '1';
+    };
+    result.has_functions = is_set("stacktrace");
+    // Without names, too, this list tells readers that there are stacks.
+    if (result.has_functions || is_set("userstacktrace"))
+        result.frames = recording::to_text(recording::frame_list());
     return result;
 }
 
