@@ -60,9 +60,7 @@ void encoder::observe() {
 void encoder::add(const recording::record& record) {
     interpret(record);
     limit_open_spans();
-    if (logs_.records() + spans_.records() >= most_records ||
-        logs_.size() + spans_.size() >= most_bytes)
-        flush();
+    limit_request();
 }
 
 void encoder::add_log(const recording::record& record, const open_span* in) {
@@ -182,6 +180,7 @@ void encoder::add_span(const open_span& begun, const recording::record& end) {
 void encoder::add_unfinished(const open_span& begun) {
     logs_.add(begun.resource, begun.log, 1);
     open_--;
+    limit_request();
 }
 
 std::string encoder::slices_key(const recording::record& record,
@@ -262,6 +261,12 @@ void encoder::limit_open_spans() {
     text::warn(
         fmt::format("{} slices have begun without an end: they are shipped as log records", open_));
     finish();
+}
+
+void encoder::limit_request() {
+    if (logs_.records() + spans_.records() >= most_records ||
+        logs_.size() + spans_.size() >= most_bytes)
+        flush();
 }
 
 void encoder::finish() {

@@ -67,6 +67,7 @@ private:
     const open_span* innermost(int thread) const;
     std::string random_bytes(std::size_t size);
     void limit_open_spans();
+    void limit_request();
     void send(signal which, batch& made);
 
     encoding as_;
