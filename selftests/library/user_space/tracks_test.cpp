@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <sys/wait.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -124,6 +125,18 @@ TEST_CASE("A track with_place records where its slices begin") {
     CHECK(line(others[1]) == first_line + 5);
     CHECK(line(others[2]) == 7);
     CHECK(!sink.records("plain")[0].get<unsigned>("line"));
+}
+
+TEST_CASE("A child returns other flows than its parent") {
+    const ue::flow parents = ue::flow::next();
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(ue::flow::next().id >> 32 == static_cast<std::uint64_t>(getpid()) ? 0 : 1);
+    REQUIRE(child > 0);
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(parents.id >> 32 == static_cast<std::uint64_t>(getpid()));
 }
 
 TEST_CASE("A track with_flow records the flow of a slice, and 0 without one") {
