@@ -200,6 +200,27 @@ TEST_CASE("Without an event that leads to the top-level instance, there are no r
     unload();
 }
 
+TEST_CASE("Without the tracepoint cgroup_attach_task, rules with cgroup= fail with EOPNOTSUPP") {
+    const module::Loaded loaded;
+    unload();
+    REQUIRE(module::load_image(without_symbol("cgroup_attach_task")) == succeeds());
+    {
+        const Registered registered("");
+        Instance instance;
+        const std::string rule = registered.event.name() + " instance=" + instance.name() + " ";
+        KernelLog log;
+        CHECK(change_rule(rule + "cgroup=/") == fails(EOPNOTSUPP));
+        CHECK_THAT(log.read(), Catch::Contains("this kernel lacks") &&
+                                   Catch::Contains("the tracepoint cgroup_attach_task"));
+        CHECK(rule_line(rule + "cgroup=/").empty());
+        CHECK(registered.word == 0);
+        // The other options for programs need no tracepoint.
+        const Rule own(rule + "pid=" + std::to_string(getpid()));
+        CHECK(registered.word == 1);
+    }
+    unload();
+}
+
 TEST_CASE("Without the symbol of an optional feature, the module works and logs what it omits") {
     const module::Loaded loaded;
     const std::pair<std::string, std::string> features[] = {
