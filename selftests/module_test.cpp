@@ -538,6 +538,28 @@ TEST_CASE("Opening the first device fails with ENODEV while the module is being 
     check_basic_recording();
 }
 
+// The device exists before the module is ready: the module then creates the events of marks.
+TEST_CASE("Opening the device of the marks fails with ENODEV while the module is being loaded") {
+    Loaded loaded;
+    CHECK(eventually([] {
+        if (!eventually([] { return !is_loaded() || unload().ok(); }))
+            throw std::runtime_error("the module is not unloaded");
+        Outcome outcome = fails(EAGAIN);
+        std::atomic<bool> returned{false};
+        std::jthread loader([&] {
+            outcome = load();
+            returned = true;
+        });
+        int error = ENOENT;
+        while (error == ENOENT && !returned)
+            error = error_of_open(devices[1]);
+        loader.join();
+        expect(outcome, "load");
+        return error == ENODEV;
+    }));
+    check_basic_recording();
+}
+
 TEST_CASE("The module's files cannot be opened while unloading waits to remove one of them") {
     Loaded loaded;
     LockedDirectory locked(tracing_file(""));
