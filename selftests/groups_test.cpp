@@ -246,11 +246,27 @@ TEST_CASE("The limit of registrations counts by group, and by user in it") {
     CHECK(registered(other) == 4);
     REQUIRE(change_group(group.name() + " max_registrations=3") == succeeds());
     CHECK(registered(group) == 3);
-    // The sysctl is the limit of the default group.
+    // The sysctl is the limit of the group default alone.
     Setting sysctl("/proc/sys/kernel/user_events_registrations_max_per_user");
     sysctl.set("1");
     CHECK(registered(group) == 3);
-    CHECK(group_line("default").find("max_registrations=1 ") != std::string::npos);
+}
+
+TEST_CASE("The sysctls and the options of the group default are the same limits") {
+    const auto [file, option] = GENERATE(table<std::string, std::string>({
+        {"user_events_max", "max"},
+        {"user_events_max_per_user", "max_per_user"},
+        {"user_events_registrations_max_per_user", "max_registrations"},
+    }));
+    CAPTURE(file);
+    const Group other;
+    const std::string before = other.line(), path = "/proc/sys/kernel/" + file;
+    Setting sysctl(path);
+    sysctl.set("77777");
+    CHECK(group_line("default").find(" " + option + "=77777 ") != std::string::npos);
+    CHECK(change_group("default " + option + "=88888") == succeeds());
+    CHECK(read_text(path) == "88888\n");
+    CHECK(other.line() == before);
 }
 
 TEST_CASE("A group is not removed while a file of it is open, or an event in use") {
@@ -316,6 +332,17 @@ TEST_CASE("A node of a removed group leads nowhere, also when the group is added
         const Group more;
         CHECK(about(more.device()).st_rdev != number);
     }
+}
+
+TEST_CASE("Groups get consecutive numbers, of which the module has a million") {
+    constexpr unsigned last = (1u << 20) - 1;
+    const Group first, second;
+    const dev_t one = about(first.device()).st_rdev, next = about(second.device()).st_rdev;
+    // 0 is that of the default group.
+    CHECK(minor(next) == (minor(one) == last ? 1 : minor(one) + 1));
+    // Opening a number that no module has fails with ENXIO.
+    const Node of_none(makedev(major(one), minor(one) < last - 1 ? last : last - 2));
+    CHECK(error_of_open(of_none.path()) == ENODEV);
 }
 
 TEST_CASE("Malformed groups, and names that collide with those of other systems, are EINVAL") {
