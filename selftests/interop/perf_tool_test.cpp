@@ -131,6 +131,29 @@ TEST_CASE("perf record samples a command, its children, a process or a CPU") {
     CHECK(event.word == 0);
 }
 
+TEST_CASE(
+    "perf record takes the events of a pattern that exist when it starts, or fails if none does") {
+    const std::string name = unique_name("pattern"), options = "-a -e 'user_events:" + name + "_*'";
+    const Event first(name + "_first"), later(name + "_later");
+    const ToolFile file(ToolFile::perf);
+    bool started = false;
+    CHECK_THROWS_AS(file.record(options, [&] { started = true; }), std::runtime_error);
+    CHECK_FALSE(started);
+    // As the user guide does it, before a program has registered the event.
+    const Definition created("dynamic_events", "u:" + first.name() + " u8 a", "-:" + first.name());
+    file.record(options, [&] {
+        Word word{0};
+        DataFile data;
+        for (const Event* event : {&first, &later}) {
+            const std::uint32_t index = data.must_register(&word, 0, event->name() + " u8 a");
+            data.record(index, Payload().add(std::uint8_t{7}));
+            data.unregister(&word, 0);
+        }
+    });
+    CHECK(file.fields(first) == Lines{"a=7"});
+    CHECK(file.fields(later).empty());
+}
+
 TEST_CASE("perf report shows the writing program, its library and the fields") {
     ShellEvent event;
     const ToolFile file(ToolFile::perf);
