@@ -4,6 +4,7 @@
 // other bit changes.
 #include "catch.hpp"
 #include "child.hpp"
+#include "control_group.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
 #include "loop_device.hpp"
@@ -575,6 +576,49 @@ TEST_CASE("A state change allocates no hugetlbfs page, and the next one writes t
     CHECK(word.unregister() == succeeds());
     CHECK(of_other.unregister() == succeeds());
     REQUIRE(event.disable() == succeeds(1));
+}
+
+TEST_CASE("The copy of a hugetlbfs page that a fork shares does not count for the control group") {
+    const HugePages huge_pages(4);
+    const auto free_pages = [] {
+        for (const std::string& line : lines_of(read_text("/proc/meminfo")))
+            if (line.starts_with("HugePages_Free:"))
+                return std::stoul(line.substr(15));
+        throw std::runtime_error("no HugePages_Free");
+    };
+    const ControlGroup group("hugetlb");
+    const std::string size = std::to_string(huge_size),
+                      prefix = "hugetlb." + std::to_string(huge_size >> 20) + "MB.";
+    // One page, which the program has.
+    group.set(prefix + "max", size);
+    const Event event(unique_name("hugetlb_copy"));
+    Child program([&](Channel& channel) {
+        group.enter();
+        const Mapping memory(huge_size / page_size, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB);
+        Word& word = *memory.at<Word>();
+        word = 0;
+        DataFile file;
+        file.must_register(&word, 0, event.name());
+        const auto is_set = [&] { return eventually([&] { return word == 1; }); };
+        Child child([&](Channel& of_child) {
+            of_child.receive<char>();
+            return is_set() ? 0 : 1;
+        });
+        channel.send('r');
+        channel.receive<char>();
+        child.channel().send('e');
+        const int missing = !is_set();
+        return missing + child.wait();
+    });
+    program.channel().receive<char>();
+    REQUIRE(group.read(prefix + "current") == size + "\n");
+    const unsigned long before = free_pages();
+    const Enabled enabled{event};
+    CHECK(eventually([&] { return free_pages() == before - 1; }));
+    CHECK(group.read(prefix + "current") == size + "\n");
+    program.channel().send('e');
+    CHECK(program.wait() == 0);
 }
 
 TEST_CASE("A bit in a page merged by KSM follows the event; the other merged pages do not change") {
