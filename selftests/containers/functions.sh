@@ -91,7 +91,7 @@ clean()
 	return 0
 }
 
-# is_clean: clean(), and all that it removes is gone.
+# is_clean: calls clean(), and looks whether a group, an instance or a rule is left.
 is_clean()
 {
 	clean
