@@ -242,6 +242,27 @@ TEST_CASE("A new name or user counts from the next registration of a process on,
     CHECK(target.bit() == 0);
 }
 
+TEST_CASE("For rules with cgroup=, a new name or user also counts after a process was moved") {
+    Kept kept;
+    Instance instance, without;
+    const ControlGroup group("pids");
+    Program target(kept.event), moved(kept.event);
+    const auto [options, change] = GENERATE(table<std::string, Request>({
+        {"comm=renamed", Request::rename},
+        {"uid=65534", Request::become_nobody},
+    }));
+    const Rule rule(rule_text(kept.event, instance, options + " cgroup=/"));
+    const Rule rule_without(rule_text(kept.event, without, options));
+    REQUIRE(target.ask(change) == 0);
+    CHECK(target.bit() == 0);
+    move(moved, group.path());
+    CHECK(has_bit(target, 1));
+    CHECK(moved.bit() == 0);
+    CHECK(target.ask(Request::record) == 0);
+    CHECK(instance.records().size() == 1);
+    CHECK(without.records().empty());
+}
+
 TEST_CASE("A child is recorded if it matches, whatever its parent does") {
     Kept kept;
     Instance instance;
