@@ -21,7 +21,7 @@ DEFINE_MUTEX(ue_enabler_mutex);
 u64 ue_enabler_last_id;
 
 /*
- * With kmalloc(), enablers and sets would take 8 and 24 bytes more. kfree()
+ * With kmalloc(), enablers and sets would take 8 and 16 bytes more. kfree()
  * frees objects of any cache, in fewer instructions than kmem_cache_free().
  * (Before 6.4 not with SLOB, for which the module is not built.)
  */
@@ -224,6 +224,9 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 	unsigned int nr = 0;
 
 	lockdep_assert_held(&ue_enabler_mutex);
+	/* The set has no address space, so all walks are complete. */
+	while (!hlist_empty(&set->walks))
+		hlist_del_init(set->walks.first);
 	rbtree_postorder_for_each_entry_safe(enabler, next, &set->enablers,
 					     in_set) {
 		list_del(&enabler->of_event);

@@ -31,9 +31,9 @@ struct ue_users;
 extern struct mutex ue_enabler_mutex;
 
 /*
- * After creating, copying, freeing or leaving to workers this many enablers, the holder of the
- * mutex lets other tasks run and take the mutex. With lazy preemption, only real-time tasks run
- * earlier; one that needs the mutex waits until then.
+ * After creating, copying, freeing or leaving to workers this many enablers, or as many address
+ * spaces, the holder of the mutex lets other tasks run and take the mutex. With lazy preemption,
+ * only real-time tasks run earlier; one that needs the mutex waits until then.
  */
 #define UE_ENABLERS_AT_ONCE	128
 
@@ -135,6 +135,7 @@ struct ue_enabler {
  * @left_to_workers: number of the last update that was left to the workers of
  *	all address spaces of the set
  * @mms: the address spaces (struct ue_mm) that have the set
+ * @walks: those through @mms that are in progress (struct ue_set_walk)
  */
 struct ue_enabler_set {
 	struct rb_root enablers;
@@ -144,6 +145,7 @@ struct ue_enabler_set {
 	unsigned int changes;
 	u32 left_to_workers;
 	struct hlist_head mms;
+	struct hlist_head walks;
 };
 
 /**

@@ -186,7 +186,8 @@ void ue_fork_first_run(struct ue_mm *ue_mm)
 		if (ue_mm->inherited_stale)
 			ue_wants_look_for(ue_mm, true);
 		stale = ue_mm->inherited_stale || differ ||
-			ue_mm->inherited_changes != ue_mm->set->changes;
+			ue_mm->inherited_changes != ue_mm->set->changes ||
+			!hlist_empty(&ue_mm->set->walks);
 		/* From now on there may be a worker. */
 		ue_mm->position = position;
 		ue_mm_join_set(ue_mm);

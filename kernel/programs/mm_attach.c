@@ -35,12 +35,48 @@ void ue_mm_join_set(struct ue_mm *ue_mm)
 		hlist_add_head(&ue_mm->of_set, &ue_mm->set->mms);
 }
 
+void ue_set_walk_begin(struct ue_set_walk *walk, struct ue_enabler_set *set)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	walk->next = hlist_entry_safe(set->mms.first, struct ue_mm, of_set);
+	hlist_add_head(&walk->of_set, &set->walks);
+}
+
+struct ue_mm *ue_set_walk_next(struct ue_set_walk *walk)
+{
+	struct ue_mm *ue_mm = walk->next;
+
+	lockdep_assert_held(&ue_enabler_mutex);
+	if (ue_mm)
+		walk->next = hlist_entry_safe(ue_mm->of_set.next, struct ue_mm, of_set);
+	return ue_mm;
+}
+
+void ue_set_walk_end(struct ue_set_walk *walk)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	hlist_del_init(&walk->of_set);
+}
+
+static void ue_mm_leave_set(struct ue_mm *ue_mm)
+{
+	struct ue_set_walk *walk;
+
+	/* A forked child that was killed before it ran is in no list. */
+	if (hlist_unhashed(&ue_mm->of_set))
+		return;
+	hlist_for_each_entry(walk, &ue_mm->set->walks, of_set) {
+		if (walk->next == ue_mm)
+			ue_set_walk_next(walk);
+	}
+	hlist_del_init(&ue_mm->of_set);
+}
+
 void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set)
 {
 	struct ue_enabler_set *old = ue_mm->set;
 
-	/* A forked child that was killed before it ran is in no list. */
-	hlist_del_init(&ue_mm->of_set);
+	ue_mm_leave_set(ue_mm);
 	spin_lock(&ue_mm->lock);
 	ue_mm->set = set;
 	spin_unlock(&ue_mm->lock);

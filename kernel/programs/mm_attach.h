@@ -29,11 +29,55 @@ int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set);
  * @ue_mm: the address space, which is in no list; nothing happens if it has no
  *	set
  *
- * From now on, changes of events update its bits.
+ * From now on, changes of events update its bits, but for the walks (below) that are in progress:
+ * if the set has any, the caller updates all bits of a forked child.
  *
  * Context: ue_enabler_mutex held.
  */
 void ue_mm_join_set(struct ue_mm *ue_mm);
+
+/**
+ * struct ue_set_walk - a walk through the address spaces of a set
+ * @of_set: node in the list of the set, from the beginning to the end of the walk
+ * @next: the address space that is next, or NULL
+ *
+ * ue_enabler_mutex may be released between two steps. An address space that leaves the set in the
+ * meantime is passed over. One that joins it is not met, so that a program cannot fork faster
+ * than the walk goes: a forked child that joins during a walk updates its bits itself.
+ */
+struct ue_set_walk {
+	struct hlist_node of_set;
+	struct ue_mm *next;
+};
+
+/**
+ * ue_set_walk_begin() - begin with the first address space of a set
+ * @walk: not in progress
+ * @set: the set. If it is freed, the walk ends.
+ *
+ * Context: ue_enabler_mutex held.
+ */
+void ue_set_walk_begin(struct ue_set_walk *walk, struct ue_enabler_set *set);
+
+/**
+ * ue_set_walk_next() - go on to the next address space
+ * @walk: the walk
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: the address space; NULL if there is no other.
+ */
+struct ue_mm *ue_set_walk_next(struct ue_set_walk *walk);
+
+/**
+ * ue_set_walk_end() - end a walk
+ * @walk: the walk; nothing happens if it has ended, or is all zeros
+ *
+ * The complete walk of an update ends in the critical section that counts the update in
+ * @changes of the set: a forked child sees one or the other.
+ *
+ * Context: ue_enabler_mutex held.
+ */
+void ue_set_walk_end(struct ue_set_walk *walk);
 
 /**
  * ue_mm_replace_set() - give an address space another set

@@ -24,6 +24,7 @@
 #include "programs/enabler.h"
 #include "programs/mm.h"
 #include "programs/mm_access.h"
+#include "programs/mm_attach.h"
 #include "programs/mute.h"
 #include "programs/update.h"
 #include "programs/worker.h"
@@ -118,70 +119,109 @@ static bool ue_time_is_up(const struct ue_update *update)
 }
 
 /*
- * Writes a bit in all address spaces that have the set and are concerned: the first
- * @left of them directly, as long as there is time.
+ * Writes a bit in all address spaces that have the set and are concerned, or leaves it to a
+ * worker, up to *@left times and as long as there is time; reduces *@left.
  *
- * Return: how many more bits may be written directly.
+ * Return: false if it was not for all of them.
  */
-static unsigned int ue_write_bits(struct ue_update *update,
-				  const struct ue_enabler *enabler,
-				  u64 scopes, unsigned int left)
+static bool ue_write_bits(struct ue_update *update,
+			  const struct ue_enabler *enabler,
+			  u64 scopes, unsigned int *left)
 {
-	const unsigned int before = left;
+	const unsigned int before = *left;
 	struct ue_mm *ue_mm;
 
 	hlist_for_each_entry(ue_mm, &enabler->set->mms, of_set) {
 		/* Also for address spaces that are only looked at. */
 		if (++update->nr_seen % UE_WRITES_PER_CLOCK == 0) {
 			if (ue_time_is_up(update))
-				left = 0;
+				*left = 0;
 			cond_resched();
 		}
+		if (!*left)
+			return false;
 		if (!ue_is_concerned(scopes, ue_mm))
 			continue;
-		if (left) {
-			ue_write_or_start_worker(update, ue_mm, enabler);
-			left--;
-		} else {
-			ue_leave_to_worker(update, ue_mm);
-			cond_resched();
-		}
+		ue_write_or_start_worker(update, ue_mm, enabler);
+		--*left;
 	}
 	/* An enabler without an address space takes time as well. */
-	return left < before ? left : left - 1;
+	if (*left == before)
+		--*left;
+	return true;
 }
 
-/* Starts a worker for each address space that has the set and is concerned. */
-static void ue_start_workers(const struct ue_enabler *enabler)
+/**
+ * struct ue_rest - what an update leaves to workers
+ * @walk: through the address spaces of @set
+ * @set: the set; only compared, as it may have been freed
+ * @update: number of the update
+ */
+struct ue_rest {
+	struct ue_set_walk walk;
+	const struct ue_enabler_set *set;
+	u32 update;
+};
+
+/*
+ * Another set may be at the place of one that was freed. But all its enablers are newer than the
+ * update. The enablers of a walk that ends here early are still outdated: another walk will come,
+ * and meets the children that have joined since.
+ */
+static void ue_rest_begin(struct ue_rest *rest, const struct ue_enabler *enabler)
+{
+	if (rest->set == enabler->set && rest->update == enabler->event->update)
+		return;
+	ue_set_walk_end(&rest->walk);
+	rest->set = enabler->set;
+	rest->update = enabler->event->update;
+	ue_set_walk_begin(&rest->walk, enabler->set);
+}
+
+/*
+ * Starts a worker for each address space that has the set and is concerned. Looks at up to
+ * *@left of them; reduces *@left.
+ *
+ * Return: false if it did not look at all of them. The next call with @rest goes on.
+ */
+static bool ue_start_workers(struct ue_rest *rest, const struct ue_enabler *enabler,
+			     u64 scopes, unsigned int *left)
 {
 	struct ue_enabler_set *set = enabler->set;
 	struct ue_mm *ue_mm;
 
+	--*left;
 	/*
 	 * The workers were already started for another enabler of the set, and
 	 * write this bit too.
 	 */
 	if (set->left_to_workers == enabler->event->update)
-		return;
-	set->left_to_workers = enabler->event->update;
-	hlist_for_each_entry(ue_mm, &set->mms, of_set) {
-		if (ue_is_concerned(enabler->event->update_scopes, ue_mm))
+		return true;
+	ue_rest_begin(rest, enabler);
+	while ((ue_mm = ue_set_walk_next(&rest->walk))) {
+		if (ue_is_concerned(scopes, ue_mm))
 			ue_worker_start(ue_mm);
-		if (need_resched())
-			cond_resched();
+		if (!*left)
+			return false;
+		--*left;
 	}
+	ue_set_walk_end(&rest->walk);
+	set->left_to_workers = enabler->event->update;
+	return true;
 }
 
 /*
  * Updates enablers that the last update has not reached yet: writes up to @nr
- * bits directly, or without @update, leaves up to @nr enablers to workers.
+ * bits directly, or without @update, leaves the bits to workers and looks at up to @nr
+ * enablers and address spaces.
  *
  * Return: the unused part of @nr; if not 0, the update has reached all
  * enablers.
  */
 static unsigned int ue_update_enablers(struct ue_event *event,
 				       unsigned int nr,
-				       struct ue_update *update)
+				       struct ue_update *update,
+				       struct ue_rest *rest)
 {
 	const u64 scopes = event->update_scopes;
 	struct ue_enabler *enabler;
@@ -192,22 +232,18 @@ static unsigned int ue_update_enablers(struct ue_event *event,
 
 		if (enabler->update == event->update)
 			break;
-		if (!nr) {
+		if (!nr || !(update ? ue_write_bits(update, enabler, scopes, &nr) :
+				      ue_start_workers(rest, enabler, scopes, &nr))) {
 			list_rotate_to_front(&enabler->of_event,
 					     &event->enablers);
-			break;
-		}
-		if (update) {
-			nr = ue_write_bits(update, enabler, scopes, nr);
-		} else {
-			ue_start_workers(enabler);
-			nr--;
+			return 0;
 		}
 		enabler->update = event->update;
 		/*
 		 * A child that is being forked is not in the list of the set
 		 * yet. Either the child sees the new count or update_pending,
 		 * or the parent's bits were written before fork copied them.
+		 * A child that runs earlier sees the walk of @rest.
 		 * Pairs with ue_reference_set().
 		 */
 		smp_store_release(&set->changes, set->changes + 1);
@@ -229,12 +265,15 @@ static bool ue_has_outdated(const struct ue_event *event)
 /* Starts workers for the enablers that the last update has not reached. */
 static void ue_finish_update(struct ue_event *event)
 {
+	struct ue_rest rest = { };
+
 	lockdep_assert_held(&ue_enabler_mutex);
-	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, NULL)) {
+	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, NULL, &rest)) {
 		mutex_unlock(&ue_enabler_mutex);
 		cond_resched();
 		mutex_lock(&ue_enabler_mutex);
 	}
+	ue_set_walk_end(&rest.walk);
 }
 
 /**
@@ -483,7 +522,7 @@ static void ue_update_programs(struct ue_event *event, struct ue_update *update,
 		event->update_scopes | scopes : scopes;
 	/* 0 is the number of no update. */
 	event->update = ++ue_last_update ?: ++ue_last_update;
-	update->left = ue_update_enablers(event, update->left, update);
+	update->left = ue_update_enablers(event, update->left, update, NULL);
 	has_rest = ue_has_outdated(event);
 	ue_update_unlock(update);
 	if (has_rest)

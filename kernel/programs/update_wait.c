@@ -26,7 +26,10 @@
 /* After a timeout, skip waiting for this address space for this many updates. */
 #define UE_SKIP_WAITS		20
 
-/* Changed with ue_enabler_mutex held; the counters are also read without. */
+/*
+ * Changed with ue_enabler_mutex held; the counters are also read without. The newest update is the
+ * first in the list.
+ */
 static LIST_HEAD(ue_awaited);
 static unsigned int ue_nr_awaited;
 static unsigned long ue_progress;
@@ -76,15 +79,23 @@ void ue_update_wait_progress(struct ue_update_wait *wait)
 
 static void ue_updates_time_out(void)
 {
-	struct ue_update_wait *wait, *next;
+	struct ue_update_wait *wait;
+	unsigned int nr = 0;
 
 	mutex_lock(&ue_enabler_mutex);
-	list_for_each_entry_safe(wait, next, &ue_awaited, node) {
-		/* This update has only just become pending. */
+	/* The oldest is the last. */
+	while (!list_empty(&ue_awaited)) {
+		wait = list_last_entry(&ue_awaited, struct ue_update_wait, node);
+		/* This update and all others have only just become pending. */
 		if ((u32)jiffies - wait->since < UE_WAIT_TIME)
-			continue;
+			break;
 		wait->skip_waits = UE_SKIP_WAITS;
 		ue_update_wait_end(wait);
+		if (++nr % UE_ENABLERS_AT_ONCE)
+			continue;
+		mutex_unlock(&ue_enabler_mutex);
+		cond_resched();
+		mutex_lock(&ue_enabler_mutex);
 	}
 	mutex_unlock(&ue_enabler_mutex);
 }

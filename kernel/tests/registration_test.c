@@ -825,6 +825,97 @@ static int ue_test_exit_in_pin(struct kretprobe_instance *unused,
 	return 0;
 }
 
+/* Return: the process that a walk meets next; -1 at its end. */
+static int ue_test_next(struct ue_test_world *world, struct ue_set_walk *walk)
+{
+	struct ue_mm *ue_mm;
+	int nr = -1;
+
+	mutex_lock(&ue_enabler_mutex);
+	ue_mm = ue_set_walk_next(walk);
+	for (int i = 0; ue_mm && i < UE_TEST_PROCESSES; i++)
+		if (world->processes[i].mm == ue_mm->mm)
+			nr = i;
+	mutex_unlock(&ue_enabler_mutex);
+	return nr;
+}
+
+static void ue_test_fork_and_run(struct kunit *test, struct ue_test_world *world, int nr)
+{
+	ue_do_fork(test, world, 0, 0);
+	ue_do_run(test, world, nr, 0);
+}
+
+/* Processes exit and unshare the set while a task goes through those of the set. */
+static void ue_set_walk_test(struct kunit *test)
+{
+	struct ue_set_walk walk = { }, second = { };
+	struct ue_enabler_set *set;
+	struct ue_test_world world;
+
+	ue_test_create_world(test, &world);
+	ue_do_register(test, &world, 0, 0);
+	ue_test_fork_and_run(test, &world, 1);
+	ue_test_fork_and_run(test, &world, 2);
+	set = ue_mm_find(world.processes[0].mm)->set;
+	mutex_lock(&ue_enabler_mutex);
+	ue_set_walk_begin(&walk, set);
+	ue_set_walk_begin(&second, set);
+	mutex_unlock(&ue_enabler_mutex);
+	/* The newest comes first. */
+	KUNIT_EXPECT_EQ(test, ue_test_next(&world, &walk), 2);
+	/* One walk is at the process that exits, the other before it. */
+	ue_do_exit(test, &world, 1, 0);
+	KUNIT_EXPECT_EQ(test, ue_test_next(&world, &walk), 0);
+	KUNIT_EXPECT_EQ(test, ue_test_next(&world, &second), 2);
+	/* The last one gets a set of its own. */
+	ue_do_register(test, &world, 0, 1);
+	KUNIT_EXPECT_EQ(test, ue_test_next(&world, &second), -1);
+	KUNIT_EXPECT_EQ(test, ue_test_next(&world, &walk), -1);
+	mutex_lock(&ue_enabler_mutex);
+	ue_set_walk_end(&walk);
+	ue_set_walk_end(&walk);
+	mutex_unlock(&ue_enabler_mutex);
+	/* The last of the set exits, so that the set is freed and its walk ends. */
+	ue_do_exit(test, &world, 2, 0);
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&second.of_set));
+	mutex_lock(&ue_enabler_mutex);
+	ue_set_walk_end(&second);
+	mutex_unlock(&ue_enabler_mutex);
+	ue_test_end_world(test, &world);
+}
+
+/* A child that joins the set during a walk of an update is not met, and updates its own bits. */
+static void ue_fork_in_walk_test(struct kunit *test)
+{
+	struct ue_set_walk walk = { };
+	struct ue_test_world world;
+
+	ue_test_create_world(test, &world);
+	ue_do_register(test, &world, 0, 0);
+	ue_do_fork(test, &world, 0, 0);
+	mutex_lock(&ue_enabler_mutex);
+	ue_set_walk_begin(&walk, ue_mm_find(world.processes[0].mm)->set);
+	KUNIT_EXPECT_NOT_NULL(test, ue_set_walk_next(&walk));
+	KUNIT_EXPECT_NULL(test, ue_set_walk_next(&walk));
+	mutex_unlock(&ue_enabler_mutex);
+	/* The memory was copied before the bit was written. */
+	mutex_lock(ue_event_mutex);
+	ue_stub_enable(&world.events[0], true);
+	mutex_unlock(ue_event_mutex);
+	ue_do_run(test, &world, 1, 0);
+	KUNIT_EXPECT_EQ(test, ue_test_read(&world.processes[1]), UE_TEST_NEIGHBOUR | BIT(0));
+	mutex_lock(&ue_enabler_mutex);
+	ue_set_walk_end(&walk);
+	mutex_unlock(&ue_enabler_mutex);
+	mutex_lock(ue_event_mutex);
+	ue_stub_enable(&world.events[0], false);
+	ue_update_event(&world.events[0]);
+	mutex_unlock(ue_event_mutex);
+	ue_test_wait_for_workers(&world);
+	ue_test_end_world(test, &world);
+}
+
 /* The bit of such a program is not written. */
 static void ue_exit_in_update_test(struct kunit *test)
 {
@@ -967,6 +1058,8 @@ static struct kunit_case ue_registration_cases[] = {
 	KUNIT_CASE(ue_pending_fork_test),
 	KUNIT_CASE(ue_pending_fork_failed_test),
 	KUNIT_CASE(ue_copy_in_update_test),
+	KUNIT_CASE(ue_set_walk_test),
+	KUNIT_CASE(ue_fork_in_walk_test),
 	KUNIT_CASE(ue_exit_in_update_test),
 	KUNIT_CASE(ue_pass_test),
 	KUNIT_CASE_PARAM(ue_every_sequence_test, ue_test_start_gen_params),
