@@ -40,7 +40,7 @@ constexpr auto kinds = {Userfault::Kind::missing, Userfault::Kind::write_protect
 } // namespace
 
 TEST_CASE("A blocking program delays one change of its event and no other program's bits",
-          "[waits][race]") {
+          "[waits][race][long]") {
     const Userfault::Kind kind = GENERATE(values(kinds));
     CAPTURE(kind == Userfault::Kind::missing);
     const Event event(unique_name("hangs"));

@@ -132,7 +132,7 @@ std::string root_of(const ControlGroup& group) {
 
 } // namespace
 
-TEST_CASE("A rule for a process sets its bit, and writes to no other's memory") {
+TEST_CASE("A rule for a process sets its bit, and writes to no other's memory", "[long]") {
     Kept kept;
     Instance instance;
     Program target(kept.event), other(kept.event);

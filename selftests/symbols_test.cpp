@@ -75,7 +75,7 @@ void unload() {
 
 } // namespace
 
-TEST_CASE("Loading fails with EEXIST on a kernel that has its own user_events") {
+TEST_CASE("Loading fails with EEXIST on a kernel that has its own user_events", "[long]") {
     const module::Loaded loaded;
     unload();
     // Replaces the symbol that identifies such a kernel with one that every kernel has.
