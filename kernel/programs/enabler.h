@@ -12,6 +12,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
+#include <linux/sched.h>
 
 #include "programs/user_bit.h"
 
@@ -85,6 +86,19 @@ struct kmem_cache *ue_cache_create(const char *what, size_t size);
  * Context: ue_enabler_lock() held, which may be released and retaken.
  */
 void ue_enabler_yield(unsigned int nr);
+
+/**
+ * ue_enabler_pause() - let other tasks run and have ue_enabler_mutex
+ *
+ * Context: ue_enabler_mutex held, but not by ue_enabler_lock(), as in a kernel thread or with
+ * event_mutex; may sleep.
+ */
+static inline void ue_enabler_pause(void)
+{
+	mutex_unlock(&ue_enabler_mutex);
+	cond_resched();
+	mutex_lock(&ue_enabler_mutex);
+}
 
 /**
  * ue_enablers_init() - get ready to lock and to allocate

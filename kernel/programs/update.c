@@ -268,11 +268,8 @@ static void ue_finish_update(struct ue_event *event)
 	struct ue_rest rest = { };
 
 	lockdep_assert_held(&ue_enabler_mutex);
-	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, NULL, &rest)) {
-		mutex_unlock(&ue_enabler_mutex);
-		cond_resched();
-		mutex_lock(&ue_enabler_mutex);
-	}
+	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, NULL, &rest))
+		ue_enabler_pause();
 	ue_set_walk_end(&rest.walk);
 }
 
@@ -415,9 +412,7 @@ void ue_update_yield(struct ue_update *update)
 	if (++update->nr_yields % UE_ENABLERS_AT_ONCE)
 		return;
 	ue_release_mm(update);
-	mutex_unlock(&ue_enabler_mutex);
-	cond_resched();
-	mutex_lock(&ue_enabler_mutex);
+	ue_enabler_pause();
 }
 
 static void ue_write_bits_of_mm(struct ue_update *update,

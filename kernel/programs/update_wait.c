@@ -91,11 +91,8 @@ static void ue_updates_time_out(void)
 			break;
 		wait->skip_waits = UE_SKIP_WAITS;
 		ue_update_wait_end(wait);
-		if (++nr % UE_ENABLERS_AT_ONCE)
-			continue;
-		mutex_unlock(&ue_enabler_mutex);
-		cond_resched();
-		mutex_lock(&ue_enabler_mutex);
+		if (++nr % UE_ENABLERS_AT_ONCE == 0)
+			ue_enabler_pause();
 	}
 	mutex_unlock(&ue_enabler_mutex);
 }
