@@ -467,23 +467,20 @@ trace_dat_writer head_of(const trace_dat& what, const instance& from, std::size_
 
 trace_dat describe(const std::string& path, const instance& in) {
     trace_dat result{path, {}};
+    // '1' if all is on, X if a part is.
+    const auto state = [&](const std::string& name) { return in.try_read(name).value_or("0")[0]; };
     for (const auto& system : directories(in.path("events"))) {
         if (recording::is_user_system(system))
             continue;
-        // X: some are enabled, some are not.
-        if (const auto some = in.try_read(fmt::format("events/{}/enable", system)).value_or("0");
-            some[0] == '1' || some[0] == 'X')
+        if (const char some = state(fmt::format("events/{}/enable", system));
+            some == '1' || some == 'X')
             for (const auto& event : directories(in.path(fmt::format("events/{}", system))))
-                if (in.try_read(fmt::format("events/{}/{}/enable", system, event))
-                        .value_or("0")[0] == '1')
+                if (state(fmt::format("events/{}/{}/enable", system, event)) == '1')
                     result.kernel_events.push_back(fmt::format("{}/{}", system, event));
     }
-    const auto is_set = [&](const char* option) {
-        return in.try_read(fmt::format("options/{}", option)).value_or("0")[0] == '1';
-    };
-    result.has_functions = is_set("stacktrace");
+    result.has_functions = state("options/stacktrace") == '1';
     // Without names, too, this list tells readers that there are stacks.
-    if (result.has_functions || is_set("userstacktrace"))
+    if (result.has_functions || state("options/userstacktrace") == '1')
         result.frames = recording::to_text(recording::frame_list());
     return result;
 }
