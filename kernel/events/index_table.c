@@ -114,13 +114,13 @@ struct ue_event *ue_index_event_of_source(struct ue_index_table *table,
 	/* Pairs with ue_index_set_source(). */
 	struct ue_index_table *source = smp_load_acquire(&table->source);
 	struct ue_index_array *array;
+	struct ue_event *event;
 
 	if (!source)
 		return NULL;
 	/* Pairs with ue_index_grow(). */
 	array = smp_load_acquire(&source->array);
-	/* Pairs with ue_index_add(). */
-	if (!array || index >= smp_load_acquire(&array->nr))
+	if (!array || !ue_index_element(array, index, &event))
 		return NULL;
 	/*
 	 * Pairs with ue_index_event(). Another task may have just stored a
@@ -128,7 +128,7 @@ struct ue_event *ue_index_event_of_source(struct ue_index_table *table,
 	 * array lacks.
 	 */
 	smp_store_release(&table->array, array);
-	return array->events[index];
+	return event;
 }
 
 /* Locks a table, or its source. Return: the locked table, without a source. */

@@ -7,6 +7,7 @@
 #define UE_INDEX_TABLE_H
 
 #include <linux/mutex.h>
+#include <linux/nospec.h>
 #include <linux/refcount.h>
 #include <linux/types.h>
 
@@ -118,6 +119,28 @@ struct ue_event *ue_index_event_of_source(struct ue_index_table *table,
 					  u32 index);
 
 /**
+ * ue_index_element() - look up the event of an index in an array
+ * @array: the array
+ * @index: as passed by a program, not negative
+ * @event: set to the event, if the index is assigned. A processor that guesses that the index is
+ *	assigned reads no memory behind the assigned elements (Spectre variant 1).
+ *
+ * Context: any.
+ * Return: whether the array has the index.
+ */
+static __always_inline bool ue_index_element(const struct ue_index_array *array, u32 index,
+					     struct ue_event **event)
+{
+	/* Pairs with ue_index_add(): the event is written before @nr. */
+	const u32 nr = smp_load_acquire(&array->nr);
+
+	if (unlikely(index >= nr))
+		return false;
+	*event = array->events[array_index_nospec(index, nr)];
+	return true;
+}
+
+/**
  * ue_index_event() - look up the event of an index
  * @table: the table, which is a user of the event until it is freed
  * @index: as passed by a program, not negative
@@ -134,11 +157,8 @@ static inline bool ue_index_event(struct ue_index_table *table, u32 index,
 	/* Pairs with ue_index_grow() and ue_index_event_of_source(). */
 	struct ue_index_array *array = smp_load_acquire(&table->array);
 
-	/* Pairs with ue_index_add(): the event is written before @nr. */
-	if (likely(array && index < smp_load_acquire(&array->nr))) {
-		*event = array->events[index];
+	if (likely(array && ue_index_element(array, index, event)))
 		return true;
-	}
 	*event = ue_index_event_of_source(table, index);
 	return *event;
 }
