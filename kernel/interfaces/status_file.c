@@ -60,18 +60,20 @@ static void ue_status_show_event(struct seq_file *seq,
 				 const struct ue_event *event)
 {
 	const unsigned int *nr = event->recorders.nr;
+	const bool ftrace = READ_ONCE(nr[UE_RECORDER_FTRACE]) ||
+			    READ_ONCE(nr[UE_RECORDER_SCOPED]);
+	const bool perf = READ_ONCE(nr[UE_RECORDER_PERF]);
+	const char *separator = ftrace || perf ? ";" : " #";
 	long lost = atomic_long_read(&event->recorders.lost);
 	unsigned long suppressed = ue_recorders_suppressed(&event->recorders);
 	const unsigned long muted = READ_ONCE(event->muted);
-	bool used = ue_event_enabled(event);
-	const char *separator = used ? ";" : " #";
 
 	seq_puts(seq, ue_event_name(event));
-	if (used)
+	if (ftrace || perf)
 		seq_puts(seq, " # Used by");
-	if (READ_ONCE(nr[UE_RECORDER_FTRACE]) || READ_ONCE(nr[UE_RECORDER_SCOPED]))
+	if (ftrace)
 		seq_puts(seq, " ftrace");
-	if (READ_ONCE(nr[UE_RECORDER_PERF]))
+	if (perf)
 		seq_puts(seq, " perf");
 	if (lost) {
 		seq_printf(seq, "%s lost %ld", separator, lost);
