@@ -605,6 +605,30 @@ TEST_CASE(
     CHECK(third.bit() == for_all);
 }
 
+TEST_CASE("Of two rules for all programs, the second has the event after the first, although a "
+          "rule for a program adds up with both") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    const std::string of_target = rule_text(kept.event, instance, pid_option(target)),
+                      first = rule_text(kept.event, instance, ""),
+                      second = kept.event.name() + "* instance=" + instance.name();
+    const unsigned place = GENERATE(0, 1, 2);
+    CAPTURE(place);
+    std::vector in_order{first, second};
+    in_order.insert(in_order.begin() + place, of_target);
+    std::list<Rule> rules;
+    for (const std::string& text : in_order)
+        rules.emplace_back(text);
+    CHECK(other.bit() == 1);
+    rules.remove_if([&](const Rule& rule) { return rule.text() == first; });
+    CHECK(other.bit() == 1);
+    CHECK_THAT(rule_comment(second), Catch::StartsWith("applied to 1"));
+    rules.remove_if([&](const Rule& rule) { return rule.text() == second; });
+    CHECK(other.bit() == 0);
+    CHECK(target.bit() == 1);
+}
+
 TEST_CASE("A trigger of a rule for a program counts that program's records alone") {
     Kept kept;
     Instance instance;

@@ -172,11 +172,13 @@ static void ue_rule_applied(struct ue_rule *rule, const struct ue_event *event,
  * struct ue_rules_sum - the rules that share a recorder
  * @any: there are such rules
  * @enabled: one of them has enabled the event; the others have given it triggers
+ * @scoped: one of them is for some programs
  * @scopes: the scopes of them all; 0 if one is for all programs, or if there is none
  */
 struct ue_rules_sum {
 	bool any;
 	bool enabled;
+	bool scoped;
 	u64 scopes;
 };
 
@@ -196,6 +198,7 @@ static struct ue_rules_sum ue_rules_add_up(const struct ue_event *event,
 			continue;
 		sum.any = true;
 		sum.enabled |= !rule->parsed.trigger;
+		sum.scoped |= rule->scope;
 		sum.scopes |= rule->scope;
 		all |= !rule->scope;
 	}
@@ -235,7 +238,7 @@ static bool ue_rule_may_join(const struct ue_rule *rule,
 	if (!number || !ue_rule_limits(rule, event, file))
 		return false;
 	sum = ue_rules_add_up(event, number, without);
-	return sum.enabled && (sum.scopes || rule->scope) &&
+	return sum.enabled && (sum.scoped || rule->scope) &&
 	       ue_file_is_enabled(file, rule->parsed.filter);
 }
 
@@ -455,20 +458,21 @@ static bool ue_rule_take_over(const struct ue_rule *rule, struct ue_event *event
 }
 
 /*
- * Another rule may be for the event that a removed rule has enabled. The other
- * rule then takes the event over, so that the event is not disabled in between.
- * Further rules join that rule, if they can.
- * Return: whether another rule has taken the event over.
+ * Other rules may be for the event that a removed rule has enabled. Unless the event is @taken by a
+ * rule that shares the recorder, another rule takes the event over, so that the event is not
+ * disabled in between. Further rules join, if they can.
+ * Return: whether a rule has the event.
  */
 static bool ue_rules_hand_over(const struct ue_rule *from,
 			       struct ue_event *event,
-			       struct trace_event_file *file)
+			       struct trace_event_file *file, bool taken)
 {
+	const void *shared = xa_mk_value(ue_recorder_number(&event->recorders, file));
 	struct ue_rule *rule;
-	bool taken = false;
 
 	list_for_each_entry(rule, &ue_rules, node) {
 		if (rule->instance != from->instance || rule->parsed.trigger ||
+		    xa_load(&rule->applied, event->serial) == shared ||
 		    !ue_rule_is_for(rule, event) ||
 		    !ue_rule_may_be_scoped(rule, event) || ue_rule_is_full(rule) ||
 		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
@@ -510,8 +514,8 @@ static int ue_rule_undo_file(struct ue_rule *rule, struct ue_event *event,
 	if (rule->parsed.trigger)
 		return ue_file_remove_trigger(file, rule->parsed.trigger);
 	if (ue_file_is_enabled(file, rule->parsed.filter) &&
-	    !ue_rules_add_up(event, number, rule).enabled &&
-	    !ue_rules_hand_over(rule, event, file))
+	    !ue_rules_hand_over(rule, event, file,
+				ue_rules_add_up(event, number, rule).enabled))
 		ue_file_disable(file);
 	return 0;
 }
