@@ -236,13 +236,7 @@ TEST_CASE("Programs that end while they wait for a worker of a blocked user leav
     REQUIRE(event.enable() == succeeds(1));
     for (const auto& blocker : blockers)
         REQUIRE(eventually([&] { return blocker->blocks(); }));
-    const auto address_spaces = [] {
-        flush_slabs();
-        for (const std::string& line : lines_of(read_text("/proc/slabinfo")))
-            if (line.starts_with("mm_struct "))
-                return std::stoul(line.substr(10));
-        throw std::runtime_error("no mm_struct in /proc/slabinfo");
-    };
+    const auto address_spaces = [] { return count_slab_objects("mm_struct", ""); };
     const unsigned long before = address_spaces();
     std::vector<std::unique_ptr<Child>> queued;
     for (unsigned i = 0; i < count; i++) {

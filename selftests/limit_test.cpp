@@ -2,6 +2,7 @@
 // Rules with a limit or a sample: how many records are made, and how many are counted instead.
 #include "catch.hpp"
 #include "deadline.hpp"
+#include "debug_kernel.hpp"
 #include "group.hpp"
 #include "kernel_log.hpp"
 #include "limited.hpp"
@@ -11,6 +12,7 @@
 #include "program.hpp"
 #include "registered.hpp"
 #include "rule.hpp"
+#include "slabs.hpp"
 #include "text_file.hpp"
 
 #include <algorithm>
@@ -217,6 +219,27 @@ TEST_CASE("What programs that have exited lost stays in the count") {
     const auto made = instance.records().size();
     CHECK(made >= 2 * processes);
     CHECK(made + suppressed(rule.comment()) == processes * each);
+}
+
+TEST_CASE("A limit forgets processes that have not written for a second when others write") {
+    Registered registered("");
+    Instance instance;
+    const Rule rule(rule_text(registered.event, instance, of_each));
+    // The limit takes 88 bytes for each process.
+    const auto objects = [] { return count_slab_objects("kmalloc-", "-96"); };
+    constexpr unsigned rounds = 4;
+    const unsigned processes = fewer_if_debug(1000, 300);
+    const unsigned long before = objects();
+    for (unsigned round = 0; round < rounds; round++) {
+        // This process is the first to be looked at, and is not idle.
+        for (unsigned i = 0; i < processes; i += 50) {
+            CHECK(registered.record().ok());
+            CHECK(record_in_processes(registered, {}, 50) == 0);
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    }
+    // RCU frees what was forgotten, a little later.
+    CHECK(eventually([&] { return objects() < before + 2 * processes; }));
 }
 
 TEST_CASE("sample=1/N makes one record of N, and a limit counts only these") {

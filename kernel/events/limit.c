@@ -4,27 +4,36 @@
  * process.
  *
  * A bucket that is full says nothing about its process: after a second without a payload,
- * it may be freed. Each addition of a bucket frees the full ones in the next of 64 lists. So after
- * 64 additions all lists were searched, and nothing has to watch processes.
+ * it may be freed. Each addition of a bucket frees full ones among those that were not looked at
+ * for the longest time. So nothing has to watch processes.
  */
 #include <linux/hash.h>
 #include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/math64.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
-#include <linux/rculist.h>
+#include <linux/rhashtable.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "events/limit.h"
+#include "port/compat.h"
 #include "port/debug_counter.h"
 
-#define UE_PROGRAM_BITS		6
+/* How many processes an addition looks at, at most; and of these, how many that are not idle. */
+#define UE_LOOKED_AT		64
+#define UE_BUSY_LOOKED_AT	4
+
+/* Of the @untold of a process that the limit has forgotten; no count reaches 0 from it. */
+#define UE_FORGOTTEN		(LONG_MIN / 2)
 
 /**
  * struct ue_untold - suppressed payloads that ue_limit_collect() has not told
- * @nr: how many
+ * @nr: how many; negative after UE_FORGOTTEN
  * @since: when @nr last became 1, in jiffies; set after @nr, so it may be outdated for a moment
  */
 struct ue_untold {
@@ -34,18 +43,22 @@ struct ue_untold {
 
 /**
  * struct ue_program - a process
- * @node: entry in a list of the limit
+ * @of_table: entry in the limit's table
+ * @node: entry in the limit's list; protected by its lock
  * @process: the number of the process
  * @bucket: the tokens, if each process has a bucket; else only its @filled is used:
  *	when the process last began to have suppressed payloads
  * @untold: its suppressed payloads
+ * @untold_node: entry in the limit's @untold_programs, while there are such payloads
  * @rcu: frees the memory
  */
 struct ue_program {
-	struct hlist_node node;
+	struct rhash_head of_table;
+	struct list_head node;
 	pid_t process;
 	struct ue_bucket bucket;
 	struct ue_untold untold;
+	struct llist_node untold_node;
 	struct rcu_head rcu;
 };
 
@@ -57,14 +70,15 @@ struct ue_program {
  * @bucket: the tokens of all programs, or of the processes for which no bucket could be allocated
  * @suppressed: how many payloads have found no token
  * @untold: those of processes without a struct ue_program
+ * @untold_programs: the processes that have others, by @untold_node
  * @collected: when ue_limit_collect() was called last, in jiffies
- * @key: of the hash of @programs: which processes are in one list cannot be chosen
- * @purged: the list from which idle processes were removed last
- * @lock: serializes changes of @programs and @purged
- * @rcu: frees the memory
- * @programs: of struct ue_program, by a hash of the number; read under RCU-sched. If each
- *	process has a bucket, all processes that write; otherwise those that have suppressed
- *	payloads. Without a rate there are no lists.
+ * @programs: of struct ue_program, by the number; read under RCU. If each process has a bucket,
+ *	all processes that write; otherwise those that have suppressed payloads. Without a rate
+ *	there is no table.
+ * @to_look_at: the same processes; the first was not looked at for the longest time
+ * @lock: serializes changes of @programs, and protects @to_look_at
+ * @rcu: when writes in progress have ended, adds the limit to ue_limits_unused
+ * @unused_node: entry in ue_limits_unused
  */
 struct ue_limit {
 	struct ue_rule_limit terms;
@@ -72,12 +86,43 @@ struct ue_limit {
 	struct ue_bucket bucket;
 	atomic_long_t suppressed;
 	struct ue_untold untold;
+	struct llist_head untold_programs;
 	unsigned long collected;
-	u32 key;
-	u8 purged;
-	raw_spinlock_t lock;
-	struct rcu_head rcu;
-	struct hlist_head programs[];
+	struct rhashtable programs;
+	struct list_head to_look_at;
+	spinlock_t lock;
+	union {
+		struct rcu_head rcu;
+		struct llist_node unused_node;
+	};
+};
+
+/*
+ * A program that chooses numbers of processes cannot choose which of them are in one list. Cheaper
+ * than jhash().
+ */
+static u32 ue_hash_process(const void *process, u32 length, u32 seed)
+{
+	const u64 product = (*(const pid_t *)process ^ seed) * GOLDEN_RATIO_64;
+
+	return ((product ^ product >> 32) * GOLDEN_RATIO_64) >> 32;
+}
+
+/* The default compares bytes, by a call of memcmp(). */
+static int ue_compare_process(struct rhashtable_compare_arg *arg, const void *program)
+{
+	return ((const struct ue_program *)program)->process != *(const pid_t *)arg->key;
+}
+
+/* Most limits are for few processes at a time: a table begins with the fewest lists. */
+static const struct rhashtable_params ue_by_process_params = {
+	.hashfn = ue_hash_process,
+	.obj_cmpfn = ue_compare_process,
+	.key_len = sizeof(pid_t),
+	.key_offset = offsetof(struct ue_program, process),
+	.head_offset = offsetof(struct ue_program, of_table),
+	.nelem_hint = 1,
+	.automatic_shrinking = true,
 };
 
 void ue_bucket_init(struct ue_bucket *bucket, u32 rate, unsigned long now)
@@ -135,25 +180,51 @@ bool ue_bucket_take(struct ue_bucket *bucket, u32 rate, unsigned long now)
 	return ue_bucket_has_token(bucket);
 }
 
-static void ue_limit_free_rcu(struct rcu_head *rcu)
-{
-	struct ue_limit *limit = container_of(rcu, struct ue_limit, rcu);
-	struct ue_program *program;
-	struct hlist_node *next;
+static void ue_limits_free_unused(struct work_struct *work);
 
-	for (int i = 0; limit->terms.rate && i < 1 << UE_PROGRAM_BITS; i++) {
-		hlist_for_each_entry_safe(program, next, &limit->programs[i], node)
-			kfree(program);
-	}
+static LLIST_HEAD(ue_limits_unused);
+static DECLARE_WORK(ue_limits_work, ue_limits_free_unused);
+
+static void ue_program_free(void *program, void *arg)
+{
+	kfree(program);
+}
+
+/* The end of a table waits for the work item that resizes it. */
+static void ue_limit_free(struct ue_limit *limit)
+{
+	if (limit->terms.rate)
+		rhashtable_free_and_destroy(&limit->programs, ue_program_free, NULL);
 	free_percpu(limit->countdown);
 	kfree(limit);
 	ue_debug_count(UE_COUNT_LIMITS, -1);
 }
 
+static void ue_limits_free_unused(struct work_struct *work)
+{
+	struct ue_limit *limit, *next;
+
+	llist_for_each_entry_safe(limit, next, llist_del_all(&ue_limits_unused), unused_node)
+		ue_limit_free(limit);
+}
+
+/* An RCU callback must not wait. */
+static void ue_limit_unused(struct rcu_head *rcu)
+{
+	llist_add(&container_of(rcu, struct ue_limit, rcu)->unused_node, &ue_limits_unused);
+	queue_work(ue_unbound_wq, &ue_limits_work);
+}
+
 void ue_limit_put(struct ue_limit *limit)
 {
 	if (limit)
-		call_rcu(&limit->rcu, ue_limit_free_rcu);
+		call_rcu(&limit->rcu, ue_limit_unused);
+}
+
+void ue_limits_flush(void)
+{
+	rcu_barrier();
+	flush_work(&ue_limits_work);
 }
 
 const struct ue_rule_limit *ue_limit_terms(const struct ue_limit *limit)
@@ -183,98 +254,110 @@ static int ue_limit_begin_sampling(struct ue_limit *limit)
 
 int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **result)
 {
-	const size_t lists = terms->rate ? 1 << UE_PROGRAM_BITS : 0;
 	struct ue_limit *limit;
+	int err;
 
 	*result = NULL;
 	if (!terms->rate && !terms->sample)
 		return 0;
-	limit = kzalloc(struct_size(limit, programs, lists), GFP_KERNEL);
+	limit = kzalloc(sizeof(*limit), GFP_KERNEL);
 	if (!limit)
 		return -ENOMEM;
 	limit->terms = *terms;
-	if (ue_limit_begin_sampling(limit)) {
-		kfree(limit);
-		return -ENOMEM;
-	}
-	limit->key = get_random_u32();
-	raw_spin_lock_init(&limit->lock);
+	INIT_LIST_HEAD(&limit->to_look_at);
+	spin_lock_init(&limit->lock);
 	ue_bucket_init(&limit->bucket, terms->rate, jiffies);
 	limit->collected = jiffies;
+	err = ue_limit_begin_sampling(limit);
+	if (!err && terms->rate)
+		err = rhashtable_init(&limit->programs, &ue_by_process_params);
+	if (err) {
+		free_percpu(limit->countdown);
+		kfree(limit);
+		return err;
+	}
 	ue_debug_count(UE_COUNT_LIMITS, 1);
 	*result = limit;
 	return 0;
 }
 
-static struct hlist_head *ue_programs_of(struct ue_limit *limit, pid_t process)
-{
-	return &limit->programs[hash_32(process ^ limit->key, UE_PROGRAM_BITS)];
-}
-
+/* For RCU, it is enough that preemption is disabled. Only lockdep does not know. */
 static struct ue_program *ue_program_find(struct ue_limit *limit, pid_t process)
 {
+	return IS_ENABLED(CONFIG_PROVE_RCU) ?
+	       rhashtable_lookup_fast(&limit->programs, &process, ue_by_process_params) :
+	       rhashtable_lookup(&limit->programs, &process, ue_by_process_params);
+}
+
+/*
+ * An idle bucket is as full as a new one. A task may have found this one just before, but counts
+ * nothing in it any more.
+ * Return: whether the process was idle.
+ */
+static bool ue_program_forget_idle(struct ue_program *program)
+{
+	return time_after_eq(jiffies, READ_ONCE(program->bucket.filled) + HZ) &&
+	       !atomic_long_cmpxchg(&program->untold.nr, 0, UE_FORGOTTEN);
+}
+
+/* Each process that is added looks at several others. So processes that come and go do not add up. */
+static void ue_programs_look_at_some(struct ue_limit *limit)
+{
+	unsigned int seen = 0, busy = 0;
 	struct ue_program *program;
 
-	hlist_for_each_entry_rcu(program, ue_programs_of(limit, process), node,
-				 rcu_read_lock_any_held()) {
-		if (program->process == process)
-			return program;
+	while (seen++ < UE_LOOKED_AT && busy < UE_BUSY_LOOKED_AT &&
+	       !list_empty(&limit->to_look_at)) {
+		program = list_first_entry(&limit->to_look_at, struct ue_program, node);
+		list_move_tail(&program->node, &limit->to_look_at);
+		if (!ue_program_forget_idle(program)) {
+			busy++;
+			continue;
+		}
+		list_del(&program->node);
+		rhashtable_remove_fast(&limit->programs, &program->of_table,
+				       ue_by_process_params);
+		kfree_rcu(program, rcu);
 	}
-	return NULL;
 }
 
-/* An idle bucket is as full as a new one. A task may have found this one just before. */
-static void ue_program_end_if_idle(struct ue_program *program)
-{
-	if (time_before(jiffies, READ_ONCE(program->bucket.filled) + HZ) ||
-	    atomic_long_read(&program->untold.nr))
-		return;
-	hlist_del_rcu(&program->node);
-	kfree_rcu(program, rcu);
-}
-
-/* Each process that is added purges another list, so that none stays long. */
-static void ue_programs_purge(struct ue_limit *limit)
-{
-	struct ue_program *program;
-	struct hlist_node *next;
-
-	limit->purged = (limit->purged + 1) % (1 << UE_PROGRAM_BITS);
-	hlist_for_each_entry_safe(program, next, &limit->programs[limit->purged], node)
-		ue_program_end_if_idle(program);
-}
-
-/* Return: @new, or the bucket that another thread has added. */
+/*
+ * @new: NULL if memory is short; idle processes may then be all that its users have
+ * Return: @new, or what another thread has added; an error pointer if memory is short.
+ */
 static struct ue_program *ue_program_insert(struct ue_limit *limit,
 					    struct ue_program *new)
 {
 	struct ue_program *found;
 
-	raw_spin_lock(&limit->lock);
-	found = ue_program_find(limit, new->process);
-	if (!found) {
-		ue_programs_purge(limit);
-		hlist_add_head_rcu(&new->node, ue_programs_of(limit, new->process));
-	}
-	raw_spin_unlock(&limit->lock);
+	spin_lock_bh(&limit->lock);
+	found = !new ? ERR_PTR(-ENOMEM) :
+		rhashtable_lookup_get_insert_fast(&limit->programs, &new->of_table,
+						  ue_by_process_params);
+	if (IS_ERR_OR_NULL(found))
+		ue_programs_look_at_some(limit);
+	if (!found)
+		list_add_tail(&new->node, &limit->to_look_at);
+	spin_unlock_bh(&limit->lock);
 	return found ?: new;
 }
 
 /* Return: NULL if memory is short. With PREEMPT_RT nothing can be allocated here. */
 static noinline struct ue_program *ue_program_add(struct ue_limit *limit)
 {
-	struct ue_program *new = IS_ENABLED(CONFIG_PREEMPT_RT) ? NULL :
-		kzalloc(sizeof(*new), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
-	struct ue_program *program;
+	struct ue_program *new, *program;
 
-	if (!new)
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return NULL;
-	new->process = current->tgid;
-	ue_bucket_init(&new->bucket, limit->terms.rate, jiffies);
+	new = kzalloc(sizeof(*new), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
+	if (new) {
+		new->process = current->tgid;
+		ue_bucket_init(&new->bucket, limit->terms.rate, jiffies);
+	}
 	program = ue_program_insert(limit, new);
 	if (program != new)
 		kfree(new);
-	return program;
+	return IS_ERR(program) ? NULL : program;
 }
 
 /* Return: the current process; NULL if memory is short. */
@@ -285,17 +368,32 @@ static struct ue_program *ue_program_get(struct ue_limit *limit)
 	return likely(program) ? program : ue_program_add(limit);
 }
 
-static noinline enum ue_verdict ue_limit_suppress(struct ue_limit *limit)
+/* Return: how many untold payloads there were before; negative if the process is forgotten. */
+static long ue_untold_add(struct ue_untold *untold)
 {
-	struct ue_program *program = ue_program_get(limit);
-	struct ue_untold *untold = program ? &program->untold : &limit->untold;
+	const long before = atomic_long_fetch_inc(&untold->nr);
 
+	if (!before)
+		WRITE_ONCE(untold->since, jiffies);
+	return before;
+}
+
+/* @program: the current process; NULL if the caller has not looked for it */
+static noinline enum ue_verdict ue_limit_suppress(struct ue_limit *limit,
+						  struct ue_program *program)
+{
+	long before;
+
+	program = program ?: ue_program_get(limit);
+	before = program ? ue_untold_add(&program->untold) : UE_FORGOTTEN;
 	atomic_long_inc(&limit->suppressed);
-	if (atomic_long_inc_return(&untold->nr) > 1)
-		return UE_SUPPRESSED;
-	WRITE_ONCE(untold->since, jiffies);
-	if (program && !limit->terms.each_process)
-		WRITE_ONCE(program->bucket.filled, jiffies);
+	if (before < 0) {
+		ue_untold_add(&limit->untold);
+	} else if (!before) {
+		if (!limit->terms.each_process)
+			WRITE_ONCE(program->bucket.filled, jiffies);
+		llist_add(&program->untold_node, &limit->untold_programs);
+	}
 	return UE_SUPPRESSED;
 }
 
@@ -312,7 +410,7 @@ static struct ue_bucket *ue_limit_bucket(struct ue_limit *limit)
 static noinline enum ue_verdict ue_limit_take_first(struct ue_limit *limit)
 {
 	return ue_bucket_take(ue_limit_bucket(limit), limit->terms.rate, jiffies) ?
-	       UE_ADMITTED : ue_limit_suppress(limit);
+	       UE_ADMITTED : ue_limit_suppress(limit, NULL);
 }
 
 /* Preemption is disabled. */
@@ -330,7 +428,7 @@ enum ue_verdict ue_limit_take(struct ue_limit *limit)
 {
 	const unsigned long now = jiffies;
 	struct ue_bucket *bucket = &limit->bucket;
-	struct ue_program *program;
+	struct ue_program *program = NULL;
 
 	if (limit->countdown && !ue_limit_sample(limit))
 		return UE_LEFT_OUT;
@@ -345,7 +443,7 @@ enum ue_verdict ue_limit_take(struct ue_limit *limit)
 	if (unlikely(READ_ONCE(bucket->filled) != now))
 		return ue_limit_take_first(limit);
 	return likely(ue_bucket_has_token(bucket)) ? UE_ADMITTED :
-						     ue_limit_suppress(limit);
+						     ue_limit_suppress(limit, program);
 }
 
 void ue_limit_give_back(struct ue_limit *limit)
@@ -384,7 +482,7 @@ static struct ue_suppressed ue_untold_take(struct ue_untold *untold, pid_t proce
 {
 	struct ue_suppressed suppressed = { .process = process };
 
-	if (!atomic_long_read(&untold->nr))
+	if (atomic_long_read(&untold->nr) <= 0)
 		return suppressed;
 	suppressed.nr = atomic_long_xchg(&untold->nr, 0);
 	suppressed.since = READ_ONCE(untold->since);
@@ -407,19 +505,19 @@ unsigned int ue_limit_collect(struct ue_limit *limit,
 {
 	const unsigned long least = limit->collected;
 	struct ue_suppressed one, others = ue_untold_take(&limit->untold, 0, least);
-	struct ue_program *program;
+	struct ue_program *program, *next;
 	unsigned int nr = 0;
 
 	limit->collected = jiffies;
+	/* A process without a count may be added again, or forgotten. */
 	rcu_read_lock();
-	for (int i = 0; limit->terms.rate && i < 1 << UE_PROGRAM_BITS; i++) {
-		hlist_for_each_entry_rcu(program, &limit->programs[i], node) {
-			one = ue_untold_take(&program->untold, program->process, least);
-			if (one.nr && nr < max - 1)
-				suppressed[nr++] = one;
-			else if (one.nr)
-				ue_suppressed_add(&others, &one);
-		}
+	llist_for_each_entry_safe(program, next, llist_del_all(&limit->untold_programs),
+				  untold_node) {
+		one = ue_untold_take(&program->untold, program->process, least);
+		if (nr < max - 1)
+			suppressed[nr++] = one;
+		else
+			ue_suppressed_add(&others, &one);
 	}
 	rcu_read_unlock();
 	if (others.nr)

@@ -90,6 +90,15 @@ int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **limit);
 void ue_limit_put(struct ue_limit *limit);
 
 /**
+ * ue_limits_flush() - wait until the limits of which the last reference was put are freed
+ *
+ * Also waits for all RCU callbacks that were queued before.
+ *
+ * Context: may sleep.
+ */
+void ue_limits_flush(void);
+
+/**
  * ue_limit_terms() - get what a limit allows
  * @limit: the limit, or NULL
  *

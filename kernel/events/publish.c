@@ -20,6 +20,7 @@
 
 #include "events/event.h"
 #include "events/event_files.h"
+#include "events/limit.h"
 #include "events/publish.h"
 #include "format/format.h"
 #include "port/compat.h"
@@ -313,6 +314,6 @@ void ue_publish_exit(void)
 	ue_retired_exit();
 	if (UE_KEEP_EVENT_FILES)
 		ue_event_files_exit();
-	/* The RCU callbacks that free events are functions of this module. */
-	rcu_barrier();
+	/* Also waits for the RCU callbacks that free events: they are functions of this module. */
+	ue_limits_flush();
 }

@@ -6,7 +6,6 @@
 #include <linux/jiffies.h>
 #include <linux/limits.h>
 #include <linux/preempt.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 
 #include "events/limit.h"
@@ -238,7 +237,7 @@ static struct kunit_case ue_limit_cases[] = {
 /* Waits for the memory, before the module's code is freed. */
 static void ue_limit_suite_exit(struct kunit_suite *suite)
 {
-	rcu_barrier();
+	ue_limits_flush();
 }
 
 static struct kunit_suite ue_limit_suite = {
