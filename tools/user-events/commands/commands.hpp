@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The commands. Each is in a file of its name; commands that belong together share one.
+// The commands. Each is in a file of its name, but `disable` in enable.cpp.
 #pragma once
 
 #include "cli.hpp"
