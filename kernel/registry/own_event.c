@@ -37,6 +37,9 @@ static const struct ue_own_definition {
 	[UE_OWN_SUPPRESSED] = { USER_LIMIT_SYSTEM, UE_SUPPRESSED_COMMAND, NULL, 0 },
 };
 
+/* Serials of marks come first: the registry and the rules compare with UE_NR_MARKS. */
+static_assert(UE_NR_MARKS == UE_OWN_SUPPRESSED);
+
 static struct ue_event *ue_own_events[UE_NR_OWN];
 
 struct ue_event *ue_own_event(enum ue_own which)
@@ -124,7 +127,7 @@ static void ue_own_remove(enum ue_own which)
 {
 	struct ue_event *event = ue_own_events[which];
 
-	if (which < UE_OTHER_EVENTS)
+	if (which < UE_NR_MARKS)
 		ue_rules_remove_event(event);
 	/* Nothing refers to the module any more. */
 	event->call.module = NULL;
@@ -142,7 +145,7 @@ int ue_own_events_init(void)
 	} while (!err && ++i < UE_NR_OWN);
 	while (err && i--)
 		ue_own_remove(i);
-	for (i = 0; !err && i < UE_OTHER_EVENTS; i++)
+	for (i = 0; !err && i < UE_NR_MARKS; i++)
 		ue_rules_add_event(ue_own_events[i]);
 	if (!err)
 		ue_suppressions_init(ue_own_events[UE_OWN_SUPPRESSED]);

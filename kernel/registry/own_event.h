@@ -9,7 +9,7 @@
 struct ue_event;
 
 /**
- * enum ue_own - the events of the module
+ * enum ue_own - the events of the module, marks first
  * @UE_OWN_MARK_TEXT: user_mark:text
  * @UE_OWN_MARK_DATA: user_mark:data
  * @UE_OWN_SUPPRESSED: user_limit:suppressed

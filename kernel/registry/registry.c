@@ -98,7 +98,7 @@ static DEFINE_XARRAY(ue_by_serial);
 static DEFINE_HASHTABLE(ue_multi_by_name, 10);
 
 /* Is larger than the serials of all events; protected by event_mutex. */
-static unsigned long ue_next_serial = UE_OTHER_EVENTS;
+static unsigned long ue_next_serial = UE_NR_MARKS;
 
 /* Of struct ue_registry_observer; protected by event_mutex. */
 static LIST_HEAD(ue_observers);

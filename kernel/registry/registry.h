@@ -37,7 +37,7 @@ struct device;
  * events from here on. (Nothing looks up the serial of user_limit:suppressed, the third of the
  * events that the registry does not have.)
  */
-#define UE_OTHER_EVENTS		2
+#define UE_NR_MARKS		2
 
 /**
  * struct ue_group - a group of events

@@ -66,7 +66,7 @@ struct ue_rule {
 };
 
 /* Marks, which the registry does not have, by serial. Protected by event_mutex. */
-static struct ue_event *ue_other_events[UE_OTHER_EVENTS];
+static struct ue_event *ue_marks[UE_NR_MARKS];
 
 /* Serializes adding and removing rules; event_mutex is taken inside it. */
 static DEFINE_MUTEX(ue_rules_mutex);
@@ -119,7 +119,7 @@ static bool ue_rules_may_be_for(const struct ue_event *event)
 static bool ue_rule_is_for(const struct ue_rule *rule,
 			   const struct ue_event *event)
 {
-	const bool own = event->serial < UE_OTHER_EVENTS;
+	const bool own = event->serial < UE_NR_MARKS;
 	const char *system = rule->parsed.system;
 
 	if (own && (!system || strcmp(system, event->class.system)))
@@ -135,7 +135,7 @@ static bool ue_rule_is_for(const struct ue_rule *rule,
 static bool ue_rule_may_be_scoped(const struct ue_rule *rule,
 				  const struct ue_event *event)
 {
-	return !rule->scope || event->serial >= UE_OTHER_EVENTS;
+	return !rule->scope || event->serial >= UE_NR_MARKS;
 }
 
 static struct trace_event_file *ue_rule_file(const struct ue_rule *rule,
@@ -375,7 +375,7 @@ void ue_rules_add_event(struct ue_event *event)
 	struct ue_rule *rule;
 
 	lockdep_assert_held(ue_event_mutex);
-	ue_other_events[event->serial] = event;
+	ue_marks[event->serial] = event;
 	list_for_each_entry(rule, &ue_rules, node)
 		ue_rule_apply(rule, event);
 }
@@ -385,7 +385,7 @@ void ue_rules_remove_event(struct ue_event *event)
 	struct ue_rule *rule;
 
 	lockdep_assert_held(ue_event_mutex);
-	ue_other_events[event->serial] = NULL;
+	ue_marks[event->serial] = NULL;
 	list_for_each_entry(rule, &ue_rules, node)
 		ue_rule_forget(rule, event->serial);
 }
@@ -404,8 +404,8 @@ static struct ue_event *ue_rules_next_event(unsigned long *serial,
 {
 	struct ue_event *event;
 
-	for (; *serial < UE_OTHER_EVENTS; ++*serial) {
-		event = ue_other_events[*serial];
+	for (; *serial < UE_NR_MARKS; ++*serial) {
+		event = ue_marks[*serial];
 		if (event)
 			return *serial < end ? event : NULL;
 	}

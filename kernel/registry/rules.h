@@ -45,7 +45,7 @@ int ue_rules_remove_all(void);
 
 /**
  * ue_rules_add_event() - apply rules to an event that no registry has
- * @event: the event, whose serial is less than UE_OTHER_EVENTS
+ * @event: the event, whose serial is less than UE_NR_MARKS
  *
  * A rule is for the event only if it names the event's system without wildcards.
  *
