@@ -10,10 +10,11 @@ namespace calls {
 
 namespace {
 
-constexpr std::array<const char*, kinds> names{
-    "open",  "close", "duplicate",  "reg",  "unreg", "del",          "control",
-    "write", "line",  "event_file", "read", "perf",  "perf_control", "fork",
-    "reap",  "map",   "limit",      "rule", "mark",  "share"};
+constexpr auto names = std::to_array<const char*>(
+    {"open",  "close", "duplicate",  "reg",  "unreg", "del",          "control",
+     "write", "line",  "event_file", "read", "perf",  "perf_control", "fork",
+     "reap",  "map",   "limit",      "rule", "mark",  "share"});
+static_assert(names.size() == kinds);
 
 constexpr char digits[] = "0123456789abcdef";
 

@@ -17,7 +17,7 @@ constexpr std::size_t operations_max = 20;
 constexpr std::size_t text_max = 120;
 
 /// The relative frequency of each kind among new random operations.
-constexpr std::array<unsigned, kinds> weights{
+constexpr auto weights = std::to_array<unsigned>({
     3,  // open
     2,  // close
     1,  // duplicate
@@ -38,7 +38,8 @@ constexpr std::array<unsigned, kinds> weights{
     4,  // rule
     5,  // mark
     3,  // share
-};
+});
+static_assert(weights.size() == kinds);
 
 Kind any_kind(Random& random) {
     unsigned at = random.below(std::accumulate(weights.begin(), weights.end(), 0U));

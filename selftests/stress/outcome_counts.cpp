@@ -65,13 +65,14 @@ bool is_permitted(Operation operation, int error) {
 } // namespace
 
 const char* name_of(Operation operation) {
-    static constexpr std::array<const char*, static_cast<std::size_t>(Operation::count)> names{
-        "open",          "close",         "register",       "unregister",    "delete",
-        "write",         "counted write", "move",           "fork",          "exec",
-        "kill",          "pass a file",   "take a file",    "change memory", "mark",
-        "share indexes", "enable",        "filter",         "trigger",       "rule",
-        "remove rules",  "read files",    "dynamic_events", "make instance", "remove instance",
-        "perf",          "BPF",           "limit",          "unload"};
+    static constexpr auto names = std::to_array<const char*>(
+        {"open",          "close",         "register",       "unregister",    "delete",
+         "write",         "counted write", "move",           "fork",          "exec",
+         "kill",          "pass a file",   "take a file",    "change memory", "mark",
+         "share indexes", "enable",        "filter",         "trigger",       "rule",
+         "remove rules",  "read files",    "dynamic_events", "make instance", "remove instance",
+         "perf",          "BPF",           "limit",          "unload"});
+    static_assert(names.size() == static_cast<std::size_t>(Operation::count));
     return names.at(static_cast<std::size_t>(operation));
 }
 
