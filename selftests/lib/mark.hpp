@@ -15,7 +15,9 @@
 namespace selftest {
 
 /// The events that marks are recorded as.
-inline const Event mark_text("text", USER_MARK_SYSTEM), mark_data("data", USER_MARK_SYSTEM);
+inline constexpr const char* mark_names[] = {"text", "data"};
+inline const Event mark_text(mark_names[0], USER_MARK_SYSTEM);
+inline const Event mark_data(mark_names[1], USER_MARK_SYSTEM);
 
 /// Returns the argument of USER_MARK. It points to `data`.
 user_mark mark_of(std::uint32_t type, std::string_view data);

@@ -4,6 +4,7 @@
 #include "bpf.hpp"
 #include "descriptor.hpp"
 #include "group.hpp"
+#include "mark.hpp"
 #include "module.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <dirent.h>
 #include <linux/perf_event.h>
-#include <linux/user_mark.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -70,7 +70,7 @@ private:
         }
         for (const char* name : names)
             found.push_back(std::string(USER_EVENTS_SYSTEM) + "/" + name);
-        for (const char* mark : {"text", "data"})
+        for (const char* mark : mark_names)
             found.push_back(std::string(USER_MARK_SYSTEM) + "/" + mark);
         return found[random_.below(static_cast<unsigned>(found.size()))];
     }
