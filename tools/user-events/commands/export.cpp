@@ -11,6 +11,7 @@
 #include "tracing/signals.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -52,6 +53,17 @@ std::vector<std::string> format_names() {
     for (const auto& format : formats)
         names.emplace_back(format.name);
     return names;
+}
+
+/// What help says of -o, such as "csv, ctf and ctf2".
+std::string names_with_directory() {
+    std::vector<std::string> names;
+    for (const auto& format : formats)
+        if (format.needs_directory)
+            names.emplace_back(format.name);
+    const std::string last = std::move(names.back());
+    names.pop_back();
+    return fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
 /// Of one of these names.
@@ -129,7 +141,9 @@ action export_records(arguments& with) {
     given->which.declare_files(with);
     with.choice("--format", "FORMAT", given->format, format_names());
     with.option("-o,--output", "PATH", given->output,
-                "a file, or for csv, ctf and ctf2 a directory; otherwise standard output");
+                fmt::format("a file, or for {} a directory; otherwise standard output",
+                            names_with_directory())
+                    .c_str());
     with.option("--pair", "BEGIN,END,KEY", given->pairs,
                 "two events that begin and end a slice, and the field that both have in common; "
                 "can be repeated");
