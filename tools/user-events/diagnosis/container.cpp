@@ -2,7 +2,7 @@
 #include "diagnosis/container.hpp"
 
 #include "diagnosis/checks.hpp"
-#include "diagnosis/system.hpp"
+#include "diagnosis/facts.hpp"
 #include "tracing/mounted.hpp"
 
 #include <algorithm>

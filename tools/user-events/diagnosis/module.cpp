@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnosis/checks.hpp"
 #include "diagnosis/container.hpp"
-#include "diagnosis/system.hpp"
+#include "diagnosis/facts.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnosis/checks.hpp"
-#include "diagnosis/system.hpp"
+#include "diagnosis/facts.hpp"
 #include "text/errors.hpp"
 #include "text/table.hpp"
 #include "tracing/programs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What several checks want to know about this system.
+// Facts about this system that several checks need.
 #pragma once
 
 #include "tracing/tracefs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "diagnosis/system.hpp"
+#include "diagnosis/facts.hpp"
 
 #include <array>
 #include <cstdio>
