@@ -181,7 +181,11 @@ void ue_fork_first_run(struct ue_mm *ue_mm)
 	struct ue_position position = { };
 	bool stale = false, differ = ue_scopes_lock(ue_mm);
 
-	/* Without a set, the address space has ended: the child was killed. */
+	/*
+	 * A killed child is here with its set: get_signal() runs this before the
+	 * address space ends. A child that dies in the kernel, as in an oops, may
+	 * have no set any more.
+	 */
 	if (ue_mm->set) {
 		if (ue_mm->inherited_stale)
 			ue_wants_look_for(ue_mm, true);

@@ -43,7 +43,8 @@ struct ue_position {
  * @of_set: node in the list of address spaces that have @set. A forked child is
  *	not in the list before it runs.
  * @scopes: the scopes that match, see scope.h. Of a forked child that has not run,
- *	those of the parent. Read without the mutex, too.
+ *	those that the parent had at the fork; a later change sets @inherited_stale.
+ *	Read without the mutex, too.
  * @wants: of struct ue_want, by @of_mm; a forking task reads whether there are any
  *	without the mutex
  * @mutes: of struct ue_mute, by @of_mm; read as @wants
@@ -64,7 +65,8 @@ struct ue_position {
  * @inherited_changes: of a forked child: @set->changes when its memory was
  *	copied
  * @inherited_stale: of a forked child: the copied enable bits may differ from
- *	the state of their events, as the parent's bits did
+ *	the state of their events, as the parent's bits did, or because of a change
+ *	since the fork
  * @position: of the worker's pass, kept while it waits for a slot again
  * @update_pending: a worker is to update the enable bits, or is doing so;
  *	changed with ue_enabler_mutex held

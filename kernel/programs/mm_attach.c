@@ -62,7 +62,7 @@ static void ue_mm_leave_set(struct ue_mm *ue_mm)
 {
 	struct ue_set_walk *walk;
 
-	/* A forked child that was killed before it ran is in no list. */
+	/* In no list: the copy of a fork that failed, or a child that died before it ran. */
 	if (hlist_unhashed(&ue_mm->of_set))
 		return;
 	hlist_for_each_entry(walk, &ue_mm->set->walks, of_set) {
