@@ -23,6 +23,9 @@ namespace {
 /// twelve bytes can be the only one of its thread.
 constexpr std::uint64_t memory_for_byte = 16;
 
+/// The status of a child process whose output has lost its reader.
+constexpr int without_reader = 4;
+
 /// In the child process.
 [[noreturn]] void read_in_sandbox(const std::string& name, std::uint64_t size,
                                   isolated_work& work) {
@@ -44,6 +47,8 @@ constexpr std::uint64_t memory_for_byte = 16;
         throw text::failure(fmt::format("cannot read {}: it needs more than {} MiB of memory", name,
                                         most.rlim_cur >> 20),
                             "the file is damaged, or made to exhaust memory");
+    } catch (const text::reader_left&) {
+        std::_Exit(without_reader);
     }
     // The objects of the caller are for the other process.
     std::_Exit(0);
@@ -58,6 +63,8 @@ void isolate(tracing::held_signals& held, const std::string& name, std::uint64_t
         read_in_sandbox(name, size, work);
     if (WIFEXITED(*status)) {
         const int number = WEXITSTATUS(*status);
+        if (number == without_reader)
+            throw text::reader_left();
         if ((number == 0 || number == complete_but_failed) && work.finish)
             work.finish();
         if (number != 0)

@@ -23,7 +23,8 @@ struct isolated_work {
     std::function<void()> prepare = {};
     /// Reads the recording and writes the output, in a child process in the sandbox.
     std::function<void()> read = {};
-    /// Makes the output complete, in this process, after read() has written all of it. Optional.
+    /// Makes the output complete, in this process, after read() has written all of it. Optional. If
+    /// standard output has lost its reader, it is not called: what read() reads from may go on.
     std::function<void()> finish = {};
 };
 
