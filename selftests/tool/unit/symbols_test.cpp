@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -169,6 +170,24 @@ TEST_CASE("What is no program any more has no names, and nothing waits for it") 
         CHECK(find_symbols({{to_object(in.file(name)), {1, 5000, UINT64_MAX}}}).empty());
     }
     CHECK(find_symbols({{{in.file("gone"), 1, getpid()}, {1}}}).empty());
+}
+
+TEST_CASE("A device in the place of a program is not opened") {
+    const directory in;
+    write(in.file("elf"), elf_with_function("cook"));
+    object file = to_object(in.file("elf"));
+    std::filesystem::remove(file.path);
+    // A master whose slave was never opened has had no hangup.
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    REQUIRE(unlockpt(master) == 0);
+    std::filesystem::create_symlink(ptsname(master), file.path);
+    for (const std::uint64_t inode : {file.inode, to_object(file.path).inode}) {
+        file.inode = inode;
+        CHECK(find_symbols({{file, {1}}}).empty());
+        pollfd hangup{master, 0, 0};
+        CHECK(poll(&hangup, 1, 0) == 0);
+    }
+    close(master);
 }
 
 TEST_CASE("A sparse file with a table of symbols that has no end is left out") {

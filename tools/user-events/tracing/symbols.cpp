@@ -42,17 +42,21 @@ struct file {
     std::vector<std::uint64_t> offsets;
 };
 
-/// The file of this path, or -1. It may have become a FIFO, or another file.
+/// The file of this path, or -1. The path may have become that of another file, or of a device:
+/// that is not opened, because opening a watchdog or a tape has effects.
 int open_object(const std::string& path, std::uint64_t inode) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    struct stat found {};
-    if (descriptor < 0)
+    const int place = open(path.c_str(), O_PATH | O_CLOEXEC);
+    if (place < 0)
         return -1;
-    if (fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) && found.st_ino == inode &&
+    struct stat found {};
+    int descriptor = -1;
+    // A lease that a process has on the file makes a blocking open() wait.
+    if (fstat(place, &found) == 0 && S_ISREG(found.st_mode) && found.st_ino == inode &&
         found.st_size <= largest_file)
-        return descriptor;
-    close(descriptor);
-    return -1;
+        descriptor =
+            open(fmt::format("/proc/self/fd/{}", place).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    close(place);
+    return descriptor;
 }
 
 std::vector<file> open_objects(const wanted_places& wanted) {
