@@ -221,8 +221,12 @@ private:
         });
         if (found == cells.rend())
             return {};
-        if (given_.log2 && found->kind == eventheader::number_kind::natural)
-            return fmt::format("~ 2^{}", std::bit_width(found->number | 1) - 1);
+        using eventheader::number_kind;
+        if (given_.log2 &&
+            (found->kind == number_kind::natural || found->kind == number_kind::integer))
+            // As the kernel, which rounds up and takes negative numbers for large ones.
+            return fmt::format("~ 2^{}",
+                               found->number <= 1 ? 0 : std::bit_width(found->number - 1));
         return found->text;
     }
 
