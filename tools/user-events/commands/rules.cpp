@@ -75,10 +75,18 @@ void load_group(const std::string& group, const std::string&) {
     tracing::load_group(group);
 }
 
-/// Loads each line. Warns about those that fail, and returns how many these are.
-unsigned load_file(const std::string& path,
-                   void (&load)(const std::string& line, const std::string& at)) {
-    std::istringstream file(text::contents_of(path));
+using load_function = void (&)(const std::string& line, const std::string& at);
+
+/// Loads each line. Warns about those that fail, and returns how many these are: one if the file
+/// cannot be read.
+unsigned load_file(const std::string& path, load_function load) {
+    std::istringstream file;
+    try {
+        file.str(text::contents_of(path));
+    } catch (const text::failure& error) {
+        text::warn(error.what(), error.remedy());
+        return 1;
+    }
     unsigned number = 0, failed = 0;
     for (std::string line; std::getline(file, line);) {
         number++;
@@ -88,7 +96,8 @@ unsigned load_file(const std::string& path,
         try {
             load(line, at);
         } catch (const text::failure& error) {
-            text::warn(fmt::format("{}: {}: {}", at, error.what(), error.remedy()));
+            text::warn(fmt::format("{}: {}{}{}", at, error.what(),
+                                   error.remedy().empty() ? "" : ": ", error.remedy()));
             failed++;
         }
     }
