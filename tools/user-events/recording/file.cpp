@@ -11,14 +11,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <event-parse.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits>
 #include <new>
-#include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,9 +25,6 @@
 namespace tool::recording {
 
 namespace {
-
-/// What threads are called whose name is not known.
-constexpr char unknown_task[] = "<...>";
 
 /// The number of CLONE_THREAD in clone_flags, as in <sched.h> of the kernel.
 constexpr std::uint64_t clone_thread = 0x10000;
@@ -222,10 +217,7 @@ void file::read_tasks() {
     threads_ = to_thread_list(head_.statistics);
     sampled_ = to_sampled_list(head_.statistics);
     stacks_.emplace(to_frame_list(head_.statistics), [this] { return functions(); });
-    std::istringstream lines(std::exchange(head_.tasks, {}));
-    for (std::string line; std::getline(lines, line);)
-        if (const auto space = line.find(' '); space != line.npos)
-            task_names_[std::atoi(line.c_str())] = line.substr(space + 1);
+    task_names_ = to_saved_names(std::exchange(head_.tasks, {}));
 }
 
 /// What is mistyped would choose no record, without a message.
@@ -527,14 +519,14 @@ file::known_event& file::event_of(int id) {
 file::task& file::task_of(int pid) {
     const auto [at, is_new] = tasks_.try_emplace(pid);
     task& task = at->second;
-    if (is_new) {
+    if (!is_new)
+        return task;
+    if (const auto listed = threads_.find(pid); listed != threads_.end())
+        task = {listed->second.name, listed->second.process};
+    // Another thread can have forged what is saved, but not what is listed.
+    if (task.name.empty()) {
         const auto saved = task_names_.find(pid);
         task.name = saved != task_names_.end() ? saved->second : pid ? unknown_task : "<idle>";
-        if (const auto listed = threads_.find(pid); listed != threads_.end()) {
-            task.tgid = listed->second.process;
-            if (task.name == unknown_task && !listed->second.name.empty())
-                task.name = listed->second.name;
-        }
     }
     return task;
 }

@@ -2,10 +2,12 @@
 #include "recording/thread_list.hpp"
 
 #include "recording/appended_list.hpp"
+#include "text/number.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <sstream>
 
 namespace tool::recording {
 
@@ -34,6 +36,23 @@ thread_list to_thread_list(std::string_view statistics) {
         result[thread] = {process, std::string(line)};
         return true;
     });
+    return result;
+}
+
+std::unordered_map<int, std::string> to_saved_names(const std::string& text) {
+    std::unordered_map<int, std::string> result;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const auto space = std::min(line.find(' '), line.size());
+        const auto thread = text::to_number<int>(std::string_view(line).substr(0, space));
+        // The kernel saves no name for the idle task, 0.
+        if (!thread || *thread == 0 || space == line.size())
+            continue;
+        const std::string name = line.substr(space + 1);
+        const auto [at, is_new] = result.try_emplace(*thread, name);
+        if (!is_new && at->second != name)
+            at->second = unknown_task;
+    }
     return result;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracing/tasks.hpp"
 
+#include "recording/thread_list.hpp"
+
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
@@ -48,14 +50,13 @@ std::string tasks::saved_name(int thread) {
         read_saved();
     }
     const auto name = saved_.find(thread);
-    return name == saved_.end() ? "<...>" : name->second;
+    return name == saved_.end() ? recording::unknown_task : name->second;
 }
 
 void tasks::read_saved() {
-    std::istringstream lines(in_.try_read("saved_cmdlines").value_or(std::string()));
-    for (std::string line; std::getline(lines, line);)
-        if (const auto space = line.find(' '); space != line.npos)
-            saved_[std::atoi(line.c_str())] = line.substr(space + 1);
+    for (auto& [thread, name] :
+         recording::to_saved_names(in_.try_read("saved_cmdlines").value_or("")))
+        saved_[thread] = std::move(name);
     has_read_saved_ = true;
 }
 
