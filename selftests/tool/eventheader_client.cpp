@@ -2,11 +2,13 @@
 // A program that writes events in the way of LinuxTracepoints.
 //
 //	eventheader_client [COUNT [NAME]]
+//	eventheader_client names COUNT
 //	eventheader_client samples
 //
 // For each of COUNT requests, a start and a stop of one activity, and an event RequestDone, or
-// NAME. With `samples`, an event for each encoding and format, alone and in arrays; prints what
-// their members `fields` and `tags` in JSON are, without quotes.
+// NAME. With `names`, so many events with different names. With `samples`, an event for each
+// encoding and format, alone and in arrays; prints what their members `fields` and `tags` in JSON
+// are, without quotes.
 #include "eventheader/payload.hpp"
 #include "eventheader/samples.hpp"
 #include "eventheader/tracepoint.hpp"
@@ -48,6 +50,12 @@ void write_requests(int count, const std::string& name) {
     }
 }
 
+void write_names(int count) {
+    const tracepoint information("MyProvider_L4K1");
+    for (int i = 0; i < count; i++)
+        information.write(payload().name("Name" + std::to_string(i)).bytes());
+}
+
 std::string without_control_characters(std::string_view text) {
     std::string result;
     for (const char c : text) {
@@ -83,8 +91,11 @@ void write_samples() {
 } // namespace
 
 int main(int argc, char* argv[]) {
-    if (argc > 1 && argv[1] == std::string_view("samples"))
+    const std::string_view what = argc > 1 ? argv[1] : "";
+    if (what == "samples")
         write_samples();
+    else if (what == "names" && argc > 2)
+        write_names(std::atoi(argv[2]));
     else
         write_requests(argc > 1 ? std::atoi(argv[1]) : 1, argc > 2 ? argv[2] : "RequestDone");
 }

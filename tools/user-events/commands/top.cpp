@@ -134,16 +134,16 @@ private:
 
     using key = std::tuple<const recording::event_type*, std::string, std::string>;
 
-    /// Programs choose the names. Those that come later are counted as their tracepoint.
-    static constexpr std::size_t most_names = 10'000;
+    /// Programs choose their own names and those in payloads. What comes later is counted by the
+    /// event alone.
+    static constexpr std::size_t most_pairs = 10'000;
 
     void add(const recording::record& record) {
         key of{record.event, "", record.task};
-        if (record.event->is_described) {
+        if (record.event->is_described)
             append_name(std::get<1>(of), record);
-            if (counts_.size() >= most_names && !counts_.contains(of))
-                std::get<1>(of).clear();
-        }
+        if (counts_.size() >= most_pairs && !counts_.contains(of))
+            of = {record.event, "", "(others)"};
         auto& found = counts_[std::move(of)];
         const recording::severity severity = severity_of(record);
         found.severity = found.records ? std::max(found.severity, severity) : severity;
