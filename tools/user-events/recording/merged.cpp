@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <queue>
 #include <tuple>
@@ -17,6 +18,14 @@ namespace {
 
 /// A time of day that was set by less is that of a network's time servers.
 constexpr std::int64_t tolerated_step = 10'000'000;
+
+/// The numbers of their threads fit.
+constexpr std::size_t most_machines = std::numeric_limits<int>::max() / record::machine_distance;
+
+/// The number of a thread or process; 0 for a number that no kernel gives, but a file can have.
+int valid_thread(int number) {
+    return number > 0 && number < record::machine_distance ? number : 0;
+}
 
 /// Whether records of both can be read by one of the types.
 bool is_same(const event_type& a, const event_type& b) {
@@ -88,6 +97,10 @@ std::size_t merged::machine_of(const file_head& head, const std::string& path) {
     const auto number = static_cast<std::size_t>(known - machines_.begin());
     if (known != machines_.end())
         return number;
+    if (number == most_machines)
+        throw text::usage_error(
+            fmt::format("the recordings are of more than {} machines", most_machines),
+            "merge them in groups");
     machine added{key, head.host.empty() ? path : head.host, path};
     if (std::any_of(machines_.begin(), machines_.end(),
                     [&](const machine& each) { return each.host == added.host; }))
@@ -176,7 +189,8 @@ void merged::take(const record& from, std::size_t machine,
         return function(record);
     record.host = machines_[machine].host;
     record.distance = static_cast<int>(machine) * record::machine_distance;
-    record.pid += record.distance;
+    record.pid = valid_thread(record.pid) + record.distance;
+    record.tgid = valid_thread(record.tgid);
     if (record.tgid)
         record.tgid += record.distance;
     const std::string name =

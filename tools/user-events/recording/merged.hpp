@@ -21,7 +21,8 @@ class merged final : public source {
 public:
     /// The inputs have to exist as long as the object. If `align` is not empty, times are moved so
     /// that the first marks with this text are at the same time on all machines. Throws
-    /// text::failure, also if the times of the files cannot be compared.
+    /// text::failure, also if the times of the files cannot be compared, or if there are too many
+    /// machines for their numbers of threads.
     merged(const std::vector<std::unique_ptr<input>>& from, const selection& selection,
            const std::string& align);
 
