@@ -55,6 +55,20 @@ output_kind kind_of(const std::string& path) {
     return {is_as_it_is, 0, {}, ""};
 }
 
+/// Opens a character device or pipe. After kind_of(), the owner of its directory can have put
+/// another file, or a link to one, in its place. So only links in /dev are followed, and what was
+/// opened is looked at again before anything is written.
+int open_as_it_is(const std::string& path) {
+    const int how = path.starts_with("/dev/") ? 0 : O_NOFOLLOW;
+    const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | how);
+    struct stat found {};
+    if (descriptor < 0 ||
+        (fstat(descriptor, &found) == 0 && (S_ISCHR(found.st_mode) || S_ISFIFO(found.st_mode))))
+        return descriptor;
+    close(descriptor);
+    throw system_failure(EBUSY, fmt::format("{} was replaced while it was opened", path), "");
+}
+
 /// Has the name of a file on the disk.
 void sync_directory(const std::string& path) {
     const auto slash = path.rfind('/');
@@ -114,7 +128,7 @@ new_file::new_file(std::string path) : path_(std::move(path)), maker_(getpid()) 
     if (kind.error)
         throw system_failure(kind.error, kind.message, kind.remedy);
     if (kind.is_as_it_is) {
-        descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        descriptor_ = open_as_it_is(path_);
     } else {
         temporary_ = path_ + ".part-XXXXXX";
         // With O_EXCL, and the mode 0600.
