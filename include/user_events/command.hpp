@@ -24,8 +24,8 @@ inline constexpr std::size_t max_command = USER_EVENTS_COMMAND_MAX;
 
 namespace detail {
 
-/// The longest name of an event's directory before Linux 6.6. To a name with several formats the
-/// kernel appends a dot and up to eight digits.
+/// The longest name of an event's directory before Linux 6.6. The kernel appends a dot and a number
+/// to a name with several formats; this allows for eight digits.
 inline constexpr std::size_t max_name = 255, max_suffix = 9;
 
 /// U+0080 to U+009F are control characters, too: 0xc2, and a byte below 0xa0.

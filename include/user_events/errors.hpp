@@ -52,8 +52,8 @@ namespace detail {
     case EBADF:
         return "the file was lost and cannot be opened again, or nothing records the event";
     case ENOTSUP:
-        return "the event was constructed by a part of the process that was compiled with "
-               "another version of the library";
+        return "the event was constructed by a part of the process whose headers have another "
+               "layout";
     case ERANGE:
         return "a number does not fit into its field";
     case E2BIG:

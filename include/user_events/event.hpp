@@ -289,9 +289,10 @@ struct base_of {
 ///
 /// All members that record may be called from any thread, in signal handlers, in static
 /// constructors and destructors (before the event's constructor and after its destructor they do
-/// nothing), and after fork() in the child. They do not allocate memory, do not change
-/// errno, and wait only to open a lost file again, for about 100 ms at most. Constructors and
-/// destructors wait for a mutex and must not be called in signal handlers.
+/// nothing), and after fork() in the child. They do not change errno. Without a testing::sink, they
+/// do not allocate memory, and outside of the kernel wait only to open a lost file again, for about
+/// 100 ms at most. Constructors and destructors wait for a mutex and must not be called in signal
+/// handlers.
 ///
 /// \tparam Name the name of the event in tracefs: without white space, `/`, `:` and `;`, at most
 /// 255 bytes, or 246 with multi_format
@@ -324,7 +325,8 @@ public:
 
     /// Calls `make` only if the event is enabled, and records what it returns: a std::tuple with an
     /// argument for each field, or the argument of the only field. What `make` throws is passed on.
-    /// An integer must not be longer than its field, because its value is known only later.
+    /// An integer in it must not be longer than its field: the compiler does not know whether the
+    /// value fits. (A call takes any int, for the sake of literals.)
     template <std::invocable Make>
     [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
         // The type with the shorter linker name.

@@ -29,7 +29,7 @@ template <literal Tag, typename T>
 struct structure {};
 
 /// The type of a field for text that is recorded as `__data_loc char[]`, not as `__rel_loc char[]`.
-/// For tools that do not know the latter, such as bpftrace up to 0.27 at least, and Perfetto.
+/// For tools that do not know the latter, such as bpftrace 0.27 and Perfetto.
 struct data_loc_text {};
 
 namespace detail {
@@ -44,8 +44,8 @@ struct member_of<Pointer> {
 
 } // namespace detail
 
-/// A member of a structure whose members are fields of their own. Its type is that of the member,
-/// or another one that a field may have.
+/// One member of a structure, for members<>. T is the type of the field: by default the type of the
+/// member itself.
 template <literal Name, auto Pointer, typename T = typename detail::member_of<Pointer>::type>
 struct member {};
 
@@ -91,7 +91,7 @@ concept recordable = requires {
     typename recorded<T>::value;
 };
 
-/// The part of a field's text that comes before its name, and the part after it.
+/// Adds a field to a command: the type, the name, and the size if there is one.
 template <typename Writer>
 [[gnu::visibility("hidden")]] constexpr void describe(Writer& writer, std::string_view type,
                                                       const field_name& name, std::size_t array = 0,
@@ -120,7 +120,7 @@ concept real = std::floating_point<T> && sizeof(T) <= 8;
 template <typename T>
 concept byte = std::same_as<T, unsigned char> || std::same_as<T, std::byte>;
 
-/// An array of numbers or characters elsewhere in the record.
+/// Adds a field that is the location of an array of numbers or characters.
 template <typename Writer>
 [[gnu::visibility("hidden")]] constexpr void
 describe_located(Writer& writer, std::string_view element, const field_name& name) {

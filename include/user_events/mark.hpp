@@ -72,7 +72,8 @@ public:
         user_events_file_close(&file_);
     }
 
-    /// Marks with text. One newline or NUL at its end is not recorded; an empty text makes no mark.
+    /// Marks with text. One newline or NUL at the end is replaced by the NUL that ends the text in
+    /// the record. An empty text makes no mark.
     [[gnu::visibility("hidden")]] std::error_code operator()(text text) const noexcept {
         const std::string_view characters = text.view();
         return with_file([=](int descriptor) {

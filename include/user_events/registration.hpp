@@ -46,9 +46,9 @@ struct library {
     /// Takes the records instead of the kernel, in unit tests, and returns what write() does.
     /// Whenever it is set, so is thread_descriptor.
     std::atomic<int (*)(const registration&, const iovec*, int) noexcept> sink{nullptr};
-    /// Protects everything but the file's members, what is atomic, and what registrations say of
-    /// themselves. A record takes the mutex only to replace a lost file, and does not wait for it
-    /// for long.
+    /// Protects all members that change, here and in the registrations, except the members of
+    /// `file` and what is atomic. A record takes the mutex only to replace a lost file, and does
+    /// not wait for it for long.
     detail::mutex mutex;
     registration* first = nullptr;
     /// Why the file is not open; 0 if it is, or if no event has needed it yet.
@@ -472,8 +472,8 @@ struct event_state {
 
 /// Calls a function with the event_state of each event of the calling program or shared library,
 /// the newest first: of event<>, dynamic_event, and the events of tracks, counters and logs. The
-/// function must not create or destroy events, nor call error() or retry(). May be called from any
-/// thread; not from a signal handler.
+/// function must not create or destroy events, nor call error(), kept(), retry() or
+/// for_each_event(). May be called from any thread; not from a signal handler.
 template <typename Function>
 [[gnu::visibility("hidden")]] void for_each_event(Function&& function) {
     detail::registration::for_each([&](const detail::registration& each) {
@@ -491,10 +491,10 @@ template <typename Function>
 }
 
 /// Returns how many events of the calling program or shared library were destroyed although the
-/// kernel kept their registrations: in a child of fork(), if the user has too many registrations,
-/// or if the file was lost and cannot be opened again. The kernel may still set the enable bit in
-/// the memory of such an event, so memory that is used again may be changed. May be called from any
-/// thread; not from a signal handler.
+/// kernel kept their registrations: after fork(), in parent or child, if the user has too many; or
+/// after the file was lost and could not be opened again. The kernel may still set the enable bit
+/// of such an event, and so change memory that the program uses for something else by then. May be
+/// called from any thread; not from a signal handler.
 [[gnu::visibility("hidden")]] inline std::uint32_t kept() noexcept {
     const detail::lock_guard lock(detail::the_library.mutex);
     return detail::the_library.kept;

@@ -242,8 +242,8 @@ private:
 };
 
 /// Takes all records of the calling program or shared library, as long as the object exists. All
-/// events are enabled, and nothing is registered with the kernel or written to it. Only one at a
-/// time.
+/// events are enabled, and the library neither registers events with the kernel nor writes records
+/// of events to the kernel. Marks go to the kernel as always. Only one sink at a time.
 ///
 ///     const user_events::testing::sink sink;
 ///     serve(order);

@@ -29,9 +29,8 @@ inline constexpr unsigned long share_request = _IO('*', 0x80);
 ///         ...
 ///     }
 ///
-/// All threads otherwise write through one open file, and the kernel counts its users at each
-/// write. On machines with many processors the threads wait for each other there. With files of
-/// their own they do not, and no event is registered again.
+/// On machines with many processors, threads that write through one open file wait for each other
+/// in the kernel. With files of their own they do not, and no event is registered again.
 ///
 /// It concerns the events of the program or shared library that the object belongs to. It can be
 /// created before the events are. A thread may have several; the newest one counts. The object must

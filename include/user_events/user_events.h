@@ -49,8 +49,8 @@ struct user_event {
 /*
  * What the events of one program or shared library have in common.
  *
- * @current: the generation of the file, which changes when it is opened again, in the upper half,
- *	and the descriptor in the lower one. An index is written only to a file of its generation.
+ * @current: upper half: the generation, a number that changes when the file is opened anew; lower
+ *	half: the descriptor. An index is written only to a file of its generation.
  * @lock: the process that has the lock for all other members, or 0. A record takes it only to open
  *	a lost file again.
  * @users: the number of registered events
@@ -184,9 +184,9 @@ USER_EVENTS_INLINE void user_event_unregister(struct user_event* event) {
  *	CAP_PERFMON or CAP_SYS_ADMIN) and USER_EVENTS_MULTI_FORMAT (other programs may use the name
  *	with other fields)
  *
- * Finds the file as the C++ library does: USER_EVENTS_FILE, /dev/user_events/default, tracefs. All
- * events of a program or shared library have one open file. If the registration fails, the event is
- * never enabled, and may be registered later. A child of fork() has the event as well.
+ * Finds the file as user_events_find_and_open() says. All events of a program or shared library
+ * have one open file. If the registration fails, the event is never enabled, and may be registered
+ * later. A child of fork() has the event as well.
  *
  * Not async-signal-safe. Preserves errno. One thread at a time for one event.
  *

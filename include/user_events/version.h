@@ -10,11 +10,11 @@
 
 /*
  * The layout of the library's objects. All that the headers declare for C++, except the kernel's
- * structures in abi.h, is in an inline namespace of this name, so that parts of a process that were
- * compiled with headers of different layouts have nothing in common. Change the number when an
- * object's members or their meaning change, or when a function changes that shares objects with
- * other parts of a process. selftests/library/user_space/shared_test.cpp has the sizes of the
- * objects.
+ * structures in abi.h, is in an inline namespace of this name, or of this name with the prefix
+ * user_events_. So parts of a process that were compiled with headers of different layouts share no
+ * object but, with g++, variable templates. Change the number when an object's members or their
+ * meaning change, or when a function changes that shares objects with other parts of a process.
+ * selftests/library/user_space/shared_test.cpp has the sizes of the objects.
  */
 #define USER_EVENTS_LAYOUT layout_3
 

@@ -12,8 +12,9 @@
 #include <linux/ioctl.h>
 
 /*
- * The tracing subsystem of the event user_limit:suppressed. In an instance whose rule has a limit,
- * its records tell what was suppressed. They are in the byte order of the machine:
+ * The tracing subsystem of the event user_limit:suppressed. The records of this event in an
+ * instance tell what limits of rules have suppressed there. They are in the byte order of the
+ * machine:
  *
  * offset
  *  0	common fields
@@ -35,9 +36,8 @@
  * In all else the files are independent. If the other file has its indexes
  * from a third one, all three share them.
  *
- * Threads that write through one file wait for each other where the kernel
- * counts the users of the file, on machines with many processors. With this,
- * each thread can have a file of its own, and no event need be registered again.
+ * With this, each thread can have a file of its own, and no event need be
+ * registered again.
  *
  * Succeeds with 0, or fails with, in this order,
  *

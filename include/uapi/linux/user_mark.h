@@ -5,7 +5,7 @@
  *
  * A program opens /dev/user_mark. What it writes is recorded as text, as the
  * event user_mark:text. The ioctl USER_MARK records text or other data. Without
- * a recorder of the event, both succeed and do nothing.
+ * a recorder of the event, nothing is recorded; the ioctl checks its argument.
  *
  * This header is for the kernel, C11 and C++ alike.
  */
@@ -41,8 +41,8 @@
  * @size: sizeof(struct user_mark), in bytes
  * @type: USER_MARK_TEXT for text, which is recorded as user_mark:text; any
  *	other number is recorded with the data, as user_mark:data
- * @data: address of the data. Of text, one newline or NUL at the end is not
- *	recorded.
+ * @data: address of the data. One newline or NUL at the end of text is replaced
+ *	by the NUL that ends the text in the record.
  * @data_size: bytes of data
  * @flags: 0
  */
