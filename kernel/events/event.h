@@ -28,10 +28,10 @@ struct ue_user;
 struct ue_users;
 
 /**
- * struct ue_event_owner - the owner of events: callbacks, and where its users count
+ * struct ue_event_owner - the owner of events: callbacks, and its table of user IDs
  * @users: the table of user IDs in which registrations of these events count; NULL if they have
  *	no registrations
- * @retired: the retired events of the owner; NULL if none is removed before unloading
+ * @retired: the retired events of the owner; NULL if the owner removes no event before unloading
  * @unused: the event may have lost its last user
  * @state_changed: the event has got its first recorder or lost its last one
  * @all_changed: the event has got or lost a recorder of all programs
@@ -39,8 +39,8 @@ struct ue_users;
  *	without locks
  * @scopes_changed: recorders of some programs now record the event for these scopes, or the limit
  *	of one has changed
- * @current_has_scopes: whether one of these scopes matches the current program; called
- *	by each write to an event that has such a recorder, with preemption disabled
+ * @current_has_scopes: whether one of these scopes matches the current program; called by each
+ *	write to an event that has a recorder of some programs, with preemption disabled
  * @perf_opened: perf has opened a perf event that records the event; 0 or -ENOMEM
  * @perf_closed: perf closes the perf event
  * @freed: the memory of an event is freed or abandoned, and with it the event's

@@ -300,7 +300,10 @@ static bool ue_program_forget_idle(struct ue_program *program)
 	       !atomic_long_cmpxchg(&program->untold.nr, 0, UE_FORGOTTEN);
 }
 
-/* Each process that is added looks at several others. So processes that come and go do not add up. */
+/*
+ * Each process that is added looks at several others. So idle ones are freed faster than processes
+ * are added.
+ */
 static void ue_programs_look_at_some(struct ue_limit *limit)
 {
 	unsigned int seen = 0, busy = 0;

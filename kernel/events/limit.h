@@ -2,8 +2,8 @@
 /*
  * Limits: of how many payloads a recorder makes records (limit=, sample= of rules).
  *
- * A limit allows a number of records in a second, its rate. A bucket has at most so many tokens,
- * and gets so many back in a second. Each payload takes one; a payload that finds none is
+ * A limit allows a number of records in a second, its rate. A bucket has at most that many tokens,
+ * and gets that many back in a second. Each payload takes one; a payload that finds none is
  * suppressed. A limit has one bucket for all programs, or one for each process.
  */
 #ifndef UE_LIMIT_H
@@ -109,7 +109,7 @@ void ue_limits_flush(void);
 const struct ue_rule_limit *ue_limit_terms(const struct ue_limit *limit);
 
 /**
- * ue_limit_take() - ask for a record of a payload that the current program writes
+ * ue_limit_take() - ask whether a payload of the current program may be recorded
  * @limit: the limit
  *
  * Context: preemption disabled, in the system call that writes.
@@ -133,7 +133,8 @@ void ue_limit_give_back(struct ue_limit *limit);
  * @process: the number of the process
  *
  * Context: in an RCU read-side critical section.
- * Return: true if its next payload would be recorded, if sample= does not leave it out.
+ * Return: true if its next payload would be admitted. Whether sample= leaves that payload out is
+ * not looked at.
  */
 bool ue_limit_allows(struct ue_limit *limit, pid_t process);
 

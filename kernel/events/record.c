@@ -26,7 +26,7 @@ enum ue_outcome {
 	UE_RECORDED	= BIT(0),	/* or filtered out, or recording is off */
 	UE_DROPPED	= BIT(1),
 	UE_TOO_LARGE	= BIT(2),
-	UE_LIMITED	= BIT(3),	/* a limit may have suppressed it; with UE_RECORDED */
+	UE_LIMITED	= BIT(3),	/* a limit has suppressed it; with UE_RECORDED */
 	UE_IGNORED	= BIT(4),	/* only of ue_record_ftrace() */
 };
 
@@ -201,9 +201,9 @@ static bool ue_is_off(struct trace_event_file *file)
 
 /*
  * With a filter, tracing first makes the record in other memory, then filters the record, and only
- * then looks for a buffer. Tracing does not tell whether the filter rejected the record. So the
- * caller tests the filter, and whether recording is off, first. The common fields are set as
- * tracing sets them for a system call: no flags.
+ * then looks for a buffer. Tracing does not tell whether the filter rejected the record. So before
+ * tracing is called, this function tests the filter, and whether recording is off. The common
+ * fields are set as tracing sets them for a system call: no flags.
  */
 static noinline bool ue_is_filtered_out(struct ue_event *event,
 					struct trace_event_file *file,

@@ -95,7 +95,7 @@ int ue_recorder_add(struct ue_recorders *recorders,
 	return 0;
 }
 
-/* Return: the recorder of @file, NULL for perf; NULL if there is none. */
+/* @file: NULL for perf. Return: its recorder, or NULL. */
 static struct ue_recorder *ue_recorder_find(const struct ue_recorders *recorders,
 					    const struct trace_event_file *file)
 {
@@ -109,7 +109,10 @@ static struct ue_recorder *ue_recorder_find(const struct ue_recorders *recorders
 	return NULL;
 }
 
-/* A reader of the status may miss the count for a moment, but does not see it twice. */
+/*
+ * A reader of the status may miss the count for a moment, but does not see it twice. What writes in
+ * progress still add to the limit is not counted.
+ */
 static void ue_recorder_end_limit(struct ue_recorders *recorders,
 				  struct ue_limit *limit)
 {

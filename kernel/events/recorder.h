@@ -211,7 +211,7 @@ u64 ue_recorder_scopes(const struct ue_recorders *recorders,
  * @recorders: recorders of the event
  *
  * Context: event_mutex held.
- * Return: their bits; those of recorders of all programs are none.
+ * Return: the bits of all recorders; a recorder of all programs adds none.
  */
 u64 ue_recorders_scopes(const struct ue_recorders *recorders);
 

@@ -100,7 +100,7 @@ static bool ue_event_name_valid(const char *name)
 	return true;
 }
 
-/* @text: the text after the '[' of a char array; must end with the ']'. */
+/* @text: the text after the '[' of an array; must end with the ']'. */
 static int ue_parse_array_length(const char *text, u32 *length)
 {
 	const char *end = strchr(text, ']');

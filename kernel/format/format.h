@@ -91,7 +91,7 @@ extern const struct ue_kind ue_kinds[];
  * @size: of the field itself, bytes; 4 for a location
  * @type: offset of the type's text in the format, see ue_field_type()
  * @name: offset of the name's text in the format, see ue_field_name()
- * @length: number of elements of a char array, else 0
+ * @length: number of elements of an array (char or unsigned char), else 0
  * @storage: where the bytes are, of enum ue_field_storage
  * @kind: what the bytes are, of enum ue_field_kind
  */
@@ -208,9 +208,9 @@ int ue_format_parse(const char *command, struct ue_format **format);
  * @format: the format
  *
  * Names and types are shown as they are in files that a terminal may print, so
- * they have no control characters. The names of fields do not begin with "common_":
- * filters and histograms look for a field of the event first, so that a program
- * could falsify the process and the time of a record.
+ * they have no control characters. The names of fields do not begin with "common_".
+ * Filters and histograms look for a field of the event first: with such a name, a
+ * program could falsify the process or the time of a record.
  *
  * Not part of parsing, because REG mostly finds an existing event.
  *

@@ -19,7 +19,7 @@
 #define UE_GROUP_NAME_MAX	32
 
 /**
- * enum ue_group_option - the options, in the order in which a group is written
+ * enum ue_group_option - the options, in the order in which the module prints them
  * @UE_GROUP_MAX: max=N, how many events the group may have
  * @UE_GROUP_MAX_PER_USER: max_per_user=N, how many of them a user may have
  * @UE_GROUP_MAX_REGISTRATIONS: max_registrations=N, how many registrations a user

@@ -36,8 +36,9 @@ struct ue_span ue_field_span(const struct ue_field *field, const void *payload)
  * Filters, histograms and event probes read some text up to the next NUL, beyond
  * its size: inline text, text of size 0, and text whose location points into the
  * common fields (the kernel fills those in after this check). A NUL as the last
- * byte of the payload ends all of these. A NUL as the last byte of the last
- * inline text ends all inline texts.
+ * byte of the payload ends all of these, except text of size 0 that begins at the
+ * end of the payload. A NUL as the last byte of the last inline text ends all inline
+ * texts.
  */
 static bool ue_inline_text_needs_nul(const struct ue_format *format,
 				     const char *payload, size_t size)

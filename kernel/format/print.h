@@ -15,7 +15,7 @@ struct ue_format;
  * @name: name of the event
  * @format: format of the event
  *
- * Context: called by tracing to print a record; any.
+ * Context: any; tracing calls this to print a record.
  * Return: what a callback of struct trace_event_functions returns.
  */
 enum print_line_t ue_print_record(struct trace_iterator *iter, const char *name,

@@ -37,8 +37,8 @@ static char *ue_rule_word(char **text)
 /*
  * A comment begins with a '#' after a space. Quotes, which filters put around
  * strings, may contain a '#' after a space.
- * Return: the rest of a rule without spaces around it; NULL if nothing is left,
- * or if a quote without an end would hide a comment.
+ * Return: the rest of a rule without spaces around it; NULL if nothing is left, or if a
+ * quote has no end, which could hide a comment.
  */
 static char *ue_rule_rest(char *text)
 {
@@ -254,8 +254,8 @@ static const char *ue_rule_parse_pattern(char *pattern,
 }
 
 /*
- * Return: whether the trigger is for a histogram that exists: if there is one with these keys, the
- * kernel pauses, continues or clears it, and adds no trigger that could be removed again.
+ * Return: whether the trigger only pauses, continues or clears a histogram. If one with these keys
+ * exists, the kernel adds no trigger that could be removed again.
  */
 static bool ue_trigger_changes_another(const char *trigger)
 {

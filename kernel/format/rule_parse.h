@@ -21,13 +21,13 @@
 #define UE_RULE_MAX	2048
 
 /*
- * Without "max=", a rule with a trigger is applied to this many events: a
- * histogram takes about 1 MiB that counts for no program.
+ * Without "max=", a rule with a trigger is applied to this many events: a histogram
+ * takes about 1 MiB, which is charged to no memory cgroup.
  */
 #define UE_RULE_TRIGGERS_MAX	512
 
 /**
- * enum ue_rule_option - the options, in the order in which a rule is written
+ * enum ue_rule_option - the options, in the order in which the module prints them
  * @UE_RULE_GROUP: group=NAME, the group of events
  * @UE_RULE_INSTANCE: instance=NAME, the ftrace instance; without it the top-level one
  * @UE_RULE_MAX_EVENTS: max=N, to how many events the rule is applied at a time
@@ -65,7 +65,7 @@ enum ue_rule_option {
  * struct ue_rule_limit - how many records a rule makes of an event
  * @rate: how many in a second; 0: any number
  * @sample: one of how many; 0: each
- * @each_process: each process may write as many
+ * @each_process: @rate is for each process, not for all together
  */
 struct ue_rule_limit {
 	u32 rate;

@@ -10,14 +10,14 @@ struct ue_group;
 
 /**
  * ue_group_device_create() - create the device of a group, and its node
- * @group: the group. The node gets its owner and mode. A device that it has is removed
- *	once there is memory for the new one.
+ * @group: the group. The node gets the owner and mode of the group. An old device of the group is
+ *	removed once there is memory for the new one.
  *
  * The device has a reference to the group, for as long as it is in sysfs or in use there.
  *
  * Context: ue_groups_mutex held; may sleep.
- * Return: 0; -ENOMEM, and the group has the device that it had; an error of device_add(),
- * and it has none.
+ * Return: 0; -ENOMEM or an error of device_add(). After an error, the group has its old device,
+ * or none if the old one was removed already.
  */
 int ue_group_device_create(struct ue_group *group);
 

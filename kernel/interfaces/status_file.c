@@ -23,7 +23,7 @@
 /* The item that is shown as the counts; all other items are events. */
 static char ue_status_counts;
 
-/* Return: the item to show, with its position: @event; without one, the counts. */
+/* Sets *@position. Return: the item to show there: @event, or the counts if @event is NULL. */
 static void *ue_status_item(struct ue_event *event, loff_t *position)
 {
 	*position = event ? event->serial : UE_STATUS_COUNTS;

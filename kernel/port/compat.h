@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Differences between kernel versions. No other file compares versions.
+ * Differences between kernel versions, and between configurations of the kernel. No other file
+ * compares versions.
  */
 #ifndef UE_COMPAT_H
 #define UE_COMPAT_H
@@ -260,8 +261,9 @@ static inline size_t ue_ring_buffer_max_record(struct trace_buffer *buffer)
  * @reader: since 7.0, the walk as a reader of tracepoint_srcu
  *
  * Before 7.0 that function waits for code that runs with preemption disabled.
- * Since 7.0 it waits only for the readers of tracepoint_srcu. A probe has
- * preemption disabled as well, on which perf and the contents of a record rely.
+ * Since 7.0 it waits only for the readers of tracepoint_srcu. The walk disables
+ * preemption in all versions, as probes do: perf and the contents of a record rely
+ * on that.
  */
 struct ue_probe {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)

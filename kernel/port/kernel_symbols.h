@@ -4,8 +4,9 @@
  *
  * Functions are called as static_call(ue_NAME)(...):
  *
- * x86:   a direct branch, which neither IBT nor kCFI checks. A function need not
- *	  have the landing pad that the linker removes where no pointer to it is taken.
+ * x86:   a direct branch, which neither IBT nor kCFI checks. So the function may lack
+ *	  its landing pad: while the kernel boots, it removes that of each function
+ *	  to which it takes no pointer.
  * arm64: an indirect branch, as arm64 has no static calls of its own. BTI and kCFI
  *	  check it in a kernel that clang has built with them: clang gives each
  *	  function that is not static a landing pad, and kCFI compares the prototypes.

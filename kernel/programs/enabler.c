@@ -413,9 +413,10 @@ static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 		ue_enabler_link(to, copy, &enabler->bit, enabler->event,
 				enabler->id);
 		/*
-		 * An update has not reached the original yet, and will not
-		 * reach the copy at the end of the list. Copies at the front
-		 * would keep the update from the bits of others. So the caller
+		 * An update has not reached the original yet. It will not
+		 * reach the copy: ue_enabler_link() adds that to the end of
+		 * the list, marked as up to date. Copies at the front would
+		 * keep the update from the bits of others. So the caller
 		 * updates the copy.
 		 */
 		if (enabler->update != enabler->event->update)

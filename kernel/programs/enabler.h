@@ -34,7 +34,8 @@ extern struct mutex ue_enabler_mutex;
 /*
  * After creating, copying, freeing or leaving to workers this many enablers, or as many address
  * spaces, the holder of the mutex lets other tasks run and take the mutex. With lazy preemption,
- * only real-time tasks run earlier; one that needs the mutex waits until then.
+ * only real-time tasks preempt the holder before that (unless preemption is disabled). If such a
+ * task needs the mutex, it waits all the same.
  */
 #define UE_ENABLERS_AT_ONCE	128
 

@@ -23,7 +23,7 @@ struct ue_enabler_set;
 /**
  * struct ue_position - how far a pass over all bits of an address space has come
  * @address: of the last bit that was written
- * @last_id: the last registration before the pass began; 0 if none is in progress
+ * @last_id: the last registration before the pass began; 0 if no pass is in progress
  * @short_of_memory: a bit of this pass could not be written for lack of memory
  * @nr: number of the last bit; -1 before the first one
  */
@@ -47,7 +47,7 @@ struct ue_position {
  *	Read without the mutex, too.
  * @wants: of struct ue_want, by @of_mm; a forking task reads whether there are any
  *	without the mutex
- * @mutes: of struct ue_mute, by @of_mm; read as @wants
+ * @mutes: of struct ue_mute, by @of_mm; also read without the mutex, like @wants
  * @of_table: node in the hash table
  * @references: one of the table, one while @update_pending, one of a forked
  *	child before it runs, one of each walk that looks at it (ue_mms_get())
@@ -143,8 +143,8 @@ static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm)
  * @ue_mm: the address space
  *
  * Context: any; without ue_enabler_mutex the result may be outdated.
- * Return: true if a forked child, which has no mutes and may not inherit perf events,
- * may have to write such bits.
+ * Return: true if a forked child may have to write bits: it has no mutes, and perhaps does not
+ * inherit the perf events.
  */
 static inline bool ue_mm_differs(const struct ue_mm *ue_mm)
 {

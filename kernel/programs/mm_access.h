@@ -21,7 +21,7 @@
  * @page: its page, pinned, if it was faulted in and the mmap_lock has been held
  *	since; else NULL
  * @tried: for the function that writes: how many bits it has tried to write
- * @with_page: call the function that writes with a page only
+ * @with_page: fault the page in before the function that writes is called
  */
 struct ue_access {
 	struct ue_user_bit bit;

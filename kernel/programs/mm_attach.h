@@ -29,8 +29,8 @@ int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set);
  * @ue_mm: the address space, which is in no list; nothing happens if it has no
  *	set
  *
- * From now on, changes of events update its bits, but for the walks (below) that are in progress:
- * if the set has any, the caller updates all bits of a forked child.
+ * From now on, updates reach its bits, except those whose walk (below) is in progress. If the set
+ * has such a walk, the caller updates all bits of a forked child.
  *
  * Context: ue_enabler_mutex held.
  */

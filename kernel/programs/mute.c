@@ -21,7 +21,7 @@
 #define UE_MUTES_EACH		2048
 #define UE_MUTES_INTERVAL	msecs_to_jiffies(100)
 
-/* Of an address space: each bit that is written looks for its mute among them. */
+/* How many mutes an address space has at most: each write of a bit searches them. */
 #define UE_MUTES_MAX		64
 
 /*

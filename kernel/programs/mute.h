@@ -25,7 +25,7 @@
  * @process: the number of the process that wrote too much
  * @off: the bits are 0
  * @level: how long they are 0; see ue_mute_time()
- * @since: when @off has changed, in jiffies
+ * @since: when the mute was last begun, extended or ended, in jiffies
  * @of_mm: entry in the list of @ue_mm
  * @of_event: entry in the list of @event
  * @of_level: entry in the list of those with the same @off and @level, the oldest first
@@ -77,8 +77,8 @@ static inline bool ue_mm_is_muted(const struct ue_mm *ue_mm,
  * @event: an event with a recorder that has a limit
  *
  * Context: ue_enabler_mutex held; does not sleep.
- * Return: true; false if memory is short, if the bits are 0 already, or if too many have
- * become 0 lately.
+ * Return: true; false if memory is short, if the address space has 64 other mutes, if the bits are
+ * 0 already, or if too many have become 0 lately.
  */
 bool ue_mute_begin(struct ue_mm *ue_mm, struct ue_event *event);
 

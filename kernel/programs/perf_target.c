@@ -119,7 +119,8 @@ static int ue_open_task(struct ue_event *event, struct task_struct *task)
 
 /*
  * Only the first and the last perf event that records all tasks change the bits. But
- * those of the first one may still be left to workers.
+ * workers may still have to write the bits for the first one, so further ones wait for
+ * the workers, too.
  */
 static void ue_count_all(struct ue_event *event, int change)
 {

@@ -94,7 +94,7 @@ static int ue_find_registration(struct ue_mm *ue_mm, struct ue_request *request)
 }
 
 /*
- * Calls @prepare on a set that is not shared: it looks for the registration, and
+ * Calls @prepare on a set that is not shared. @prepare looks for the registration, and
  * may write the bit. It is called again if a fork shares the set in the meantime.
  * After a success, @ue_mm->lock keeps forks from taking a reference to the set
  * before the caller has changed it.

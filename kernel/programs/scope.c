@@ -39,7 +39,10 @@
 #include "programs/scope.h"
 #include "programs/worker.h"
 
-/* How long processes that move between control groups are collected, at least. */
+/*
+ * How long the work item waits at least after a process has moved to another control group, so that
+ * it handles many moves at once.
+ */
 #define UE_RECHECK_DELAY	(HZ / 20)
 
 /* The delay is at least this many times as long as looking at all address spaces took. */

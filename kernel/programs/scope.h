@@ -5,8 +5,8 @@
  * Each distinct set of these options is a scope, and has a bit. An address space has
  * the bits of the scopes that match the process that owns the memory. They are found
  * when the address space is attached, before a forked child runs, and when a rule
- * with a new scope is added; the bits of scopes with ``cgroup=`` are also looked for
- * some time after a process has moved to another control group.
+ * with a new scope is added. Some time after a process has moved to another control
+ * group, a work item looks again which scopes with ``cgroup=`` match.
  *
  * An event is recorded for all programs, or for the scopes in @scopes of struct
  * ue_event.
@@ -102,7 +102,7 @@ bool ue_scopes_lock(struct ue_mm *ue_mm);
  * ue_current_has_scopes() - find out if the current program is in one of some scopes
  * @scopes: their bits
  *
- * Context: any.
+ * Context: as ue_mm_scopes_in_write().
  * Return: true if it is; false also if the address space is not attached.
  */
 bool ue_current_has_scopes(u64 scopes);

@@ -122,7 +122,7 @@ static bool ue_time_is_up(const struct ue_update *update)
  * Writes a bit in all address spaces that have the set and are concerned, or leaves it to a
  * worker, up to *@left times and as long as there is time; reduces *@left.
  *
- * Return: false if it was not for all of them.
+ * Return: false if it did not get to all of them.
  */
 static bool ue_write_bits(struct ue_update *update,
 			  const struct ue_enabler *enabler,
@@ -164,9 +164,9 @@ struct ue_rest {
 };
 
 /*
- * Another set may be at the place of one that was freed. But all its enablers are newer than the
- * update. The enablers of a walk that ends here early are still outdated: another walk will come,
- * and meets the children that have joined since.
+ * Another set may have the address of one that was freed. But the update does not come to the
+ * enablers of that set, since they are newer. The enablers of a walk that ends here early are still
+ * outdated: another walk will come, and meets the children that have joined since.
  */
 static void ue_rest_begin(struct ue_rest *rest, const struct ue_enabler *enabler)
 {
@@ -293,7 +293,10 @@ struct ue_deferred {
 static LIST_HEAD(ue_all_deferred);
 static unsigned long ue_last_deferred;
 
-/* Of the first deferred update; if there is none, of the next one. Changed with the mutex. */
+/*
+ * The number of the first deferred update; if there is none, the number that the next one gets.
+ * Changed with the mutex held.
+ */
 static unsigned long ue_first_deferred = 1;
 
 static DECLARE_WAIT_QUEUE_HEAD(ue_deferred_ended);

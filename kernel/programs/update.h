@@ -94,7 +94,7 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 void ue_update_begin_alone(struct ue_update *update);
 
 /**
- * ue_update_is_spent() - find out if an update has taken its time
+ * ue_update_is_spent() - find out if an update has used up its time or its writes
  * @update: the update
  *
  * Context: ue_enabler_mutex held.

@@ -15,8 +15,8 @@
  * @node: node in the list of updates that tasks wait for; empty if tasks do not
  *	wait
  * @since: when the update became pending, the low bits of jiffies
- * @skip_waits: for how many further updates no task waits. Only used in an address space; the
- *	object of a deferred update (update.c) is freed when that update ends.
+ * @skip_waits: for how many further updates no task waits. Only used in struct ue_mm: a deferred
+ *	update (update.c) is freed when it ends.
  *
  * Protected by ue_enabler_mutex.
  */
@@ -27,8 +27,8 @@ struct ue_update_wait {
 };
 
 /**
- * ue_update_wait_begin() - an address space has a pending update from now on
- * @wait: of the address space
+ * ue_update_wait_begin() - an update is pending from now on
+ * @wait: of an address space, or of a deferred update (update.c)
  *
  * Tasks wait for the update, unless an earlier wait for this address space
  * timed out.
@@ -39,7 +39,7 @@ void ue_update_wait_begin(struct ue_update_wait *wait);
 
 /**
  * ue_update_wait_end() - the update is complete, or the address space detached
- * @wait: of the address space, whether or not tasks wait for it
+ * @wait: as for ue_update_wait_begin(), whether or not tasks wait for it
  *
  * Context: ue_enabler_mutex held.
  */

@@ -103,7 +103,7 @@ void ue_user_put(struct ue_user *user);
 /**
  * ue_share_of_cred() - find the share of a user
  * @cred: credentials of one of the user's tasks, or NULL for root's
- * @users: those of the group in which the user's share is meant
+ * @users: the users of a group: a user may have another share in each group
  *
  * Context: any.
  * Return: number of the share, below UE_NR_SHARES.

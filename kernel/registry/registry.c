@@ -88,7 +88,8 @@ static const struct rhashtable_params ue_params = {
 
 /*
  * The events of all groups. Tables for each group would take more memory than the events
- * of a small one; and no group influences where the events of others are in the tables.
+ * of a small one. No group can choose names that make lookups in other groups slow: where
+ * an event is in the tables also depends on its group.
  */
 /* By key; changed with event_mutex held, read under RCU. */
 static struct rhashtable ue_by_key;
@@ -255,8 +256,8 @@ static bool ue_may_trace(struct task_struct *task)
 /*
  * The kernel lets any user count an event where perf_event_paranoid is 2 or
  * less. Counting would set the enable bits of all programs, and keep the event
- * from being deleted. So counting needs what sampling needs. A child inherits
- * the permission of its parent.
+ * from being deleted. So counting needs what sampling needs. An inherited perf
+ * event has the permission of its parent.
  */
 static int ue_registry_perf_perm(struct trace_event_call *call,
 				 struct perf_event *event)

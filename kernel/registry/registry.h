@@ -247,7 +247,7 @@ struct ue_event *ue_group_next_event(struct ue_group *group, struct ue_event *ev
 unsigned long ue_registry_next_serial(void);
 
 /**
- * ue_registry_init() - initialize the registry and the default group, without an event
+ * ue_registry_init() - initialize the registry, without an event
  *
  * Context: module init; may sleep.
  * Return: 0 or -ENOMEM.

@@ -71,7 +71,7 @@ static struct ue_event *ue_marks[UE_NR_MARKS];
 /* Serializes adding and removing rules; event_mutex is taken inside it. */
 static DEFINE_MUTEX(ue_rules_mutex);
 
-/* Changed with both mutexes held. */
+/* Changed with both mutexes held, except at module exit. */
 static LIST_HEAD(ue_rules);
 
 /*
@@ -276,7 +276,7 @@ static int ue_rule_begin(const struct ue_rule *rule, struct ue_event *event,
 		strscpy(reason, "-ENOMEM", UE_REASON_MAX);
 		return err;
 	}
-	/* Without effect, if the event has a recorder. */
+	/* Without effect if the instance has a recorder of the event already. */
 	ue_recorder_prepare(&event->recorders, rule->scope, limit);
 	err = rule->parsed.trigger ?
 	      ue_file_add_trigger(file, rule->parsed.trigger, reason) :

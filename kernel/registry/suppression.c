@@ -59,7 +59,10 @@ static struct {
 	u64 padding;
 } __packed __aligned(8) ue_told;
 
-/* user_limit:suppressed; NULL if there is none yet. Protected by event_mutex. */
+/*
+ * user_limit:suppressed; NULL if there is none yet, or no longer. Protected by event_mutex, except
+ * at module exit.
+ */
 static struct ue_event *ue_suppressed_event;
 
 /* By @suppression_node, with a reference to each. */
