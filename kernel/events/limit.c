@@ -191,7 +191,7 @@ static void ue_program_free(void *program, void *arg)
 }
 
 /* The end of a table waits for the work item that resizes it. */
-static void ue_limit_free(struct ue_limit *limit)
+static void ue_limit_free_now(struct ue_limit *limit)
 {
 	if (limit->terms.rate)
 		rhashtable_free_and_destroy(&limit->programs, ue_program_free, NULL);
@@ -205,7 +205,7 @@ static void ue_limits_free_unused(struct work_struct *work)
 	struct ue_limit *limit, *next;
 
 	llist_for_each_entry_safe(limit, next, llist_del_all(&ue_limits_unused), unused_node)
-		ue_limit_free(limit);
+		ue_limit_free_now(limit);
 }
 
 /* An RCU callback must not wait. */
@@ -215,7 +215,7 @@ static void ue_limit_unused(struct rcu_head *rcu)
 	queue_work(ue_unbound_wq, &ue_limits_work);
 }
 
-void ue_limit_put(struct ue_limit *limit)
+void ue_limit_free(struct ue_limit *limit)
 {
 	if (limit)
 		call_rcu(&limit->rcu, ue_limit_unused);

@@ -74,7 +74,7 @@ bool ue_bucket_take(struct ue_bucket *bucket, u32 rate, unsigned long now);
 /**
  * ue_limit_create() - create a limit
  * @terms: what it allows
- * @limit: set to the limit, with one reference; NULL if @terms allow everything
+ * @limit: set to the limit; NULL if @terms allow everything
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
@@ -82,15 +82,15 @@ bool ue_bucket_take(struct ue_bucket *bucket, u32 rate, unsigned long now);
 int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **limit);
 
 /**
- * ue_limit_put() - drop the reference of ue_limit_create()
- * @limit: the limit, or NULL. Writes in progress may still use it.
+ * ue_limit_free() - free a limit once the writes in progress have ended
+ * @limit: the limit, or NULL
  *
  * Context: any.
  */
-void ue_limit_put(struct ue_limit *limit);
+void ue_limit_free(struct ue_limit *limit);
 
 /**
- * ue_limits_flush() - wait until the limits of which the last reference was put are freed
+ * ue_limits_flush() - wait until the limits that were passed to ue_limit_free() are freed
  *
  * Also waits for all RCU callbacks that were queued before.
  *

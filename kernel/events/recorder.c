@@ -67,7 +67,7 @@ void ue_recorder_prepare(const struct ue_recorders *recorders, u64 scopes,
 void ue_recorder_prepared(void)
 {
 	lockdep_assert_held(ue_event_mutex);
-	ue_limit_put(ue_next.limit);
+	ue_limit_free(ue_next.limit);
 	ue_next.recorders = NULL;
 	ue_next.limit = NULL;
 }
@@ -119,7 +119,7 @@ static void ue_recorder_end_limit(struct ue_recorders *recorders,
 	/* Pairs with ue_recorders_suppressed(). */
 	smp_store_release(&recorders->suppressed,
 			  recorders->suppressed + ue_limit_suppressed(limit));
-	ue_limit_put(limit);
+	ue_limit_free(limit);
 }
 
 enum ue_recorder_kind ue_recorder_remove(struct ue_recorders *recorders,

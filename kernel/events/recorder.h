@@ -84,7 +84,7 @@ void ue_recorder_prepare(const struct ue_recorders *recorders, u64 scopes,
 /**
  * ue_recorder_prepared() - end what ue_recorder_prepare() began
  *
- * The limit is put if no recorder has taken it over.
+ * The limit is freed if no recorder has taken it over.
  *
  * Context: event_mutex held.
  */

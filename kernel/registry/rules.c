@@ -449,7 +449,7 @@ static bool ue_rule_take_over(const struct ue_rule *rule, struct ue_event *event
 	if (ue_limit_create(&rule->limit, &limit))
 		return false;
 	if (ue_file_set_filter(file, rule->parsed.filter, reason)) {
-		ue_limit_put(limit);
+		ue_limit_free(limit);
 		return false;
 	}
 	ue_event_set_limit(event, file, limit);

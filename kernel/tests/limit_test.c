@@ -108,7 +108,7 @@ static void ue_limit_none_test(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, limit);
 	KUNIT_EXPECT_EQ(test, ue_limit_terms(limit)->rate, 0);
 	KUNIT_EXPECT_EQ(test, ue_limit_suppressed(limit), 0);
-	ue_limit_put(limit);
+	ue_limit_free(limit);
 }
 
 static void ue_limit_sample_test(struct kunit *test)
@@ -122,7 +122,7 @@ static void ue_limit_sample_test(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, ue_limit_create(&terms, &limit), 0);
 		KUNIT_EXPECT_EQ(test, ue_test_admitted(limit, 30 * samples[i]), 30);
 		KUNIT_EXPECT_EQ(test, ue_limit_suppressed(limit), 0);
-		ue_limit_put(limit);
+		ue_limit_free(limit);
 	}
 }
 
@@ -142,7 +142,7 @@ static struct ue_test_outcome ue_test_try(struct kunit *test,
 	KUNIT_ASSERT_EQ(test, ue_limit_create(&terms, &limit), 0);
 	outcome.admitted = ue_test_admitted(limit, 10000);
 	outcome.suppressed = ue_limit_suppressed(limit);
-	ue_limit_put(limit);
+	ue_limit_free(limit);
 	return outcome;
 }
 
@@ -188,7 +188,7 @@ static void ue_limit_give_back_test(struct kunit *test)
 		}
 		preempt_enable();
 		KUNIT_EXPECT_EQ(test, ue_limit_suppressed(limit), 0);
-		ue_limit_put(limit);
+		ue_limit_free(limit);
 	}
 }
 
@@ -216,7 +216,7 @@ static void ue_limit_collect_test(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ(test, told, ue_limit_suppressed(limit));
 		KUNIT_EXPECT_EQ(test, ue_limit_collect(limit, suppressed, 2), 0);
-		ue_limit_put(limit);
+		ue_limit_free(limit);
 	}
 }
 
