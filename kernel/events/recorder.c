@@ -64,7 +64,7 @@ void ue_recorder_prepare(const struct ue_recorders *recorders, u64 scopes,
 	ue_next.limit = limit;
 }
 
-void ue_recorder_prepared(void)
+void ue_recorder_prepare_end(void)
 {
 	lockdep_assert_held(ue_event_mutex);
 	ue_limit_free(ue_next.limit);

@@ -74,7 +74,7 @@ struct ue_recorders {
  * @scopes: its scopes; 0: it records all programs
  * @limit: its limit, which it takes over; or NULL
  *
- * ue_recorder_prepared() has to follow.
+ * ue_recorder_prepare_end() has to follow.
  *
  * Context: event_mutex held until then.
  */
@@ -82,13 +82,13 @@ void ue_recorder_prepare(const struct ue_recorders *recorders, u64 scopes,
 			 struct ue_limit *limit);
 
 /**
- * ue_recorder_prepared() - end what ue_recorder_prepare() began
+ * ue_recorder_prepare_end() - end what ue_recorder_prepare() began
  *
  * The limit is freed if no recorder has taken it over.
  *
  * Context: event_mutex held.
  */
-void ue_recorder_prepared(void);
+void ue_recorder_prepare_end(void);
 
 /**
  * ue_recorders_init() - initialize an empty list

@@ -281,7 +281,7 @@ static int ue_rule_begin(const struct ue_rule *rule, struct ue_event *event,
 	err = rule->parsed.trigger ?
 	      ue_file_add_trigger(file, rule->parsed.trigger, reason) :
 	      ue_file_enable(file, rule->parsed.filter, reason);
-	ue_recorder_prepared();
+	ue_recorder_prepare_end();
 	return err;
 }
 
