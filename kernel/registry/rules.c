@@ -132,8 +132,8 @@ static bool ue_rule_is_for(const struct ue_rule *rule,
 }
 
 /* A rule for some programs looks for registrations, and marks have none. */
-static bool ue_rule_may_be_scoped(const struct ue_rule *rule,
-				  const struct ue_event *event)
+static bool ue_rule_scope_fits(const struct ue_rule *rule,
+			       const struct ue_event *event)
 {
 	return !rule->scope || event->serial >= UE_NR_MARKS;
 }
@@ -311,7 +311,7 @@ static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 		strscpy(reason, "not in this instance", UE_REASON_MAX);
 		return -ENOENT;
 	}
-	if (!ue_rule_may_be_scoped(rule, event)) {
+	if (!ue_rule_scope_fits(rule, event)) {
 		strscpy(reason, "recorded for all programs only", UE_REASON_MAX);
 		return -EINVAL;
 	}
@@ -474,7 +474,7 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 		if (rule->instance != from->instance || rule->parsed.trigger ||
 		    xa_load(&rule->applied, event->serial) == shared ||
 		    !ue_rule_is_for(rule, event) ||
-		    !ue_rule_may_be_scoped(rule, event) || ue_rule_is_full(rule) ||
+		    !ue_rule_scope_fits(rule, event) || ue_rule_is_full(rule) ||
 		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
 			continue;
 		if (taken ? ue_rule_joins(rule, event, file, from) :
@@ -682,7 +682,7 @@ static bool ue_rule_is_late(const struct ue_rule *rule, const struct ue_rule *ea
 	struct trace_event_file *file = ue_recorder_file(&event->recorders, number);
 
 	return file && ue_rule_is_for(rule, event) &&
-	       ue_rule_may_be_scoped(rule, event) &&
+	       ue_rule_scope_fits(rule, event) &&
 	       ue_file_is_enabled(file, earlier->parsed.filter);
 }
 
