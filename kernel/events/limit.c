@@ -301,8 +301,8 @@ static bool ue_program_forget_idle(struct ue_program *program)
 }
 
 /*
- * Each process that is added looks at several others. So idle ones are freed faster than processes
- * are added.
+ * Each process that is added looks at several others. So the entries of processes that have ended
+ * do not add up.
  */
 static void ue_programs_look_at_some(struct ue_limit *limit)
 {

@@ -54,7 +54,8 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
  * @event: the event, which has a target or a scope
  * @bit: the bit
  *
- * Only for ue_mm_bit_value().
+ * Only for ue_mm_bit_value(). Sets @set_elsewhere of the event if the memory is shared, and as
+ * ue_mm_wants() does. The caller writes the bit.
  *
  * Context: as ue_mm_bit_value().
  * Return: true if ue_mm_wants() says so, or if the memory is shared.
@@ -68,7 +69,8 @@ bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
  * @event: the event that the bit follows
  * @bit: the bit
  *
- * Memory that several address spaces share has one value for all of them.
+ * Memory that several address spaces share has one value for all of them. Sets @set_elsewhere of
+ * the event as ue_mm_bit_wanted() does.
  *
  * Context: the mmap_lock held for reading, and ue_enabler_mutex held.
  * Return: what the bit has to be. In memory of its own: 1 if the address space is not

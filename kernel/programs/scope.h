@@ -86,11 +86,11 @@ static inline unsigned int ue_scope_count(const struct ue_scope_counts *counts,
 }
 
 /**
- * ue_scopes_lock() - find the scopes of an address space, and take ue_enabler_mutex
+ * ue_scopes_lock() - set the scopes of an address space, and take ue_enabler_mutex
  * @ue_mm: the address space, which need not be attached yet. Its memory belongs to
- *	the current task.
+ *	the current task. Its @scopes are set to those that match.
  *
- * The scopes cannot change while the mutex is held.
+ * The scopes cannot change while the mutex is held. Calls ue_mm_scopes_changed().
  *
  * Context: may sleep; ue_enabler_mutex not held, but held afterwards by
  * ue_enabler_lock().

@@ -161,6 +161,8 @@ bool ue_mm_has_want(const struct ue_mm *ue_mm, const struct ue_event *event);
  * @ue_mm: the address space
  * @event: the event
  *
+ * Sets @set_elsewhere of the event if the result is true because of @wants_unknown.
+ *
  * Context: ue_enabler_mutex held.
  * Return: true if one of its tasks may be a target, or may have inherited a perf
  * event of the event, or if the event is recorded for one of its scopes.
