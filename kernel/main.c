@@ -42,7 +42,7 @@ static const struct ue_part {
 	{ "credentials",	ue_kernel_cred_init,	ue_kernel_cred_exit },
 	{ "registrations",	ue_registrations_init,	ue_registrations_exit },
 	{ "fork tracking",	ue_fork_init,		ue_fork_exit },
-	{ "limits",		ue_flood_init,		ue_flood_exit },
+	{ "limits",		NULL,			ue_flood_exit },
 	{ "groups",		ue_groups_init,		ue_groups_exit },
 	{ "the registry",	ue_registry_init,	ue_registry_exit },
 	{ "dynamic_events",	ue_dynamic_events_init,	ue_dynamic_events_exit },
@@ -74,7 +74,7 @@ static int __init ue_init(void)
 	int err = ue_kernel_symbols_init();
 
 	for (int i = 0; !err && i < ARRAY_SIZE(ue_parts); i++) {
-		err = ue_parts[i].init();
+		err = ue_parts[i].init ? ue_parts[i].init() : 0;
 		if (err) {
 			pr_err("cannot initialize %s: error %d; the module is not loaded\n",
 			       ue_parts[i].name, err);

@@ -146,11 +146,6 @@ static void ue_flood_work(struct work_struct *work)
 	ue_update_end_alone(&update);
 }
 
-int ue_flood_init(void)
-{
-	return 0;
-}
-
 void ue_flood_exit(void)
 {
 	cancel_delayed_work_sync(&ue_flood_delayed);

@@ -20,13 +20,6 @@ struct ue_event;
 void ue_flood_mute(struct ue_event *event);
 
 /**
- * ue_flood_init() - get ready
- *
- * Return: 0.
- */
-int ue_flood_init(void);
-
-/**
  * ue_flood_exit() - wait for the work item
  *
  * Context: module exit, with no recorder left; may sleep.
