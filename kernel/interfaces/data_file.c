@@ -26,7 +26,6 @@
 #include "interfaces/status_file.h"
 #include "interfaces/tracefs_file.h"
 #include "port/compat.h"
-#include "port/debug_counter.h"
 #include "port/module_state.h"
 #include "programs/registration.h"
 #include "registry/groups.h"
