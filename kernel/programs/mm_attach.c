@@ -72,7 +72,11 @@ static void ue_mm_leave_set(struct ue_mm *ue_mm)
 	hlist_del_init(&ue_mm->of_set);
 }
 
-void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set)
+/*
+ * @set: the new set, or NULL; the caller's reference becomes the address space's
+ * Drops the reference to the old set, which may release and retake the mutex.
+ */
+static void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set)
 {
 	struct ue_enabler_set *old = ue_mm->set;
 

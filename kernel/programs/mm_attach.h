@@ -80,18 +80,6 @@ struct ue_mm *ue_set_walk_next(struct ue_set_walk *walk);
 void ue_set_walk_end(struct ue_set_walk *walk);
 
 /**
- * ue_mm_replace_set() - give an address space another set
- * @ue_mm: the address space
- * @set: the new set, or NULL; the caller's reference becomes the address
- *	space's
- *
- * Drops the reference to the old set.
- *
- * Context: ue_enabler_lock() held, which may be released and retaken.
- */
-void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set);
-
-/**
  * ue_mm_shares_set() - find out if another address space, or a copy in progress, has a reference to
  * the set
  * @ue_mm: the address space, which stays attached
