@@ -2,7 +2,10 @@
 // How much waits for the collector.
 #include "catch.hpp"
 #include "otlp/queue.hpp"
+#include "text/errors.hpp"
 
+#include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +13,8 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
+#include <system_error>
 #include <utility>
 
 using tool::otlp::queue;
@@ -31,6 +36,30 @@ std::string state_in(const std::string& directory) {
     text << std::ifstream(directory + "/state").rdbuf();
     return text.str();
 }
+
+/// While the object exists, no file can get any contents: a disk that is full, also for root.
+class full_disk {
+public:
+    full_disk() : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        getrlimit(RLIMIT_FSIZE, &limit_);
+        set({0, limit_.rlim_max});
+    }
+    full_disk(const full_disk&) = delete;
+    full_disk& operator=(const full_disk&) = delete;
+    ~full_disk() {
+        setrlimit(RLIMIT_FSIZE, &limit_);
+        std::signal(SIGXFSZ, handler_);
+    }
+
+private:
+    static void set(const rlimit& to) {
+        if (setrlimit(RLIMIT_FSIZE, &to) != 0)
+            throw std::system_error(errno, std::generic_category(), "setrlimit");
+    }
+
+    void (*handler_)(int);
+    rlimit limit_{};
+};
 
 } // namespace
 
@@ -103,6 +132,58 @@ TEST_CASE("records that need not be sent are not lost ones, and take no write ea
     all->skip(2);
     begin(11);
     CHECK(all->drops()["killed"] == 2);
+    all.reset();
+    std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("counts that could not be written while the disk was full are written later") {
+    std::string directory = "/tmp/queue_test_XXXXXX";
+    REQUIRE(mkdtemp(directory.data()));
+    std::unique_ptr<queue> all;
+    // As after kill -9: the destructor writes nothing.
+    const auto begin = [&] {
+        all.reset();
+        all = std::make_unique<queue>(directory, 20'000, [](const auto&) { return std::string(); });
+    };
+    begin();
+    all->set_instance("i", 0);
+    const auto while_full = [](const auto& function) {
+        const full_disk full;
+        function();
+    };
+    SECTION("with the next request, what did not fit on the disk") {
+        while_full([&] { all->put({.records = 5, .body = "x"}); });
+        all->put({.records = 1, .body = "y"});
+        begin();
+        CHECK(all->drops() == tool::otlp::drop_counts{{"disk", 5}});
+        // None of the six is missing.
+        all->set_instance("i", 6);
+        CHECK(all->drops() == tool::otlp::drop_counts{{"disk", 5}});
+    }
+    SECTION("with what the kernel has lost, also if that is nothing, what the collector rejected") {
+        all->put({.records = 5, .body = "x"});
+        while_full([&] { all->finish(3); });
+        all->set_lost_in_kernel(0);
+        begin();
+        CHECK(all->drops() == tool::otlp::drop_counts{{"rejected", 3}});
+        all->set_instance("i", 5);
+        CHECK(all->drops() == tool::otlp::drop_counts{{"rejected", 3}});
+    }
+    SECTION("what a killed process has lost") {
+        // A failed CHECK could not write its message while the disk is full.
+        bool has_failed = false;
+        while_full([&] {
+            try {
+                all->set_instance("i", 7);
+            } catch (const tool::text::system_failure&) {
+                has_failed = true;
+            }
+        });
+        CHECK(has_failed);
+        all->put({.records = 1, .body = "y"});
+        begin();
+        CHECK(all->drops() == tool::otlp::drop_counts{{"killed", 7}});
+    }
     all.reset();
     std::filesystem::remove_all(directory);
 }

@@ -244,14 +244,9 @@ int queue::save_state() {
                                {reported_names[0], reported_[0]},
                                {reported_names[1], reported_[1]}};
     const int error = write_whole(directory_ + "/state", state.dump() + "\n", sync_);
-    has_unsaved_drops_ = has_unsaved_drops_ && error;
+    is_state_old_ = error != 0;
     has_unsaved_skips_ = has_unsaved_skips_ && error;
     return error;
-}
-
-void queue::save_drops() {
-    if (has_unsaved_drops_)
-        save_state();
 }
 
 std::string queue::path_of(const entry& of) const {
@@ -304,9 +299,12 @@ void queue::remove_front(reason why, std::uint64_t dropped) {
     size_ -= front.size;
     finished_ = front.sequence;
     count(why, dropped);
-    save_state();
+    const int error = save_state();
     if (!directory_.empty())
         unlink(path_of(front).c_str());
+    // The disk may now have the room that it lacked.
+    if (error)
+        save_state();
 }
 
 void queue::put(request added, const std::function<bool()>& ends) {
@@ -317,9 +315,9 @@ void queue::put(request added, const std::function<bool()>& ends) {
     while (ends && !stopped_ && !entries_.empty() && !has_room() && !ends())
         changed_.wait_for(lock, room_pause);
     // The name of the file counts those that were dropped before, too.
-    save_drops();
-    total_ += added.records;
-    entry made{next_, added.signal, added.records, total_, size, {}};
+    if (is_state_old_)
+        save_state();
+    entry made{next_, added.signal, added.records, total_ + added.records, size, {}};
     if (!has_room() && !(ends && entries_.empty())) {
         drop_new(ends ? reason::stopped : reason::spool, added.records);
         return;
@@ -333,6 +331,7 @@ void queue::put(request added, const std::function<bool()>& ends) {
     }
     has_unsaved_skips_ = false;
     next_++;
+    total_ = made.total;
     size_ += size;
     entries_.push_back(std::move(made));
     changed_.notify_all();
@@ -344,6 +343,7 @@ void queue::drop_new(reason why, std::uint64_t records) {
         text::warn(fmt::format("{} waits for the collector: records are dropped until there is "
                                "room again; --spool-size changes the limit",
                                text::from_bytes(size_)));
+    total_ += records;
     count(why, records);
     save_state();
 }
@@ -438,7 +438,7 @@ void queue::drop(reason why, std::uint64_t records) {
     const std::lock_guard lock(mutex_);
     total_ += records;
     count(why, records);
-    has_unsaved_drops_ = true;
+    is_state_old_ = true;
 }
 
 void queue::skip(std::uint64_t records) {
@@ -458,9 +458,9 @@ void queue::set_lost_in_kernel(std::uint64_t records) {
     if (records > lost_) {
         count(reason::kernel, records - lost_);
         lost_ = records;
-        has_unsaved_drops_ = true;
+        is_state_old_ = true;
     }
-    if (has_unsaved_drops_ || has_unsaved_skips_)
+    if (is_state_old_ || has_unsaved_skips_)
         save_state();
 }
 

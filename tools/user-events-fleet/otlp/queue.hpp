@@ -119,7 +119,6 @@ private:
     void load();
     void load_state();
     int save_state();
-    void save_drops();
     std::optional<signal> next_report() const;
     request report_of(signal which);
     void finish_report(drop_counts& known);
@@ -148,8 +147,9 @@ private:
     std::uint64_t first_ = 0;
     std::string instance_;
     drop_counts drops_;
-    /// Whether `state` lacks some of them.
-    bool has_unsaved_drops_ = false;
+    /// Whether `state` lacks some of this, also because it could not be written. It is written with
+    /// the next request, or by set_lost_in_kernel().
+    bool is_state_old_ = false;
     /// Whether neither `state` nor the name of a file counts all that need not be sent.
     bool has_unsaved_skips_ = false;
     report_maker make_report_;
