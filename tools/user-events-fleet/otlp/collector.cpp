@@ -63,7 +63,16 @@ std::size_t take(char* data, std::size_t size, std::size_t count, void* text) {
     return size * count;
 }
 
-/// The number has another name for each signal, as in "rejectedSpans", and may be text.
+/// A number of JSON can be larger than any integer, and that of an int64 may be text.
+std::int64_t to_count(const nlohmann::json& value) {
+    constexpr double most = 1e18;
+    if (value.is_string())
+        return std::strtoll(value.get<std::string>().c_str(), nullptr, 10);
+    return value.is_number() ? static_cast<std::int64_t>(std::clamp(value.get<double>(), 0.0, most))
+                             : 0;
+}
+
+/// The number has another name for each signal, as in "rejectedSpans".
 bool parse_json(const std::string& text, message::ExportResponse& to) {
     if (text.empty())
         return true;
@@ -73,13 +82,46 @@ bool parse_json(const std::string& text, message::ExportResponse& to) {
     const auto partial = document.value("partialSuccess", nlohmann::json::object());
     for (const auto& [name, value] : partial.items())
         if (name.starts_with("rejected"))
-            to.mutable_partial_success()->set_rejected(
-                value.is_string()   ? std::strtoll(value.get<std::string>().c_str(), nullptr, 10)
-                : value.is_number() ? value.get<std::int64_t>()
-                                    : 0);
+            to.mutable_partial_success()->set_rejected(to_count(value));
         else if (name == "errorMessage" && value.is_string())
             to.mutable_partial_success()->set_error_message(value.get<std::string>());
     return true;
+}
+
+/// Throws nlohmann::json::exception if the request has no such members.
+std::uint64_t spans_in_json(const std::string& body) {
+    std::uint64_t count = 0;
+    const auto request = nlohmann::json::parse(body);
+    for (const auto& resource : request.at("resourceSpans"))
+        for (const auto& scope : resource.at("scopeSpans"))
+            count += scope.at("spans").size();
+    return count;
+}
+
+/// How many spans the request has; if it cannot be read, how many these can be at most. A request
+/// of the spool may be in another encoding than requests of now.
+std::uint64_t spans_in(const request& of) {
+    try {
+        if (of.body.starts_with('{'))
+            return spans_in_json(of.body);
+    } catch (const nlohmann::json::exception&) {
+        return of.records;
+    }
+    message::ExportTraceServiceRequest request;
+    if (!request.ParseFromString(of.body))
+        return of.records;
+    std::uint64_t count = 0;
+    for (const auto& resource : request.resource_spans())
+        for (const auto& scope : resource.scope_spans())
+            count += static_cast<std::uint64_t>(scope.spans_size());
+    return count;
+}
+
+/// Of how many records the log records or spans are made that were rejected. A span is made of one
+/// record or of two, and the collector does not say which spans it means: each counts as the mean.
+std::uint64_t rejected_records(std::uint64_t rejected, const request& of) {
+    const std::uint64_t items = of.signal == signal::traces ? spans_in(of) : of.records;
+    return rejected >= items ? of.records : (of.records * rejected + items - 1) / items;
 }
 
 /// The URL without a user's name and password, for messages. A password that is not encoded as it
@@ -198,7 +240,7 @@ std::string without_time(std::string error) {
 
 collector::~collector() = default;
 
-collector::answer collector::to_answer(signal which, int code, const char* error,
+collector::answer collector::to_answer(const request& to, int code, const char* error,
                                        const std::string& text) const {
     const auto status = [this] {
         long result = 0;
@@ -222,13 +264,12 @@ collector::answer collector::to_answer(signal which, int code, const char* error
     if (how_.encoding == encoding::json ? !parse_json(text, response)
                                         : !response.ParseFromString(text))
         return {answer::outcome::taken, 0, 0, "its answer is no message of OTLP"};
-    const auto rejected = std::max<std::int64_t>(response.partial_success().rejected(), 0);
-    // A span is made of two records.
-    const std::uint64_t records = which == signal::traces ? 2 : 1;
-    return {answer::outcome::taken, static_cast<std::uint64_t>(rejected) * records, 0,
-            rejected ? fmt::format("it has rejected records: {}",
-                                   response.partial_success().error_message())
-                     : std::string()};
+    const auto& partial = response.partial_success();
+    if (partial.rejected() <= 0)
+        return {answer::outcome::taken, 0, 0, {}};
+    return {answer::outcome::taken,
+            rejected_records(static_cast<std::uint64_t>(partial.rejected()), to), 0,
+            fmt::format("it has rejected records: {}", partial.error_message())};
 }
 
 collector::answer collector::send(const request& what) {
@@ -253,7 +294,7 @@ collector::answer collector::send(const request& what) {
     set_file(curl, CURLOPT_SSLCERT, how_.certificate, CURLOPT_SSLCERT_BLOB, how_.certificate_text);
     set_file(curl, CURLOPT_SSLKEY, how_.key, CURLOPT_SSLKEY_BLOB, how_.key_text);
     const CURLcode code = curl_easy_perform(curl);
-    return to_answer(what.signal, code, error.data(), text);
+    return to_answer(what, code, error.data(), text);
 }
 
 namespace {

@@ -46,8 +46,7 @@ public:
     struct answer {
         enum class outcome { taken, retry, refused };
         outcome result;
-        /// How many records the collector rejected although it took the rest of the request. Can be
-        /// more than the request has.
+        /// How many of the request's records the collector rejected although it took the request.
         std::uint64_t rejected = 0;
         /// Seconds that the collector asks to wait; 0 if it does not.
         double wait = 0;
@@ -64,7 +63,7 @@ private:
         void operator()(void* handle) const noexcept;
         void operator()(curl_slist* list) const noexcept;
     };
-    answer to_answer(signal which, int code, const char* error, const std::string& text) const;
+    answer to_answer(const request& to, int code, const char* error, const std::string& text) const;
 
     delivery how_;
     std::string shown_url_;
