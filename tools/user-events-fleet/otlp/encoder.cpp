@@ -21,13 +21,29 @@ namespace {
 /// Of a request. Collectors take 4 MB and more; a record has some hundred bytes.
 constexpr std::uint64_t most_records = 4096;
 constexpr std::size_t most_bytes = 2 << 20;
-/// Spans that may be open at a time.
+/// Spans that may be open at a time, and bytes of memory that these may take. A record of 4 kB with
+/// many small fields takes some 100 kB.
 constexpr std::size_t most_open = 100'000;
+constexpr std::size_t most_open_size = 256 << 20;
 constexpr int internal_kind = 1;
 
 /// The convention says what a slice looks like; the rest are attributes.
 auto not_shown(const exporting::convention& fields) {
     return [&fields](const recording::field& field) { return fields.has(field); };
+}
+
+/// The key of a thread's own slices. `has_slices` is false here, and true in the key of a track: so
+/// the two never collide.
+exporting::track_key thread_key(int thread) {
+    exporting::track_key result;
+    result.scope = static_cast<std::uint64_t>(thread);
+    return result;
+}
+
+exporting::track_key slices_key(const recording::record& record,
+                                const exporting::convention& fields) {
+    auto key = exporting::track_key_of(record, fields);
+    return fields.scope || !key.name.empty() ? std::move(key) : thread_key(record.pid);
 }
 
 void add_origin(attribute_list& to, const recording::record& from) {
@@ -43,6 +59,8 @@ struct encoder::open_span {
     std::string resource;
     int event;
     int thread;
+    /// In memory.
+    std::size_t size;
 };
 
 encoder::encoder(encoding as, const std::vector<exporting::pair>& pairs, resources& resources,
@@ -114,8 +132,8 @@ std::string encoder::random_bytes(std::size_t size) {
 const encoder::open_span* encoder::innermost(int thread) const {
     if (slices_.empty())
         return nullptr;
-    const auto found = slices_.find(fmt::format("thread {}", thread));
-    return found == slices_.end() || found->second.empty() ? nullptr : &found->second.back();
+    const auto found = slices_.find(thread_key(thread));
+    return found == slices_.end() ? nullptr : &found->second.back();
 }
 
 void encoder::begin(const recording::record& record, std::string_view name, const open_span* around,
@@ -134,7 +152,15 @@ void encoder::begin(const recording::record& record, std::string_view name, cons
     to.span.set_start_time_unix_nano(record.time);
     fill_own(*to.span.mutable_attributes(), record);
     add_origin(*to.span.mutable_attributes(), record);
+    // The key in slices_ or open_spans_ takes memory, too. Its text is part of the log record.
+    to.size = to.span.SpaceUsedLong() + 2 * to.log.size() + to.resource.size();
     open_++;
+    open_size_ += to.size;
+}
+
+void encoder::count_closed(const open_span& begun) {
+    open_--;
+    open_size_ -= begun.size;
 }
 
 /// An activity is the same in all processes that take part in it.
@@ -174,42 +200,41 @@ void encoder::add_span(const open_span& begun, const recording::record& end) {
         }
     }
     spans_.add(begun.resource, span.SerializeAsString(), 2);
-    open_--;
+    count_closed(begun);
 }
 
 void encoder::add_unfinished(const open_span& begun) {
     logs_.add(begun.resource, begun.log, 1);
-    open_--;
+    count_closed(begun);
     limit_request();
-}
-
-std::string encoder::slices_key(const recording::record& record,
-                                const exporting::convention& fields) {
-    const bool is_of_thread =
-        !fields.scope &&
-        (!fields.track_name || read(*fields.track_name, record.data).text().empty());
-    return is_of_thread ? fmt::format("thread {}", record.pid)
-                        : fmt::format("track {}", tracks().of(record, fields).number);
 }
 
 /// Returns false for a moment, and for an end without a beginning.
 bool encoder::take_slice(const recording::record& record, const exporting::convention& fields) {
     using exporting::slice_mark;
     const slice_mark mark = exporting::slice_mark_of(record, fields);
-    auto& begun = slices_[slices_key(record, fields)];
+    if (mark.role == slice_mark::role::moment)
+        return false;
+    auto key = slices_key(record, fields);
     if (mark.role == slice_mark::role::begin) {
         open_span added;
         begin(record, mark.name, innermost(record.pid), added);
-        begun.push_back(std::move(added));
+        slices_[std::move(key)].push_back(std::move(added));
         return true;
     }
+    const auto found = slices_.find(key);
+    if (found == slices_.end())
+        return false;
+    spans& begun = found->second;
     const auto last = std::find_if(begun.rbegin(), begun.rend(), [&](const open_span& each) {
         return each.event == record.event->id;
     });
-    if (mark.role != slice_mark::role::end || last == begun.rend())
+    if (last == begun.rend())
         return false;
     add_span(*last, record);
     begun.erase(std::next(last).base());
+    if (begun.empty())
+        slices_.erase(found);
     return true;
 }
 
@@ -256,10 +281,11 @@ void encoder::end_span(const recording::record& record, const exporting::span_ma
 }
 
 void encoder::limit_open_spans() {
-    if (open_ <= most_open)
+    if (open_ <= most_open && open_size_ <= most_open_size)
         return;
-    text::warn(
-        fmt::format("{} slices have begun without an end: they are shipped as log records", open_));
+    if (!std::exchange(has_warned_, true))
+        text::warn(fmt::format(
+            "{} slices have begun without an end: they are shipped as log records", open_));
     finish();
 }
 

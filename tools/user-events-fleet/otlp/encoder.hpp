@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 namespace tool::otlp {
@@ -63,9 +62,9 @@ private:
     const open_span* related(const recording::record& record,
                              const exporting::span_mark& mark) const;
     bool take_slice(const recording::record& record, const exporting::convention& fields);
-    std::string slices_key(const recording::record& record, const exporting::convention& fields);
     const open_span* innermost(int thread) const;
     std::string random_bytes(std::size_t size);
+    void count_closed(const open_span& begun);
     void limit_open_spans();
     void limit_request();
     void send(signal which, batch& made);
@@ -73,10 +72,14 @@ private:
     encoding as_;
     resources& resources_;
     std::function<void(request)> use_;
-    /// Slices that have begun, by track. Those of a thread have the key "thread NUMBER".
-    std::unordered_map<std::string, spans> slices_;
+    /// Slices that have begun, by track. Only tracks that have some are here: programs choose how
+    /// many tracks there are.
+    std::map<exporting::track_key, spans> slices_;
     exporting::open_spans<open_span> open_spans_;
+    /// How many have begun, and about how many bytes they take.
     std::size_t open_ = 0;
+    std::size_t open_size_ = 0;
+    bool has_warned_ = false;
     batch logs_, spans_;
     /// Filled again for each record, because its attributes keep their memory.
     message::LogRecord log_;

@@ -163,6 +163,8 @@ const std::string& resources::key_of(const recording::record& record) {
     if (program.empty())
         program = record.process_name.empty() ? record.task : record.program();
     const std::string_view host = record.host.empty() ? host_ : record.host;
+    if (keys_.size() > most)
+        keys_.clear();
     return keys_[process] =
                fmt::format("{} {}{}{}", process - record.distance, host, separator, program);
 }

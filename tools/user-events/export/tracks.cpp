@@ -46,6 +46,19 @@ slice_mark slice_mark_of(const recording::record& record, const convention& fiel
     return {role, name.empty() ? std::string_view(record.event->name) : name};
 }
 
+track_key track_key_of(const recording::record& record, const convention& fields) {
+    // Threads have slices of their own, but count the same thing.
+    const int own = fields.is_counter() ? record.process() : record.pid;
+    return {
+        .machine = record.distance,
+        .event = record.event->id,
+        .name = std::string(fields.track_name ? read(*fields.track_name, record.data).text() : ""),
+        .scope = fields.scope ? read(*fields.scope, record.data).natural
+                              : static_cast<std::uint64_t>(own),
+        .has_slices = fields.is_slice(),
+    };
+}
+
 const convention& track_table::convention_of(const recording::event_type& event) {
     return conventions_.try_emplace(event.id, event).first->second;
 }
@@ -60,26 +73,21 @@ int process_of(std::uint64_t scope, const recording::record& record) {
 } // namespace
 
 track track_table::of(const recording::record& record, const convention& fields) {
-    std::string name(fields.track_name ? read(*fields.track_name, record.data).text() : "");
-    // Threads have slices of their own, but count the same thing.
-    const int own = fields.is_counter() ? record.process() : record.pid;
-    const std::uint64_t scope =
-        fields.scope ? read(*fields.scope, record.data).natural : static_cast<std::uint64_t>(own);
-    const key key{record.distance, record.event->id, name, scope, fields.is_slice()};
+    track_key key = track_key_of(record, fields);
     const auto found = tracks_.find(key);
     if (found != tracks_.end())
         return found->second;
     const bool is_of_process = fields.scope && fields.scope->name == "scope_tgid";
     track made{
         .number = next(),
-        .name = name.empty() ? record.event->name : name,
-        .process = is_of_process ? process_of(scope, record) : record.process(),
+        .name = key.name.empty() ? record.event->name : key.name,
+        .process = is_of_process ? process_of(key.scope, record) : record.process(),
         .thread = fields.scope || fields.is_counter() ? 0 : record.pid,
-        .is_own = !fields.scope && name.empty() && fields.is_slice() &&
+        .is_own = !fields.scope && key.name.empty() && key.has_slices &&
                   threads_with_slices_.try_emplace(record.pid).second,
         .is_new = false,
     };
-    tracks_.emplace(key, made);
+    tracks_.emplace(std::move(key), made);
     made.is_new = true;
     return made;
 }

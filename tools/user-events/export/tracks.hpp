@@ -40,6 +40,19 @@ struct convention {
     const recording::field* flow = nullptr;
 };
 
+/// What tells tracks of the convention apart.
+struct track_key {
+    int machine = 0; // the distance of its numbers
+    int event = 0;
+    std::string name; // empty if the record names no track
+    /// Without a scope, slices are of the thread and counters of the process.
+    std::uint64_t scope = 0;
+    bool has_slices = false;
+
+    auto operator<=>(const track_key&) const = default;
+};
+track_key track_key_of(const recording::record& record, const convention& fields);
+
 /// A row of slices, or a counter.
 struct track {
     std::size_t number;
@@ -51,8 +64,7 @@ struct track {
     bool is_new;
 };
 
-/// Finds the tracks. Those of the convention are one for each machine, event, name and scope.
-/// Without a scope, slices are of the thread and counters of the process.
+/// Finds the tracks. Those of the convention are one for each track_key.
 class track_table {
 public:
     /// Returns the conventional fields of an event.
@@ -63,10 +75,8 @@ public:
     std::size_t next() noexcept { return count_++; }
 
 private:
-    using key = std::tuple<int, int, std::string, std::uint64_t, bool>;
-
     std::unordered_map<int, convention> conventions_;
-    std::map<key, track> tracks_;
+    std::map<track_key, track> tracks_;
     std::unordered_map<int, bool> threads_with_slices_;
     std::size_t count_ = 0;
 };
