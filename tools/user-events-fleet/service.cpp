@@ -5,8 +5,11 @@
 #include "tracing/child_process.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <string>
 #include <systemd/sd-daemon.h>
 #include <vector>
@@ -24,14 +27,36 @@ std::vector<std::string> own_arguments() {
     return result;
 }
 
-/// Has another process check what this one would begin with.
+/// The status of a command whose arguments or configuration make no sense, see text::usage_error.
+constexpr int usage = 2;
+
+/// Has another process check what this one would begin with. Throws text::failure if that process
+/// cannot say whether it makes sense.
 bool makes_sense() {
     auto words = own_arguments();
     // Behind the command's name: at the end it could be one of the patterns.
     words.insert(words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), "--check");
     tracing::child_process check(words, "/proc/self/exe");
     check.wait();
+    if (check.status() != 0 && check.status() != usage)
+        throw text::failure(fmt::format("its check ended with status {}", check.status()));
     return check.status() == 0;
+}
+
+/// Whether this process can begin again. Says why not; no error ends the service here, also if
+/// memory is short.
+bool can_begin_again() {
+    try {
+        if (makes_sense())
+            return true;
+        text::warn("the configuration makes no sense: it stays as it was");
+    } catch (const std::bad_alloc&) {
+        text::warn("the configuration cannot be checked, and stays as it was: not enough memory");
+    } catch (const std::exception& error) {
+        text::warn(fmt::format("the configuration cannot be checked, and stays as it was: {}",
+                               error.what()));
+    }
+    return false;
 }
 
 } // namespace
@@ -60,11 +85,10 @@ bool has_to_restart(tracing::stop_signals& signals) {
     if (!signals.wants_reload())
         return false;
     sd_notify(0, "RELOADING=1");
-    if (makes_sense()) {
+    if (can_begin_again()) {
         signals.keep_blocked();
         return true;
     }
-    text::warn("the configuration makes no sense: it stays as it was");
     report_ready();
     return false;
 }

@@ -26,7 +26,8 @@ private:
 };
 
 /// Whether SIGHUP has come and what --config names makes sense, so that the command has to end and
-/// throw `restart`. If it makes none, says so, and the command goes on as it is.
+/// throw `restart`. If it makes none or cannot be checked, says so, and the command goes on as it
+/// is.
 bool has_to_restart(tracing::stop_signals& signals);
 
 } // namespace tool

@@ -187,7 +187,7 @@ void try_set_instance(otlp::queue& queue, const std::string& name, std::uint64_t
     }
 }
 
-/// The mounted instance, one that a killed process has left, or a new one.
+/// The mounted instance, one that another process has left, or a new one.
 tracing::instance make_instance(const options& given, otlp::queue& queue) {
     if (given.live.has_from()) {
         queue.set_instance("", 0);
@@ -195,6 +195,8 @@ tracing::instance make_instance(const options& given, otlp::queue& queue) {
     }
     if (auto left = tracing::instance::adopted(queue.instance())) {
         try_set_instance(queue, left->name(), tracing::read_records(*left));
+        // It may have records that no process has read: an error must not remove them.
+        left->leave();
         return std::move(*left);
     }
     queue.set_instance("", 0);
@@ -287,15 +289,9 @@ void warn_about_rest(otlp::queue& queue, const options& given) {
         text::warn(fmt::format("{} records were dropped: {}", count, why));
 }
 
-/// Ships until a signal comes. Returns whether the command has to begin again.
-bool ship_until_signal(const options& given, const tracing::instance& instance, shipper& shipper,
+/// Reads until a signal comes. Returns whether the command has to begin again.
+bool read_until_signal(shipper& shipper, tracing::following* following,
                        tracing::stop_signals& signals) {
-    std::optional<tracing::following> following;
-    if (!instance.is_mounted()) {
-        following.emplace(instance, shipper.wanted_events());
-        instance.write("tracing_on", "1");
-    }
-    report_ready();
     bool stopped = false;
     while (!stopped) {
         // What was recorded before the signal is read while its events exist.
@@ -303,15 +299,41 @@ bool ship_until_signal(const options& given, const tracing::instance& instance, 
         if (following)
             following->update();
         shipper.read();
-        if (!has_to_restart(signals))
-            continue;
-        // The new process adopts what it finds.
-        if (following && !given.spool.empty())
-            following->release();
-        return true;
+        if (has_to_restart(signals))
+            return true;
     }
     report_stop();
     return false;
+}
+
+/// Ships until a signal comes. Returns whether the command has to begin again. With a spool, the
+/// instance and its rules are left to the process that then begins again. After an error here, they
+/// are left to the next process with this spool.
+bool ship_until_signal(const options& given, tracing::instance& instance, shipper& shipper,
+                       tracing::stop_signals& signals) {
+    if (instance.is_mounted()) {
+        report_ready();
+        return read_until_signal(shipper, nullptr, signals);
+    }
+    tracing::following following(instance, shipper.wanted_events());
+    instance.write("tracing_on", "1");
+    const bool has_spool = !given.spool.empty();
+    if (has_spool)
+        instance.leave();
+    const auto keep_rules = [&] {
+        if (has_spool)
+            following.release();
+    };
+    report_ready();
+    try {
+        const bool again = read_until_signal(shipper, &following, signals);
+        if (again)
+            keep_rules();
+        return again;
+    } catch (...) {
+        keep_rules();
+        throw;
+    }
 }
 
 /// Ships what the instance records. Returns whether the command has to begin again.
@@ -321,11 +343,11 @@ bool ship_instance(const options& given, tracing::instance& instance, otlp::queu
     const bool again = ship_until_signal(given, instance, shipper, signals);
     if (again && !given.spool.empty()) {
         shipper.hand_over();
-        instance.leave();
     } else {
         if (!instance.is_mounted())
             instance.write("tracing_on", "0");
         shipper.finish();
+        instance.take_back();
         try_set_instance(queue, "", 0);
     }
     return again;
@@ -341,16 +363,8 @@ void ship_events(const options& given) {
     sender sender(queue, given.delivery);
     bool again = false;
     {
-        const std::string left = queue.instance();
         auto instance = make_instance(given, queue);
-        try {
-            again = ship_instance(given, instance, queue, signals);
-        } catch (...) {
-            // It may have records that no process has read.
-            if (instance.name() == left)
-                instance.leave();
-            throw;
-        }
+        again = ship_instance(given, instance, queue, signals);
     }
     sender.finish();
     warn_about_rest(queue, given);

@@ -111,7 +111,7 @@ std::optional<instance> instance::adopted(const std::string& name) {
 }
 
 instance::~instance() {
-    if (!handle_ || !remove_)
+    if (!handle_ || !is_own_ || is_left_)
         return;
     // Events and triggers that are left do not keep the instance; an open file does.
     if (tracefs_instance_destroy(handle_.get()) != 0)

@@ -45,7 +45,9 @@ public:
     ~instance();
 
     /// Leaves an instance that would be removed, for adopted() of another process.
-    void leave() noexcept { remove_ = false; }
+    void leave() noexcept { is_left_ = true; }
+    /// Undoes leave().
+    void take_back() noexcept { is_left_ = false; }
 
     /// The same instance. It is not removed with the copy.
     instance copy() const;
@@ -70,12 +72,14 @@ private:
     struct release {
         void operator()(tracefs_instance* handle) const noexcept;
     };
-    instance(tracefs_instance* handle, std::string name, bool remove)
-        : handle_(handle), name_(std::move(name)), remove_(remove) {}
+    instance(tracefs_instance* handle, std::string name, bool is_own)
+        : handle_(handle), name_(std::move(name)), is_own_(is_own) {}
 
     std::unique_ptr<tracefs_instance, release> handle_;
     std::string name_;
-    bool remove_;
+    /// Whether it is removed with the object, unless it is left.
+    bool is_own_;
+    bool is_left_ = false;
     bool is_mounted_ = false;
 };
 
