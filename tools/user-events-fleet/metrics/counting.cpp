@@ -78,7 +78,9 @@ void read_field(const histogram& from, const std::string& field, distribution& t
     for (const auto& bucket : from.buckets) {
         const unsigned power = power_of(bucket.keys);
         // For the kernel negative numbers are large ones.
-        to.counts[to.is_signed && power == 64 ? 0 : power] += bucket.count;
+        const bool is_negative = to.is_signed && power == 64;
+        to.has_negative |= is_negative;
+        to.counts[is_negative ? 0 : power] += bucket.count;
         to.sum += tracing::number_of(field, bucket.sums);
     }
 }
@@ -169,7 +171,7 @@ void counting::add_fields(const event_name& name, state& to) {
         const recording::field* const field = type.find(chosen.field);
         if (field &&
             (field->kind == recording::kind::integer || field->kind == recording::kind::natural))
-            to.fields[field->name] = {field->is_signed, field->size * 8, {}, 0};
+            to.fields[field->name] = {field->is_signed, field->size * 8, {}, 0, false};
         else
             text::warn(fmt::format("--histogram {}:{} is not counted: the event {} has {}",
                                    chosen.event.text(), chosen.field, name.event,
@@ -261,6 +263,7 @@ void counting::add(const event_name& name, const state& from, event_counts& to) 
         all.is_signed |= found.is_signed;
         all.bits = std::max(all.bits, found.bits);
         all.sum += found.sum;
+        all.has_negative |= found.has_negative;
         for (const auto& [power, count] : found.counts)
             all.counts[power] += count;
     }

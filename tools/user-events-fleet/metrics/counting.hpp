@@ -40,6 +40,8 @@ struct distribution {
     std::map<unsigned, std::uint64_t> counts;
     /// Modulo 2^64.
     std::uint64_t sum = 0;
+    /// Whether a value was negative: the sum can then fall.
+    bool has_negative = false;
 };
 
 /// The counts of the events with one registered name: one event, or all formats of a multi-format

@@ -29,12 +29,14 @@ class writer {
 public:
     explicit writer(format as) : as_(as) {}
 
+    bool is_open_metrics() const noexcept { return as_ == format::open_metrics; }
+
     /// The metrics of one name follow.
     void family(const char* name, const char* type, const char* help) {
         name_ = name;
         is_counter_ = std::strcmp(type, "counter") == 0;
         // OpenMetrics leaves out the suffix of the metrics.
-        const char* const suffix = is_counter_ && as_ == format::text ? "_total" : "";
+        const char* const suffix = is_counter_ && !is_open_metrics() ? "_total" : "";
         fmt::format_to(std::back_inserter(text_), "# HELP {0}{1} {2}\n# TYPE {0}{1} {3}\n", name,
                        suffix, help, type);
     }
@@ -47,7 +49,7 @@ public:
     }
 
     std::string finish() {
-        if (as_ == format::open_metrics)
+        if (is_open_metrics())
             text_ += "# EOF\n";
         return std::move(text_);
     }
@@ -70,10 +72,10 @@ void add_histogram(writer& to, const std::string& labels, const distribution& fr
     if (const auto found = from.counts.find(64); found != from.counts.end())
         below += found->second;
     to.add(labels + ",le=\"+Inf\"", below, "_bucket");
-    to.add(labels, below, "_count");
-    if (from.is_signed)
-        to.add(labels, static_cast<std::int64_t>(from.sum), "_sum");
-    else
+    // A sum that falls is no counter. OpenMetrics has a count only if there is a sum.
+    if (!from.has_negative || !to.is_open_metrics())
+        to.add(labels, below, "_count");
+    if (!from.has_negative)
         to.add(labels, from.sum, "_sum");
 }
 
