@@ -94,6 +94,7 @@ void serve_metrics(const options& given) {
         }
     }
     report_stop();
+    require_reader(signals);
 }
 
 } // namespace

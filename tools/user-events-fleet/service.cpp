@@ -69,6 +69,11 @@ void report_stop() {
     sd_notify(0, "STOPPING=1");
 }
 
+void require_reader(const tracing::stop_signals& signals) {
+    if (signals.has_lost_reader())
+        throw text::failure("standard output has no reader left");
+}
+
 void long_work::step() {
     // Reading the clock takes as long as a small record.
     constexpr unsigned steps = 256;

@@ -12,6 +12,10 @@ namespace tool {
 void report_ready();
 void report_stop();
 
+/// Throws text::failure if the service has ended because its standard output has no reader left, as
+/// when the journal has failed: systemd then starts it again.
+void require_reader(const tracing::stop_signals& signals);
+
 /// Long work that a service also does after systemd has told it to stop. systemd waits for 90 s in
 /// all, and then kills the service. After a report that the work goes on, systemd waits for another
 /// 30 s (EXTEND_TIMEOUT_USEC of sd_notify(3), since systemd 236).

@@ -370,6 +370,7 @@ void ship_events(const options& given) {
     warn_about_rest(queue, given);
     if (again)
         throw restart();
+    require_reader(signals);
 }
 
 void require_wall_clock(const recording::record& record, const std::string& path) {

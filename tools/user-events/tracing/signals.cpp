@@ -135,7 +135,9 @@ bool stop_signals::wait(int milliseconds, int other) {
     } else {
         stopped_ = files[0].revents != 0;
     }
-    stopped_ = stopped_ || (files[1].revents & (POLLERR | POLLHUP));
+    // Ctrl-C ends the program that reads, too: then the signal is the reason.
+    has_lost_reader_ = !stopped_ && (files[1].revents & (POLLERR | POLLHUP));
+    stopped_ = stopped_ || has_lost_reader_;
     return stopped_;
 }
 

@@ -74,6 +74,8 @@ public:
 
     /// What wait() has returned.
     bool has_stopped() const noexcept { return stopped_; }
+    /// Whether the reason was that standard output has no reader left.
+    bool has_lost_reader() const noexcept { return has_lost_reader_; }
 
     /// From now on, SIGHUP does not stop, but makes wait() return at once, and the next
     /// wants_reload() return true.
@@ -87,6 +89,7 @@ public:
 private:
     int file_;
     bool stopped_ = false;
+    bool has_lost_reader_ = false;
     bool is_reloading_ = false;
     bool wants_reload_ = false;
     bool keeps_blocked_ = false;
