@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "tracing/events.hpp"
 #include "tracing/rule.hpp"
+#include "tracing/rules.hpp"
 
 #include <string>
 
@@ -63,4 +64,12 @@ TEST_CASE("a rule is for the registered events that its pattern matches") {
     CHECK_FALSE(matches("user_events:order", {"user_events_multi", "order.1"}));
     CHECK_FALSE(matches("order group=app", {"user_events", "order"}));
     CHECK_FALSE(matches("*", {"user_mark", "text"}));
+}
+
+TEST_CASE("the pattern of an event is for no other event, whatever its name has in it") {
+    const auto [name, other] = GENERATE(table<std::string, std::string>(
+        {{"o*r", "or"}, {"o?r", "oar"}, {"o[ab]r", "oar"}, {R"(o\*r)", "o*r"}}));
+    const rule made = to_rule(tool::tracing::pattern_of({"user_events", name})).first;
+    CHECK(made.is_for({"user_events", name}));
+    CHECK_FALSE(made.is_for({"user_events", other}));
 }

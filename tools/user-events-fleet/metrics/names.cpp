@@ -5,6 +5,7 @@
 #include "recording/event_type.hpp"
 #include "recording/record.hpp"
 #include "text/escape.hpp"
+#include "text/glob.hpp"
 
 #include <limits>
 #include <string_view>
@@ -35,7 +36,7 @@ names::for_tracepoints(const std::vector<tracing::pattern>& patterns) {
     std::vector<tracing::pattern> result;
     for (const auto& each : patterns) {
         const std::string_view text = each.text();
-        if (text.find_first_of("*?[\\") != text.npos ||
+        if (text.find_first_of(text::glob_characters) != text.npos ||
             eventheader::to_tracepoint_name(text.substr(text.rfind(':') + 1)).is_complete)
             result.push_back(each);
     }

@@ -2,6 +2,7 @@
 #include "commands/scope_options.hpp"
 
 #include "text/errors.hpp"
+#include "text/glob.hpp"
 #include "text/number.hpp"
 #include "text/quantity.hpp"
 #include "tracing/rule.hpp"
@@ -81,7 +82,7 @@ std::string without_spaces(const char* option, const std::string& glob) {
 
 std::string to_comm(const std::vector<std::string>& values) {
     const std::string glob = only_value("--comm", values);
-    if (glob.size() > comm_max && glob.find_first_of("*?[\\") == glob.npos)
+    if (glob.size() > comm_max && glob.find_first_of(text::glob_characters) == glob.npos)
         throw text::usage_error(
             fmt::format("no process has the name {}: the kernel keeps {} characters", glob,
                         comm_max),
@@ -91,7 +92,8 @@ std::string to_comm(const std::vector<std::string>& values) {
 
 std::string to_exe(const std::vector<std::string>& values) {
     const std::string glob = only_value("--exe", values);
-    if (!glob.empty() && std::string_view("/*?[\\").find(glob[0]) == std::string_view::npos)
+    if (!glob.empty() && glob[0] != '/' &&
+        text::glob_characters.find(glob[0]) == text::glob_characters.npos)
         throw text::usage_error(fmt::format("no program has the path {}", glob),
                                 fmt::format("a path begins with /: --exe '*/{}'", glob));
     return without_spaces("--exe", glob);

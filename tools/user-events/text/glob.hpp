@@ -8,6 +8,9 @@
 
 namespace tool::text {
 
+/// The characters with a meaning in a pattern; behind a `\`, each stands for itself.
+inline constexpr std::string_view glob_characters = "*?[\\";
+
 /// Whether all of a name fits the pattern.
 inline bool is_glob_of(const std::string& pattern, std::string_view name) {
     return fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;

@@ -4,6 +4,7 @@
 #include "eventheader/tracepoint_name.hpp"
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
+#include "text/glob.hpp"
 #include "text/nearest.hpp"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ std::vector<std::string> globs_of(const std::string& pattern, const eventheader:
         return {pattern};
     const std::string begin = pattern.substr(0, pattern.size() - 1);
     // What is behind the last `_` may be a level already.
-    if (begin.find_first_of("*?[\\:") != begin.npos || begin.find("_L") != begin.npos)
+    if (begin.find_first_of(text::glob_characters) != begin.npos || begin.find(':') != begin.npos ||
+        begin.find("_L") != begin.npos)
         return {pattern};
     auto result = eventheader::tracepoint_globs(pattern, choice);
     if (begin.ends_with('_'))

@@ -3,6 +3,7 @@
 
 #include "recording/event_type.hpp"
 #include "text/errors.hpp"
+#include "text/glob.hpp"
 #include "tracing/tracefs.hpp"
 
 #include <algorithm>
@@ -74,7 +75,7 @@ std::string remedy_without_rules() {
 std::string pattern_of(const event_name& name) {
     std::string result = name.system + ":";
     for (const char character : recording::registered_name(name.system, name.event)) {
-        if (std::string_view("*?[\\").find(character) != std::string_view::npos)
+        if (text::glob_characters.find(character) != text::glob_characters.npos)
             result += '\\';
         result += character;
     }
