@@ -217,7 +217,7 @@ public:
                        [&queue](const recording::record&) { queue.drop(otlp::reason::unknown, 1); },
                    .skip = [this] { skipped_++; }}),
           resources_(otlp::to_services(given.services),
-                     !in.is_mounted() || tracing::has_threads_of_records()),
+                     !in.is_mounted() || tracing::has_threads_of_records(), std::string()),
           encoder_(given.delivery.encoding, exporting::to_pairs(given.pairs), resources_,
                    [this](otlp::request made) {
                        skip();

@@ -68,7 +68,8 @@ std::string metrics_of(const drop_report& report, resources& known, std::uint64_
 } // namespace
 
 queue::report_maker report_maker(encoding as) {
-    const auto known = std::make_shared<resources>(std::map<std::string, std::string>(), false);
+    const auto known =
+        std::make_shared<resources>(std::map<std::string, std::string>(), false, std::string());
     return [as, known](const drop_report& report) {
         const auto now = static_cast<std::uint64_t>(tracing::nanoseconds(CLOCK_REALTIME));
         const std::string request = report.signal == signal::metrics

@@ -24,7 +24,7 @@ class resources {
 public:
     /// `is_here` says whether the records are of processes of this machine, which /proc knows.
     /// Records that name no machine are of `host`, or if that is empty, of this one.
-    resources(std::map<std::string, std::string> services, bool is_here, std::string host = {});
+    resources(std::map<std::string, std::string> services, bool is_here, std::string host);
 
     /// A text that identifies the resource of a record.
     const std::string& key_of(const recording::record& record);
