@@ -2,9 +2,11 @@
 #include "tracing/data_file.hpp"
 
 #include "text/errors.hpp"
+#include "tracing/tracefs.hpp"
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
@@ -80,10 +82,6 @@ bool data_file::unregister() noexcept {
     return ioctl(file_, DIAG_IOCSUNREG, &from) == 0;
 }
 
-int data_file::try_delete(const std::string& name) noexcept {
-    return ioctl(file_, DIAG_IOCSDEL, name.c_str()) != 0 ? errno : 0;
-}
-
 void data_file::write(std::uint32_t index, std::span<const std::byte> payload) {
     if (!is_enabled())
         return;
@@ -93,6 +91,16 @@ void data_file::write(std::uint32_t index, std::span<const std::byte> payload) {
     if (writev(file_, parts, 2) < 0 && errno != EBADF)
         throw text::failure(fmt::format("cannot write the event: {}", std::strerror(errno)),
                             errno == E2BIG || errno == ENOSPC ? "make its text shorter" : "");
+}
+
+int try_delete(const std::string& name) {
+    // Not the file of the environment, which may be that of another group.
+    const int file = open(instance::top().path("user_events_data").c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0)
+        return errno;
+    const int error = ioctl(file, DIAG_IOCSDEL, name.c_str()) != 0 ? errno : 0;
+    close(file);
+    return error;
 }
 
 } // namespace tool::tracing

@@ -28,14 +28,15 @@ public:
     /// Returns whether the kernel knew the registration of the last add().
     bool unregister() noexcept;
 
-    /// Deletes all events of a registered name. Returns 0 or an errno.
-    int try_delete(const std::string& name) noexcept;
-
 private:
     int file_;
     /// The kernel sets bit 0.
     std::uint32_t word_ = 0;
     bool added_ = false;
 };
+
+/// Deletes all events of the group "default" that are registered with this name. Returns 0 or an
+/// errno.
+int try_delete(const std::string& name);
 
 } // namespace tool::tracing
