@@ -170,9 +170,12 @@ private:
     /// together, and after is_checked(): another thread may replace the file.
     [[gnu::always_inline]] int begin(void* record) const noexcept {
         const std::uint64_t target = target_.load(std::memory_order_acquire);
+        put_index(record, target);
+        return static_cast<int>(target >> 32);
+    }
+    [[gnu::always_inline]] static void put_index(void* record, std::uint64_t target) noexcept {
         const auto index = static_cast<std::uint32_t>(target);
         __builtin_memcpy(record, &index, sizeof(index));
-        return static_cast<int>(target >> 32);
     }
 
     [[gnu::visibility("hidden")]] int write_otherwise(const iovec* parts, int count) const noexcept;
@@ -385,9 +388,14 @@ inline bool registration::replace_file() const noexcept {
     const auto thread_descriptor = library_->thread_descriptor.load(std::memory_order_acquire);
     if (thread_descriptor) {
         // The index is loaded first. If it is one of a new file, the thread's file is then seen to
-        // be of an earlier generation.
-        const int common = begin(parts[0].iov_base), own = thread_descriptor();
-        const int descriptor = own < 0 && is_checked() ? common : own;
+        // be of an earlier generation. If it is one of an earlier file, and the thread's file is
+        // opened anew here, the event's target is then seen to have changed.
+        const std::uint64_t target = target_.load(std::memory_order_acquire);
+        int descriptor = static_cast<int>(target >> 32) < 0 ? -1 : thread_descriptor();
+        if (descriptor >= 0 && target_.load(std::memory_order_acquire) == target)
+            put_index(parts[0].iov_base, target);
+        else
+            descriptor = is_checked() ? begin(parts[0].iov_base) : -1;
         if (descriptor >= 0 && user_events_write_parts(descriptor, parts, count) >= 0)
             return 0;
     }

@@ -24,8 +24,8 @@ namespace {
 using Number = ue::event<"number", ue::field<"value", std::uint64_t>>;
 constexpr const char* number = "number u64 value";
 
-Bytes record(std::uint64_t value) {
-    return Payload().add<std::uint32_t>(0).add(value).bytes();
+Bytes record(std::uint64_t value, std::uint32_t index = 0) {
+    return Payload().add(index).add(value).bytes();
 }
 
 bool is_open(int descriptor) {
@@ -198,6 +198,29 @@ TEST_CASE("A thread's file that was closed is opened again") {
     const auto files = open_files();
     close(last_descriptor());
     CHECK(open_files() == files - 1);
+}
+
+TEST_CASE("After the file was lost, a thread with a file records no event as another one") {
+    FakeFile file;
+    Number event;
+    ue::event<"order", ue::field<"number", std::uint64_t>> order;
+    file.enable(number);
+    file.enable("order u64 number");
+    const ue::thread_file own;
+    const int common = last_descriptor() - 1;
+    close(last_descriptor());
+    close(common);
+    for (std::uint64_t i = 1; i <= 3; i++) {
+        // The first record registers this event with the new file; the other event is not yet.
+        event(i);
+        CHECK(file.take() == record(i));
+    }
+    CHECK(!own.error());
+    for (std::uint64_t i = 1; i <= 3; i++) {
+        order(i);
+        CHECK(file.take() == record(i, 1));
+    }
+    CHECK(order.lost() == 0);
 }
 
 TEST_CASE("Nothing is written to another file that took the number of a thread's file") {
