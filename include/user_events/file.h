@@ -28,6 +28,9 @@
 inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
+/* For what is accessed atomically. */
+#define USER_EVENTS_ALIGNED __attribute__((__aligned__(8)))
+
 /*
  * An open file. A program may close the descriptor without the library's knowledge (closefrom() in
  * a daemon), and the number may then be used for another file. Nothing may be written to that one.
@@ -42,12 +45,14 @@ inline namespace USER_EVENTS_C_LAYOUT {
  *	example those of two shared libraries.
  * @limit: the limit that the number is close to
  *
- * All members are accessed atomically.
+ * All members are accessed atomically: those of 64 bits need their alignment also where it is not
+ * that of their type, on 32-bit x86.
  */
 struct user_events_file {
     int descriptor;
     uint32_t epoch;
-    uint64_t device, inode;
+    uint64_t device USER_EVENTS_ALIGNED;
+    uint64_t inode USER_EVENTS_ALIGNED;
     int mark;
     int limit;
 };

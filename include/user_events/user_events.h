@@ -39,7 +39,7 @@ struct user_event {
     uint32_t flags;
     const char* command;
     /* The generation of the file in the upper half, the index in the lower one. */
-    uint64_t target;
+    uint64_t target USER_EVENTS_ALIGNED;
 };
 
 /* The value of a struct user_event before its registration. */
@@ -57,7 +57,7 @@ struct user_event {
  */
 struct user_events_shared {
     struct user_events_file file;
-    uint64_t current;
+    uint64_t current USER_EVENTS_ALIGNED;
     uint32_t lock;
     uint32_t users;
 };

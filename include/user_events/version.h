@@ -16,7 +16,7 @@
  * meaning change, or when a function changes that shares objects with other parts of a process.
  * selftests/library/user_space/shared_test.cpp has the sizes of the objects.
  */
-#define USER_EVENTS_LAYOUT layout_3
+#define USER_EVENTS_LAYOUT layout_4
 
 /*
  * A program that is compiled with USER_EVENTS_NO_CHECKS does not check whether the file is still
@@ -27,7 +27,7 @@
  */
 #ifdef USER_EVENTS_NO_CHECKS
 #undef USER_EVENTS_LAYOUT
-#define USER_EVENTS_LAYOUT layout_3_unchecked
+#define USER_EVENTS_LAYOUT layout_4_unchecked
 #endif
 
 #ifdef __cplusplus

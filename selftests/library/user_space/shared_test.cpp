@@ -171,9 +171,9 @@ TEST_CASE("Parts of a process with different layouts of the library have a regis
 }
 
 // Another size needs another number in USER_EVENTS_LAYOUT.
-TEST_CASE("The objects of layout 3 have their sizes, and events begin with a word and the layout") {
+TEST_CASE("The objects of layout 4 have their sizes, and events begin with a word and the layout") {
     namespace ue = user_events;
-    CHECK(std::string_view(USER_EVENTS_TAG(USER_EVENTS_LAYOUT)) == "user_events_layout_3");
+    CHECK(std::string_view(USER_EVENTS_TAG(USER_EVENTS_LAYOUT)) == "user_events_layout_4");
     CHECK(sizeof(ue::event<"a">) == 72);
     CHECK(sizeof(ue::dynamic_event) == 8);
     CHECK(sizeof(ue::track<"a">) == 72);
