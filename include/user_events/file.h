@@ -79,7 +79,7 @@ USER_EVENTS_INLINE int user_events_descriptor_limit(void) {
  * the descriptor.
  */
 USER_EVENTS_INLINE int user_events_move_up(int descriptor, int before, int limit) {
-    const int least = limit - limit / 32;
+    const int least = limit - (limit + 31) / 32;
     int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, before < least ? least : before + 1);
 
     if (moved < 0)

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <string>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -100,6 +101,19 @@ std::string found(const Places& places) {
     });
 }
 
+/// Returns which number the library takes if a program has few files and this limit.
+int number_with_limit(rlim_t files) {
+    return std::stoi(in_child([&] {
+        close(STDIN_FILENO);
+        setenv("USER_EVENTS_FILE", "/dev/null", 1);
+        const rlimit limit{files, files};
+        require(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+        user_events_file file{-1, 0, 0, 0, 0, 0};
+        const int error = user_events_file_open(&file);
+        return std::to_string(error ? -error : file.descriptor);
+    }));
+}
+
 constexpr const char* device = "/dev/user_events/default";
 constexpr const char* tracefs = "/sys/kernel/tracing/user_events_data";
 constexpr const char* debugfs = "/sys/kernel/debug/tracing/user_events_data";
@@ -187,4 +201,11 @@ TEST_CASE("Only a whole tracefs in mountinfo is searched") {
                      mounted("/mnt/other", "overlay", std::string(3000, '/')) +
                      mounted("/mnt/tracing"),
                  ""}) == elsewhere);
+}
+
+TEST_CASE("The descriptor has a number in the last 1/32 below the limit, or the last number") {
+    CHECK(number_with_limit(1024) == 992);
+    CHECK(number_with_limit(8000) == 7750);
+    CHECK(number_with_limit(31) == 30);
+    CHECK(number_with_limit(20) == 19);
 }
