@@ -115,7 +115,13 @@ USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int d
     if (!file->mark)
         /* No real-time signal: an emulator such as qemu-user maps these to others. */
         __atomic_store_n(&file->mark, 1 + descriptor % 31, __ATOMIC_RELAXED);
-    fcntl(descriptor, F_SETSIG, file->mark);
+    if (fcntl(descriptor, F_SETSIG, file->mark) != 0) {
+        /* The file has another mark, mostly 0. It would otherwise count as lost at each check. */
+        const int mark = fcntl(descriptor, F_GETSIG);
+
+        if (mark >= 0)
+            __atomic_store_n(&file->mark, mark, __ATOMIC_RELAXED);
+    }
     __atomic_store_n(&file->device, (uint64_t)status.st_dev, __ATOMIC_RELAXED);
     __atomic_store_n(&file->inode, (uint64_t)status.st_ino, __ATOMIC_RELAXED);
     __atomic_store_n(&file->descriptor, descriptor, __ATOMIC_RELAXED);

@@ -22,6 +22,15 @@
 
 namespace selftest {
 
+/// From now on, a filter judges the system calls of the process.
+inline void install(const std::vector<sock_filter>& code) {
+    const sock_fprog program = {static_cast<unsigned short>(code.size()),
+                                const_cast<sock_filter*>(code.data())};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(100);
+}
+
 /// From now on, other system calls than these get this answer: SECCOMP_RET_...
 inline void allow_only(const std::vector<long>& calls, std::uint32_t otherwise) {
     std::vector<sock_filter> code = {
@@ -31,10 +40,7 @@ inline void allow_only(const std::vector<long>& calls, std::uint32_t otherwise) 
         code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
     }
     code.push_back(BPF_STMT(BPF_RET | BPF_K, otherwise));
-    const sock_fprog program = {static_cast<unsigned short>(code.size()), code.data()};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        _exit(100);
+    install(code);
 }
 
 /// Waits longer than the library trusts its last check, without a system call.

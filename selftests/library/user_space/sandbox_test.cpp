@@ -2,7 +2,30 @@
 // Events in sandboxes that refuse system calls, or kill.
 #include "sandbox.hpp"
 
+#include <cstdint>
+#include <fcntl.h>
+#include <filesystem>
+
 using namespace selftest;
+
+namespace {
+
+/// From now on, a system call with this second argument fails with ENOMEM.
+void refuse(long call, std::uint32_t argument) {
+    install({BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 3),
+             // Little-endian: its lower half.
+             BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argument, 0, 1),
+             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)});
+}
+
+std::ptrdiff_t open_files() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+} // namespace
 
 TEST_CASE("A sandbox that refuses all but write() and writev() loses no record") {
     FakeFile file;
@@ -21,6 +44,29 @@ TEST_CASE("Recording makes only the system calls that the documentation lists") 
                          SECCOMP_RET_KILL_PROCESS);
           }) == 0);
     CHECK(file.take().size() == size_in_sandbox);
+}
+
+TEST_CASE("A sandbox that refuses to mark the file lets no descriptor leak") {
+    FakeFile file;
+    const user_events::event<"number", user_events::field<"value", std::uint64_t>> number;
+    file.enable("number u64 value");
+    const int lost = last_descriptor();
+    const pid_t child = fork();
+    if (child == 0) {
+        refuse(SYS_fcntl, F_SETSIG);
+        close(lost);
+        number(1);
+        const auto before = open_files();
+        for (int i = 0; i < 3; i++) {
+            wait_for_next_check();
+            number(1);
+        }
+        _exit(number.lost() == 0 && open_files() == before ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+    CHECK(file.take().size() == std::size_t{4} * (4 + 8));
 }
 
 TEST_CASE("A sandbox that kills ends a program that checks its file") {
