@@ -74,14 +74,16 @@ USER_EVENTS_INLINE int user_events_descriptor_limit(void) {
 }
 
 /*
- * Moves the descriptor to a number above `before` and close to the limit; if all these are taken,
- * to any number close to the limit; if all numbers there are taken, the descriptor stays. Returns
- * the descriptor.
+ * Moves a descriptor to a number above that of the file and close to the limit; if all these are
+ * taken, to any number close to the limit; if all numbers there are taken, the descriptor stays.
+ * Returns the descriptor.
  */
-USER_EVENTS_INLINE int user_events_move_up(int descriptor, int before, int limit) {
-    const int least = limit - (limit + 31) / 32;
+USER_EVENTS_INLINE int user_events_move_up(struct user_events_file* file, int descriptor) {
+    const int limit = user_events_descriptor_limit(), before = file->descriptor;
+    const int below = limit ? limit : 1024, least = below - (below + 31) / 32;
     int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, before < least ? least : before + 1);
 
+    __atomic_store_n(&file->limit, limit, __ATOMIC_RELAXED);
     if (moved < 0)
         moved = fcntl(descriptor, F_DUPFD_CLOEXEC, least);
     if (moved < 0)
@@ -90,27 +92,34 @@ USER_EVENTS_INLINE int user_events_move_up(int descriptor, int before, int limit
     return moved;
 }
 
+/* Moves the descriptor of an open file up. Changes errno. */
+USER_EVENTS_INLINE void user_events_file_move(struct user_events_file* file) {
+    const int moved = user_events_move_up(file, file->descriptor);
+
+    __atomic_store_n(&file->descriptor, moved, __ATOMIC_RELAXED);
+    __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELEASE);
+}
+
 /*
- * Makes `descriptor` the file's. If it is negative (minus an errno), the file has none from now on.
- * A file that was open before keeps its mark, and gets a higher number: what still uses the old
- * number then fails. Changes errno. Returns 0 or an errno.
+ * Makes `descriptor`, of a file just opened, the file's. If it is negative (minus an errno), the
+ * file has none from now on. A file that was open before keeps its mark, and gets a higher number:
+ * what still uses the old number then fails. Changes errno. Returns 0 or an errno.
  */
 USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int descriptor) {
-    const int before = file->descriptor;
-    const int limit = user_events_descriptor_limit();
     struct stat status;
 
+    if (descriptor >= 0) {
+        descriptor = user_events_move_up(file, descriptor);
+        if (fstat(descriptor, &status) != 0) {
+            const int error = errno;
+
+            user_events_close(descriptor);
+            descriptor = -error;
+        }
+    }
     if (descriptor < 0) {
         __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELAXED);
         return -descriptor;
-    }
-    __atomic_store_n(&file->limit, limit, __ATOMIC_RELAXED);
-    descriptor = user_events_move_up(descriptor, before, limit ? limit : 1024);
-    if (fstat(descriptor, &status) != 0) {
-        const int error = errno;
-
-        user_events_close(descriptor);
-        return error;
     }
     if (!file->mark)
         /* No real-time signal: an emulator such as qemu-user maps these to others. */
@@ -181,8 +190,10 @@ USER_EVENTS_INLINE int user_events_file_check(struct user_events_file* file) {
  * safe. Changes errno. Returns 0 or an errno.
  */
 USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file) {
-    return user_events_file_use(file, user_events_file_is_open(file) ? file->descriptor
-                                                                     : user_events_find_and_open());
+    if (!user_events_file_is_open(file))
+        return user_events_file_use(file, user_events_find_and_open());
+    user_events_file_move(file);
+    return 0;
 }
 
 /* Closes the file, if the descriptor is still this file. Changes errno. */

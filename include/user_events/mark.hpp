@@ -158,18 +158,16 @@ private:
         return __atomic_load_n(&file_.epoch, __ATOMIC_ACQUIRE) == user_events_epoch();
     }
 
-    /// With the mutex held, or in the constructor.
+    /// Opens the device, or moves its descriptor up, with the mutex held or in the constructor.
     [[gnu::visibility("hidden")]] bool open() const noexcept {
-        const int error = user_events_file_use(&file_, find());
+        int error = 0;
+        if (user_events_file_is_open(&file_))
+            user_events_file_move(&file_);
+        else
+            error = user_events_file_use(
+                &file_, user_events_is_off() ? -ECANCELED : user_events_open_path(path_));
         error_.store(error, std::memory_order_relaxed);
         return error == 0;
-    }
-
-    /// Returns the descriptor if it has only to be moved up, or a new one, or minus an errno.
-    [[gnu::visibility("hidden")]] int find() const noexcept {
-        if (user_events_file_is_open(&file_))
-            return file_.descriptor;
-        return user_events_is_off() ? -ECANCELED : user_events_open_path(path_);
     }
 
     const char* path_;
