@@ -44,9 +44,10 @@ inline namespace USER_EVENTS_C_LAYOUT {
  *	which has no other effect on it. It tells apart two descriptors of the same file, for
  *	example those of two shared libraries.
  * @limit: the limit that the number is close to
+ * @replaced: the number that the descriptor had before it was moved up, which is still open, or -1
  *
- * All members are accessed atomically: those of 64 bits need their alignment also where it is not
- * that of their type, on 32-bit x86.
+ * All members but the last are accessed atomically: those of 64 bits need their alignment also
+ * where it is not that of their type, on 32-bit x86.
  */
 struct user_events_file {
     int descriptor;
@@ -55,6 +56,7 @@ struct user_events_file {
     uint64_t inode USER_EVENTS_ALIGNED;
     int mark;
     int limit;
+    int replaced;
 };
 
 /*
@@ -74,29 +76,72 @@ USER_EVENTS_INLINE int user_events_descriptor_limit(void) {
 }
 
 /*
- * Moves a descriptor to a number above that of the file and close to the limit; if all these are
- * taken, to any number close to the limit; if all numbers there are taken, the descriptor stays.
- * Returns the descriptor.
+ * Returns nonzero if the descriptor is this file. If a sandbox refuses the calls, it counts as this
+ * file. Async-signal-safe. Changes errno.
  */
-USER_EVENTS_INLINE int user_events_move_up(struct user_events_file* file, int descriptor) {
-    const int limit = user_events_descriptor_limit(), before = file->descriptor;
-    const int below = limit ? limit : 1024, least = below - (below + 31) / 32;
-    int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, before < least ? least : before + 1);
+USER_EVENTS_INLINE int user_events_file_has(const struct user_events_file* file, int descriptor) {
+    struct stat status;
+    int mark;
 
-    __atomic_store_n(&file->limit, limit, __ATOMIC_RELAXED);
-    if (moved < 0)
-        moved = fcntl(descriptor, F_DUPFD_CLOEXEC, least);
-    if (moved < 0)
-        return descriptor;
-    user_events_close(descriptor);
-    return moved;
+    if (descriptor < 0)
+        return 0;
+#ifndef USER_EVENTS_NO_CHECKS
+    if (fstat(descriptor, &status) != 0) {
+        if (errno == EBADF)
+            return 0;
+    } else if ((uint64_t)status.st_dev != __atomic_load_n(&file->device, __ATOMIC_RELAXED) ||
+               (uint64_t)status.st_ino != __atomic_load_n(&file->inode, __ATOMIC_RELAXED)) {
+        return 0;
+    }
+    mark = fcntl(descriptor, F_GETSIG);
+    if (mark < 0 ? errno == EBADF : mark != __atomic_load_n(&file->mark, __ATOMIC_RELAXED))
+        return 0;
+#else
+    (void)file;
+    (void)status;
+    (void)mark;
+#endif
+    return 1;
 }
 
-/* Moves the descriptor of an open file up. Changes errno. */
-USER_EVENTS_INLINE void user_events_file_move(struct user_events_file* file) {
-    const int moved = user_events_move_up(file, file->descriptor);
+/* The same for the descriptor that records are written to. */
+USER_EVENTS_INLINE int user_events_file_is_open(const struct user_events_file* file) {
+    return user_events_file_has(file, __atomic_load_n(&file->descriptor, __ATOMIC_ACQUIRE));
+}
 
-    __atomic_store_n(&file->descriptor, moved, __ATOMIC_RELAXED);
+/* Closes the number that the file was moved from, if it is still this file. Changes errno. */
+USER_EVENTS_INLINE void user_events_file_close_replaced(struct user_events_file* file) {
+    if (user_events_file_has(file, file->replaced))
+        user_events_close(file->replaced);
+    file->replaced = -1;
+}
+
+/*
+ * Returns a copy of a descriptor with a number above that of the file and close to the limit; if
+ * all these are taken, with any number close to the limit; if all numbers there are taken, -1.
+ * Changes errno.
+ */
+USER_EVENTS_INLINE int user_events_file_copy_up(struct user_events_file* file, int descriptor) {
+    const int limit = user_events_descriptor_limit(), before = file->descriptor;
+    const int below = limit ? limit : 1024, least = below - (below + 31) / 32;
+    int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, before < least ? least : before + 1);
+
+    __atomic_store_n(&file->limit, limit, __ATOMIC_RELAXED);
+    return copy < 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, least) : copy;
+}
+
+/*
+ * Moves the descriptor of an open file up. The old number stays open, because another thread may be
+ * about to write to it: no other file may get it. Changes errno.
+ */
+USER_EVENTS_INLINE void user_events_file_move(struct user_events_file* file) {
+    const int copy = user_events_file_copy_up(file, file->descriptor);
+
+    if (copy >= 0) {
+        user_events_file_close_replaced(file);
+        file->replaced = file->descriptor;
+        __atomic_store_n(&file->descriptor, copy, __ATOMIC_RELAXED);
+    }
     __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELEASE);
 }
 
@@ -108,8 +153,15 @@ USER_EVENTS_INLINE void user_events_file_move(struct user_events_file* file) {
 USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int descriptor) {
     struct stat status;
 
+    /* The program has closed the replaced number, too: another file may have it. */
+    file->replaced = -1;
     if (descriptor >= 0) {
-        descriptor = user_events_move_up(file, descriptor);
+        const int copy = user_events_file_copy_up(file, descriptor);
+
+        if (copy >= 0) {
+            user_events_close(descriptor);
+            descriptor = copy;
+        }
         if (fstat(descriptor, &status) != 0) {
             const int error = errno;
 
@@ -136,35 +188,6 @@ USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int d
     __atomic_store_n(&file->descriptor, descriptor, __ATOMIC_RELAXED);
     __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELEASE);
     return 0;
-}
-
-/*
- * Returns nonzero if the descriptor is still this file. If a sandbox refuses the calls, the
- * descriptor counts as still this file. Async-signal-safe. Changes errno.
- */
-USER_EVENTS_INLINE int user_events_file_is_open(const struct user_events_file* file) {
-    const int descriptor = __atomic_load_n(&file->descriptor, __ATOMIC_ACQUIRE);
-    struct stat status;
-    int mark;
-
-    if (descriptor < 0)
-        return 0;
-#ifndef USER_EVENTS_NO_CHECKS
-    if (fstat(descriptor, &status) != 0) {
-        if (errno == EBADF)
-            return 0;
-    } else if ((uint64_t)status.st_dev != __atomic_load_n(&file->device, __ATOMIC_RELAXED) ||
-               (uint64_t)status.st_ino != __atomic_load_n(&file->inode, __ATOMIC_RELAXED)) {
-        return 0;
-    }
-    mark = fcntl(descriptor, F_GETSIG);
-    if (mark < 0 ? errno == EBADF : mark != __atomic_load_n(&file->mark, __ATOMIC_RELAXED))
-        return 0;
-#else
-    (void)status;
-    (void)mark;
-#endif
-    return 1;
 }
 
 /*
@@ -198,6 +221,7 @@ USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file) {
 
 /* Closes the file, if the descriptor is still this file. Changes errno. */
 USER_EVENTS_INLINE void user_events_file_close(struct user_events_file* file) {
+    user_events_file_close_replaced(file);
     if (user_events_file_is_open(file))
         user_events_close(file->descriptor);
     __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELAXED);

@@ -34,6 +34,11 @@ public:
         pthread_mutex_unlock(&mutex_);
     }
 
+    /// Whether the calling thread has the mutex. Async-signal-safe.
+    bool is_held_here() const noexcept {
+        return owner_.load(std::memory_order_relaxed) == pthread_self();
+    }
+
     /// Waits at most about 100 ms; not at all if the thread has the mutex, as in a signal handler
     /// that interrupted it. Async-signal-safe, and no cancellation point.
     [[gnu::noinline, gnu::visibility("hidden")]] bool lock_soon() noexcept {
@@ -41,7 +46,7 @@ public:
         for (int attempt = 0; attempt < 1000; attempt++) {
             if (try_lock())
                 return true;
-            if (owner_.load(std::memory_order_relaxed) == pthread_self())
+            if (is_held_here())
                 return false;
             user_events_call(SYS_nanosleep, reinterpret_cast<long>(moment), nullptr, 0);
         }

@@ -67,7 +67,7 @@ struct user_events_shared {
 #define USER_EVENTS_SHARED_IN(layout) USER_EVENTS_SHARED_OF(layout)
 #define USER_EVENTS_SHARED USER_EVENTS_SHARED_IN(USER_EVENTS_LAYOUT)
 __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared USER_EVENTS_SHARED = {
-    {-1, 0, 0, 0, 0, 0}, (1ULL << 32) | 0xffffffff, 0, 0};
+    {-1, 0, 0, 0, 0, 0, -1}, (1ULL << 32) | 0xffffffff, 0, 0};
 
 /*
  * Takes the lock. Waits about 100 ms at most if `is_soon` is nonzero, because the caller may be a

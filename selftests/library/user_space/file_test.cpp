@@ -108,7 +108,7 @@ int number_with_limit(rlim_t files) {
         setenv("USER_EVENTS_FILE", "/dev/null", 1);
         const rlimit limit{files, files};
         require(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
-        user_events_file file{-1, 0, 0, 0, 0, 0};
+        user_events_file file{-1, 0, 0, 0, 0, 0, -1};
         const int error = user_events_file_open(&file);
         return std::to_string(error ? -error : file.descriptor);
     }));
