@@ -54,6 +54,8 @@ struct library {
     /// Why the file is not open; 0 if it is, or if no event has needed it yet.
     int error = 0;
     bool forks_are_safe = false;
+    /// Whether the forking thread has taken the mutex for fork().
+    bool is_locked_for_fork = false;
     /// How often the file has been opened. It changes before the indexes of the new file are used.
     std::atomic<std::uint32_t> generation{0};
     /// The number of objects of the class thread_file.
@@ -215,10 +217,17 @@ private:
 /// registrations point to the library of whichever code created them.
 [[gnu::visibility("hidden")]] inline constinit library the_library;
 
+/// A function of for_each_event() or retry() may fork, and has the mutex already.
 [[gnu::visibility("hidden")]] inline void lock_for_fork() {
+    if (the_library.mutex.is_held_here())
+        return;
     the_library.mutex.lock();
+    the_library.is_locked_for_fork = true;
 }
 [[gnu::visibility("hidden")]] inline void unlock_after_fork() {
+    if (!the_library.is_locked_for_fork)
+        return;
+    the_library.is_locked_for_fork = false;
     the_library.mutex.unlock();
 }
 
@@ -480,8 +489,9 @@ struct event_state {
 
 /// Calls a function with the event_state of each event of the calling program or shared library,
 /// the newest first: of event<>, dynamic_event, and the events of tracks, counters and logs. The
-/// function must not create or destroy events, nor call error(), kept(), retry() or
-/// for_each_event(). May be called from any thread; not from a signal handler.
+/// function may fork. It must not create or destroy events, files of threads or a testing::sink,
+/// nor call error(), kept(), retry() or for_each_event(). May be called from any thread; not from a
+/// signal handler.
 template <typename Function>
 [[gnu::visibility("hidden")]] void for_each_event(Function&& function) {
     detail::registration::for_each([&](const detail::registration& each) {

@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace selftest;
@@ -28,4 +30,34 @@ TEST_CASE("retry() tells the error of each event that is not registered") {
     FakeFile file;
     CHECK(!ue::retry(add));
     CHECK(names.empty());
+}
+
+TEST_CASE("The function of retry() and for_each_event() may fork") {
+    FakeFile file;
+    const ue::event<"first"> first;
+    file.fail_with(EMFILE);
+    const ue::event<"second"> second;
+    int status = -1;
+    const auto fork_in = [&](const ue::event_state&) {
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        waitpid(child, &status, 0);
+    };
+    const pid_t child = fork();
+    if (child == 0) {
+        // A deadlock ends, too.
+        alarm(20);
+        ue::for_each_event(fork_in);
+        const bool is_forked = status == 0;
+        status = -1;
+        ue::retry(fork_in);
+        // The next one takes the mutex again, which has been unlocked.
+        fork_in({});
+        const ue::event<"third"> third;
+        _exit(is_forked && status == 0 ? 0 : 1);
+    }
+    int result = -1;
+    waitpid(child, &result, 0);
+    CHECK(result == 0);
 }
