@@ -37,6 +37,7 @@ inline namespace USER_EVENTS_C_LAYOUT {
 struct user_event {
     uint32_t word;
     uint32_t flags;
+    /* Null if the event is not registered. It is changed with the lock held. */
     const char* command;
     /* The generation of the file in the upper half, the index in the lower one. */
     uint64_t target USER_EVENTS_ALIGNED;
@@ -170,7 +171,7 @@ USER_EVENTS_INLINE void user_event_unregister(struct user_event* event) {
     user_events_shared_open();
     user_event_unregister_now(event);
     user_events_shared_release();
-    event->command = NULL;
+    __atomic_store_n(&event->command, NULL, __ATOMIC_RELAXED);
     user_events_shared_unlock();
     errno = before;
 }
@@ -211,7 +212,7 @@ USER_EVENTS_INLINE int user_event_register_flags(struct user_event* event, const
     if (error)
         user_events_shared_release();
     else
-        event->command = command;
+        __atomic_store_n(&event->command, command, __ATOMIC_RELAXED);
     user_events_shared_unlock();
     errno = before;
     return error;
@@ -257,14 +258,16 @@ USER_EVENTS_OUT_OF_LINE int user_event_ensure(struct user_event* event, uint32_t
     const struct user_events_file* const file = &USER_EVENTS_SHARED.file;
     const int before = errno;
 
-    if (!event->command)
+    if (!__atomic_load_n(&event->command, __ATOMIC_RELAXED))
         return -1;
     if ((user_event_target(event, index) < 0 ||
          !user_events_file_check(&USER_EVENTS_SHARED.file)) &&
         !(__atomic_load_n(&file->descriptor, __ATOMIC_RELAXED) < 0 &&
           __atomic_load_n(&file->epoch, __ATOMIC_ACQUIRE) == user_events_epoch()) &&
         user_events_shared_lock(1)) {
-        if (user_events_shared_open() == 0 && user_event_target(event, index) < 0) {
+        /* Another thread may have unregistered the event, and closed the file with the last one. */
+        if (event->command && user_events_shared_open() == 0 &&
+            user_event_target(event, index) < 0) {
             user_event_unregister_now(event);
             user_event_register_now(event, event->command);
         }

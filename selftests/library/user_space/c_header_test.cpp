@@ -5,6 +5,7 @@
 
 #include <user_events/user_events.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
@@ -196,4 +197,27 @@ TEST_CASE("A child writes events of the C header, also if another thread registe
     USER_EVENTS_SHARED.lock = 0;
     CHECK(write_count(event, 1));
     user_event_unregister(&event);
+}
+
+TEST_CASE("An event of the C header is unregistered while another thread records it") {
+    FakeFile file;
+    file.enable(tick);
+    const std::ptrdiff_t without = open_files();
+    user_event event = USER_EVENT_INIT;
+    std::atomic<bool> stop{false};
+    std::thread recorder([&] {
+        while (!stop)
+            write_count(event, 1);
+    });
+    int errors = 0;
+    for (int i = 0; i < 1000; i++) {
+        errors += user_event_register(&event, tick) != 0;
+        user_event_unregister(&event);
+        file.take();
+    }
+    CHECK(errors == 0);
+    stop = true;
+    recorder.join();
+    CHECK(registrations() == 0);
+    CHECK(open_files() == without);
 }
