@@ -136,16 +136,22 @@ USER_EVENTS_INLINE int user_event_register_now(struct user_event* event, const c
     return 0;
 }
 
-/* With the lock held. Changes errno. */
-USER_EVENTS_INLINE void user_event_unregister_now(struct user_event* event) {
+/*
+ * With the lock held and the file open. Changes errno. Returns 0 if the kernel has not the
+ * registration any more, otherwise an errno.
+ */
+USER_EVENTS_INLINE int user_event_unregister_now(struct user_event* event) {
     struct user_events_unreg argument;
 
     memset(&argument, 0, sizeof(argument));
     argument.size = sizeof(argument);
     argument.disable_addr = (uintptr_t)&event->word;
+    if (ioctl(USER_EVENTS_SHARED.file.descriptor, USER_EVENTS_UNREG, &argument) != 0 &&
+        errno != ENOENT && errno != EFAULT)
+        return errno;
     __atomic_store_n(&event->target, 0, __ATOMIC_RELAXED);
-    ioctl(USER_EVENTS_SHARED.file.descriptor, USER_EVENTS_UNREG, &argument);
     __atomic_store_n(&event->word, 0, __ATOMIC_RELAXED);
+    return 0;
 }
 
 /* With the lock held: one event less. Changes errno. */
@@ -160,20 +166,31 @@ USER_EVENTS_INLINE void user_events_shared_release(void) {
  * user_event_unregister() - unregister an event
  * @event: the event; one that is not registered is left as it is
  *
- * Not async-signal-safe. Preserves errno.
+ * Not async-signal-safe. Preserves errno. One thread at a time for one event; others may record it
+ * meanwhile.
+ *
+ * Returns 0, or an errno if the kernel keeps the registration: EMFILE or ENOMEM (in a child of
+ * fork()), or the reason why a lost file cannot be opened again. The event is still registered
+ * then: do not free or move the object, because the kernel may write to it. The call may be
+ * repeated.
  */
-USER_EVENTS_INLINE void user_event_unregister(struct user_event* event) {
+USER_EVENTS_INLINE int user_event_unregister(struct user_event* event) {
     const int before = errno;
+    int error;
 
     if (!event->command)
-        return;
+        return 0;
     user_events_shared_lock(0);
-    user_events_shared_open();
-    user_event_unregister_now(event);
-    user_events_shared_release();
-    __atomic_store_n(&event->command, NULL, __ATOMIC_RELAXED);
+    error = user_events_shared_open();
+    if (!error)
+        error = user_event_unregister_now(event);
+    if (!error) {
+        user_events_shared_release();
+        __atomic_store_n(&event->command, NULL, __ATOMIC_RELAXED);
+    }
     user_events_shared_unlock();
     errno = before;
+    return error;
 }
 
 /**
@@ -267,10 +284,8 @@ USER_EVENTS_OUT_OF_LINE int user_event_ensure(struct user_event* event, uint32_t
         user_events_shared_lock(1)) {
         /* Another thread may have unregistered the event, and closed the file with the last one. */
         if (event->command && user_events_shared_open() == 0 &&
-            user_event_target(event, index) < 0) {
-            user_event_unregister_now(event);
+            user_event_target(event, index) < 0 && user_event_unregister_now(event) == 0)
             user_event_register_now(event, event->command);
-        }
         user_events_shared_unlock();
     }
     errno = before;

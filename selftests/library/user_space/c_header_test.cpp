@@ -43,6 +43,12 @@ std::ptrdiff_t open_files() {
                          std::filesystem::directory_iterator());
 }
 
+void wait_for_next_epoch() {
+    const std::uint32_t epoch = user_events_epoch();
+    while (user_events_epoch() == epoch)
+        std::this_thread::yield();
+}
+
 int in_child(const std::function<bool()>& function) {
     const pid_t child = fork();
     if (child == 0) {
@@ -131,9 +137,7 @@ TEST_CASE("The C header opens a lost file again, and does not write to one with 
     const int number = last_descriptor();
     const int other = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
     REQUIRE(dup2(other, number) == number);
-    const std::uint32_t epoch = user_events_epoch();
-    while (user_events_epoch() == epoch)
-        std::this_thread::yield();
+    wait_for_next_epoch();
     CHECK(write_count(first, 1));
     CHECK(write_count(second, 2));
     CHECK(file.take() ==
@@ -165,9 +169,7 @@ TEST_CASE("A C program whose file cannot be opened again is told") {
     CHECK(!write_count(event, 1));
     CHECK(!write_count(event, 1));
     setenv("USER_EVENTS_FILE", file.path().c_str(), 1);
-    const std::uint32_t epoch = user_events_epoch();
-    while (user_events_epoch() == epoch)
-        std::this_thread::yield();
+    wait_for_next_epoch();
     // It was registered with the lost file, and is still enabled.
     CHECK(write_count(event, 1));
     CHECK(file.take().size() == 8);
@@ -220,4 +222,29 @@ TEST_CASE("An event of the C header is unregistered while another thread records
     recorder.join();
     CHECK(registrations() == 0);
     CHECK(open_files() == without);
+}
+
+TEST_CASE("A C program is told if the kernel keeps a registration") {
+    FakeFile file;
+    file.enable(tick);
+    const std::ptrdiff_t without = open_files();
+    user_event event = USER_EVENT_INIT;
+    REQUIRE(user_event_register(&event, tick) == 0);
+    file.keep_registrations(EMFILE);
+    CHECK(user_event_unregister(&event) == EMFILE);
+    CHECK(registrations() == 1);
+    // It is still registered, and recorded.
+    CHECK(user_event_register(&event, tick) == EBUSY);
+    CHECK(write_count(event, 1));
+    CHECK(file.take().size() == 8);
+    setenv("USER_EVENTS_FILE", "/nowhere", 1);
+    close(last_descriptor());
+    wait_for_next_epoch();
+    CHECK(user_event_unregister(&event) == ENOENT);
+    setenv("USER_EVENTS_FILE", file.path().c_str(), 1);
+    file.keep_registrations(0);
+    CHECK(user_event_unregister(&event) == 0);
+    CHECK(registrations() == 0);
+    CHECK(open_files() == without);
+    CHECK(user_event_unregister(&event) == 0);
 }
