@@ -63,12 +63,21 @@ struct user_events_shared {
     uint32_t users;
 };
 
-/* One for all source files. Its name tells the layout. */
+/*
+ * One for all source files, in C and in C++: an index belongs to the file of one such object. Its
+ * name tells the layout.
+ */
 #define USER_EVENTS_SHARED_OF(layout) user_events_shared_##layout
 #define USER_EVENTS_SHARED_IN(layout) USER_EVENTS_SHARED_OF(layout)
 #define USER_EVENTS_SHARED USER_EVENTS_SHARED_IN(USER_EVENTS_LAYOUT)
+#ifdef __cplusplus
+extern "C" {
+#endif
 __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared USER_EVENTS_SHARED = {
     {-1, 0, 0, 0, 0, 0, -1}, (1ULL << 32) | 0xffffffff, 0, 0};
+#ifdef __cplusplus
+}
+#endif
 
 /*
  * Takes the lock. Waits about 100 ms at most if `is_soon` is nonzero, because the caller may be a
