@@ -4,7 +4,8 @@
  * parts of the library share it. Programs use user_events.h or user_events.hpp.
  *
  * All of this is async-signal-safe, because a signal handler may have to open a lost file again:
- * system calls without the C library, no memory but the stack, no locks. Functions change errno.
+ * system calls without the C library, no memory but the stack, no locks. The exceptions are the
+ * functions that read the environment. Functions change errno.
  */
 #ifndef USER_EVENTS_FIND_H
 #define USER_EVENTS_FIND_H
@@ -33,7 +34,7 @@ extern char* secure_getenv(const char* name);
 inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
-/* The longest path of a file in a tracefs that is found through mountinfo, with its NUL. */
+/* The longest path of a file in the environment, or found through mountinfo, with its NUL. */
 #define USER_EVENTS_PATH_MAX 1024
 
 /* Opens a file. Returns the descriptor, or minus an errno. */
@@ -197,26 +198,51 @@ USER_EVENTS_INLINE int user_events_is_off(void) {
 }
 
 /*
- * Finds and opens the file: the one in the environment variable USER_EVENTS_FILE, or else
- * /dev/user_events/default, or else user_events_data in a tracefs. The variables are ignored in
- * programs with the set-user-ID bit and the like.
+ * What the environment says of the file. It is read when the file is opened for the first time. A
+ * lost file is opened again as this says: the environment may have been cleared, another thread may
+ * be changing it, and getenv() is not async-signal-safe.
  *
- * Returns the descriptor, or minus an errno: ECANCELED if the environment has USER_EVENTS=off,
- * ENOENT if there is no such file, or the reason why the first existing one cannot be opened.
+ * @error: why the file must not be opened: ECANCELED for USER_EVENTS=off, or ENAMETOOLONG; or 0
+ * @path: USER_EVENTS_FILE, or empty
  */
-USER_EVENTS_INLINE int user_events_find_and_open(void) {
+struct user_events_environment {
+    int error;
+    char path[USER_EVENTS_PATH_MAX];
+};
+
+/* The variables are ignored in programs with the set-user-ID bit and the like. */
+USER_EVENTS_INLINE void user_events_read_environment(struct user_events_environment* environment) {
+    const char* const path = secure_getenv("USER_EVENTS_FILE");
+    const size_t length = path ? strlen(path) : 0;
+
+    environment->error = user_events_is_off()                  ? ECANCELED
+                         : length >= sizeof(environment->path) ? ENAMETOOLONG
+                                                               : 0;
+    environment->path[0] = 0;
+    if (!environment->error && path)
+        memcpy(environment->path, path, length + 1);
+}
+
+/*
+ * Finds and opens the file: the one that the environment names, or else /dev/user_events/default,
+ * or else user_events_data in a tracefs.
+ *
+ * Returns the descriptor, or minus an errno: that of the environment, ENOENT if there is no such
+ * file, or the reason why the first existing one cannot be opened.
+ */
+USER_EVENTS_INLINE int
+user_events_find_and_open_in(const struct user_events_environment* environment) {
     static const char* const places[] = {
         "/dev/user_events/default",
         "/sys/kernel/tracing/user_events_data",
         "/sys/kernel/debug/tracing/user_events_data",
     };
-    const char* const path = secure_getenv("USER_EVENTS_FILE");
     int reason = -ENOENT;
 
-    if (user_events_is_off())
-        return -ECANCELED;
-    if (path && *path)
-        return user_events_open_path(path);
+    if (environment->error)
+        return -environment->error;
+    if (*environment->path)
+        return user_events_open_path(environment->path);
     for (size_t i = 0; i <= sizeof(places) / sizeof(*places); i++) {
         const int descriptor = i < sizeof(places) / sizeof(*places)
                                    ? user_events_open_path(places[i])
@@ -228,6 +254,14 @@ USER_EVENTS_INLINE int user_events_find_and_open(void) {
             reason = descriptor;
     }
     return reason;
+}
+
+/* The same with the environment as it is now. */
+USER_EVENTS_INLINE int user_events_find_and_open(void) {
+    struct user_events_environment environment;
+
+    user_events_read_environment(&environment);
+    return user_events_find_and_open_in(&environment);
 }
 
 #ifdef __cplusplus

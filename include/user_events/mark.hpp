@@ -63,7 +63,7 @@ public:
     [[gnu::visibility("hidden")]] explicit marker(const char* path = "/dev/user_mark") noexcept
         : path_(path) {
         const detail::errno_keeper keeper;
-        open();
+        open_if_on();
     }
     marker(const marker&) = delete;
     marker& operator=(const marker&) = delete;
@@ -109,7 +109,7 @@ public:
         const detail::errno_keeper keeper;
         const detail::lock_guard lock(mutex_);
         if (error_.load(std::memory_order_relaxed) != 0)
-            open();
+            open_if_on();
         return error();
     }
 
@@ -158,14 +158,21 @@ private:
         return __atomic_load_n(&file_.epoch, __ATOMIC_ACQUIRE) == user_events_epoch();
     }
 
+    /// Opens the device, unless the environment has USER_EVENTS=off. A mark that opens it again
+    /// does not read the environment, because that is not async-signal-safe.
+    [[gnu::visibility("hidden")]] void open_if_on() const noexcept {
+        if (user_events_is_off())
+            error_.store(ECANCELED, std::memory_order_relaxed);
+        else
+            open();
+    }
     /// Opens the device, or moves its descriptor up, with the mutex held or in the constructor.
     [[gnu::visibility("hidden")]] bool open() const noexcept {
         int error = 0;
         if (user_events_file_is_open(&file_))
             user_events_file_move(&file_);
         else
-            error = user_events_file_use(
-                &file_, user_events_is_off() ? -ECANCELED : user_events_open_path(path_));
+            error = user_events_file_use(&file_, user_events_open_path(path_));
         error_.store(error, std::memory_order_relaxed);
         return error == 0;
     }

@@ -62,6 +62,8 @@ struct library {
     unsigned thread_files = 0;
     /// How many registrations the kernel kept when their events were destroyed.
     std::uint32_t kept = 0;
+    /// Read when the first event is created, and by retry() if the file could not be opened.
+    user_events_environment environment{0, ""};
 };
 
 /// Keeps errno as it was.
@@ -251,7 +253,7 @@ inline void registration::open_file(library& shared) noexcept {
         // Before an index of the new file can be seen: see write_otherwise().
         shared.generation.fetch_add(1, std::memory_order_release);
     }
-    shared.error = user_events_file_open(&shared.file);
+    shared.error = user_events_file_open(&shared.file, &shared.environment);
     if (is_open)
         for (const registration* each = shared.first; each; each = each->next_)
             if (each->descriptor() == before)
@@ -268,6 +270,8 @@ inline registration::registration(const declaration& declared) noexcept
     next_ = library_->first;
     if (next_)
         next_->previous_ = this;
+    else
+        user_events_read_environment(&library_->environment);
     library_->first = this;
     // After a failure only retry() tries again: a program may have thousands of events. Most of
     // them are created within an epoch, in which the file is not checked again. If the file was
@@ -435,6 +439,8 @@ inline std::error_code registration::retry_all() noexcept {
     const lock_guard lock(the_library.mutex);
     if (!the_library.first)
         return {};
+    if (the_library.error)
+        user_events_read_environment(&the_library.environment);
     if (!the_library.sink && !user_events_file_check(&the_library.file))
         open_file(the_library);
     int error = 0;

@@ -130,7 +130,7 @@ private:
         generation_ = library.generation.load(std::memory_order_relaxed);
         int error = library.error;
         if (is_moved)
-            error = user_events_file_open(&file_);
+            error = user_events_file_open(&file_, &library.environment);
         else if (!error)
             error = user_events_file_is_open(&library.file) ? open_shared() : EAGAIN;
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -139,7 +139,7 @@ private:
     }
     /// Opens another file with the indexes of the file of all threads. Returns 0 or an errno.
     [[gnu::visibility("hidden")]] int open_shared() noexcept {
-        const int error = user_events_file_open(&file_);
+        const int error = user_events_file_open(&file_, &detail::the_library.environment);
         if (error || ioctl(file_.descriptor, detail::share_request,
                            detail::the_library.file.descriptor) == 0)
             return error;

@@ -55,12 +55,14 @@ struct user_event {
  * @lock: the process that has the lock for all other members, or 0. A record takes it only to open
  *	a lost file again.
  * @users: the number of registered events
+ * @environment: read when the first event is registered
  */
 struct user_events_shared {
     struct user_events_file file;
     uint64_t current USER_EVENTS_ALIGNED;
     uint32_t lock;
     uint32_t users;
+    struct user_events_environment environment;
 };
 
 /*
@@ -74,7 +76,7 @@ struct user_events_shared {
 extern "C" {
 #endif
 __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared USER_EVENTS_SHARED = {
-    {-1, 0, 0, 0, 0, 0, -1}, (1ULL << 32) | 0xffffffff, 0, 0};
+    {-1, 0, 0, 0, 0, 0, -1}, (1ULL << 32) | 0xffffffff, 0, 0, {0, ""}};
 #ifdef __cplusplus
 }
 #endif
@@ -119,7 +121,7 @@ USER_EVENTS_INLINE int user_events_shared_open(void) {
     if (user_events_file_check(file))
         return 0;
     is_moved = user_events_file_is_open(file);
-    error = user_events_file_open(file);
+    error = user_events_file_open(file, &USER_EVENTS_SHARED.environment);
     /* If it cannot be opened, the next record that tries is one of the next epoch. */
     if (error)
         __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELAXED);
@@ -231,7 +233,8 @@ USER_EVENTS_INLINE int user_event_register_flags(struct user_event* event, const
         return EBUSY;
     event->flags = flags;
     user_events_shared_lock(0);
-    USER_EVENTS_SHARED.users++;
+    if (USER_EVENTS_SHARED.users++ == 0)
+        user_events_read_environment(&USER_EVENTS_SHARED.environment);
     error = user_events_shared_open();
     if (!error)
         error = user_event_register_now(event, command);

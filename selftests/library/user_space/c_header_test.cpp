@@ -164,13 +164,26 @@ TEST_CASE("A C program whose file cannot be opened again is told") {
     user_event event = USER_EVENT_INIT;
     REQUIRE(user_event_register(&event, tick) == 0);
     file.enable(tick);
-    setenv("USER_EVENTS_FILE", "/nowhere", 1);
+    const std::string away = file.path() + "_away";
+    std::filesystem::rename(file.path(), away);
     close(last_descriptor());
     CHECK(!write_count(event, 1));
     CHECK(!write_count(event, 1));
-    setenv("USER_EVENTS_FILE", file.path().c_str(), 1);
+    std::filesystem::rename(away, file.path());
     wait_for_next_epoch();
     // It was registered with the lost file, and is still enabled.
+    CHECK(write_count(event, 1));
+    CHECK(file.take().size() == 8);
+    user_event_unregister(&event);
+}
+
+TEST_CASE("A C program that clears its environment keeps its file") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    REQUIRE(user_event_register(&event, tick) == 0);
+    file.enable(tick);
+    unsetenv("USER_EVENTS_FILE");
+    close(last_descriptor());
     CHECK(write_count(event, 1));
     CHECK(file.take().size() == 8);
     user_event_unregister(&event);
@@ -237,11 +250,12 @@ TEST_CASE("A C program is told if the kernel keeps a registration") {
     CHECK(user_event_register(&event, tick) == EBUSY);
     CHECK(write_count(event, 1));
     CHECK(file.take().size() == 8);
-    setenv("USER_EVENTS_FILE", "/nowhere", 1);
+    const std::string away = file.path() + "_away";
+    std::filesystem::rename(file.path(), away);
     close(last_descriptor());
     wait_for_next_epoch();
     CHECK(user_event_unregister(&event) == ENOENT);
-    setenv("USER_EVENTS_FILE", file.path().c_str(), 1);
+    std::filesystem::rename(away, file.path());
     file.keep_registrations(0);
     CHECK(user_event_unregister(&event) == 0);
     CHECK(registrations() == 0);

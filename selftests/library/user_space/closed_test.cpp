@@ -234,3 +234,19 @@ TEST_CASE("No record is lost after closefrom() while another thread creates even
               return static_cast<int>(event.lost());
           }) == 0);
 }
+
+TEST_CASE("A program that clears its environment and closes all descriptors keeps its file") {
+    FakeFile file;
+    const Number event;
+    const ue::thread_file own;
+    const ue::marker mark(file.path().c_str());
+    file.enable(number);
+    CHECK(in_child(file, [&] {
+              unsetenv("USER_EVENTS_FILE");
+              setenv("USER_EVENTS", "off", 1);
+              closefrom(3);
+              for (int i = 0; i < 3; i++)
+                  event(1);
+              return own.error() || mark("mark") ? 100 : static_cast<int>(event.lost());
+          }) == 0);
+}

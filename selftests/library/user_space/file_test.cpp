@@ -109,7 +109,7 @@ int number_with_limit(rlim_t files) {
         const rlimit limit{files, files};
         require(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
         user_events_file file{-1, 0, 0, 0, 0, 0, -1};
-        const int error = user_events_file_open(&file);
+        const int error = user_events_file_use(&file, user_events_find_and_open());
         return std::to_string(error ? -error : file.descriptor);
     }));
 }
