@@ -39,13 +39,13 @@ struct member_of;
 template <typename Class, typename T, T Class::*Pointer>
 struct member_of<Pointer> {
     using object = Class;
-    using type = T;
+    using type = std::remove_cv_t<T>;
 };
 
 } // namespace detail
 
 /// One member of a structure, for members<>. T is the type of the field: by default the type of the
-/// member itself.
+/// member itself; else another one that can hold each value of the member, but for its sign.
 template <literal Name, auto Pointer, typename T = typename detail::member_of<Pointer>::type>
 struct member {};
 

@@ -161,6 +161,7 @@ enum class problem {
     large_array,
     not_copyable,
     bad_tag,
+    wrong_member,
     duplicate_field,
     long_command,
     large_payload,
@@ -251,6 +252,9 @@ struct report {
                   "user_events: the type in structure<> must be trivially copyable");
     static_assert(What != problem::bad_tag,
                   "user_events: the tag in structure<> must consist of letters, digits and _");
+    static_assert(What != problem::wrong_member,
+                  "user_events: the type in member<> cannot hold each value of the member: leave "
+                  "it out, or write one that can");
     static_assert(What != problem::duplicate_field, "user_events: two fields have the same name");
     static_assert(What != problem::long_command,
                   "user_events: the event's name and fields have more than 511 bytes as text");
@@ -316,26 +320,68 @@ struct part_at<0, First, Second, Rest...> {
 };
 
 template <typename T>
-consteval problem problem_of_type() {
-    if constexpr (!recordable<T>) {
-        if constexpr (optional_like<T>)
-            return problem_of_type<typename T::value_type>();
-        else if constexpr (std::is_array_v<T> || requires { typename T::value_type; })
-            return problem::not_recordable_elements;
-        else
-            return std::is_class_v<T> && std::is_trivially_copyable_v<T>
-                       ? problem::not_recordable_structure
-                       : problem::not_recordable;
-    } else if constexpr (requires { recorded<T>::array_size; }) {
-        return recorded<T>::array_size > max_array ? problem::large_array : problem::none;
-    } else if constexpr (requires { recorded<T>::has_good_tag; }) {
-        return !recorded<T>::is_copyable    ? problem::not_copyable
-               : !recorded<T>::has_good_tag ? problem::bad_tag
-                                            : problem::none;
-    } else {
-        return problem::none;
+struct type_check {
+    static consteval problem find() {
+        if constexpr (!recordable<T>) {
+            if constexpr (std::is_array_v<T> || requires { typename T::value_type; })
+                return problem::not_recordable_elements;
+            else
+                return std::is_class_v<T> && std::is_trivially_copyable_v<T>
+                           ? problem::not_recordable_structure
+                           : problem::not_recordable;
+        } else if constexpr (requires { recorded<T>::array_size; }) {
+            return recorded<T>::array_size > max_array ? problem::large_array : problem::none;
+        } else if constexpr (requires { recorded<T>::has_good_tag; }) {
+            return !recorded<T>::is_copyable    ? problem::not_copyable
+                   : !recorded<T>::has_good_tag ? problem::bad_tag
+                                                : problem::none;
+        } else {
+            return problem::none;
+        }
     }
+};
+template <optional_like T>
+struct type_check<T> : type_check<typename T::value_type> {};
+
+constexpr problem problem_of_name(std::string_view name) {
+    return name.empty()           ? problem::empty_field_name
+           : !is_field_name(name) ? problem::bad_field_name
+                                  : problem::none;
 }
+
+template <typename Member>
+struct member_check {
+    static consteval problem find() { return problem::not_recordable; }
+};
+/// No call passes the member: what its type must be for that of its field is checked here.
+template <literal Name, auto Pointer, typename T>
+struct member_check<member<Name, Pointer, T>> {
+    static consteval problem find() {
+        const problem of_name = problem_of_name(view_of<Name>()), of_type = type_check<T>::find();
+        if (of_name != problem::none || of_type != problem::none)
+            return of_name != problem::none ? of_name : of_type;
+        if constexpr (recordable<T>) {
+            using from = typename member_of<Pointer>::type;
+            if constexpr (recorded<T>::template accepts<from>)
+                return recorded<T>::template keeps<from> ? problem::none : problem::wrong_member;
+        }
+        return problem::wrong_member;
+    }
+};
+template <typename First, typename... Rest>
+struct type_check<members<First, Rest...>> {
+    static consteval problem find() {
+        problem found = member_check<First>::find();
+        ((found = found == problem::none ? member_check<Rest>::find() : found), ...);
+        return found;
+    }
+};
+
+/// The names of members begin with that of the field, and an underscore.
+template <typename T>
+inline constexpr bool has_members = requires {
+    typename recorded<T>::object_type;
+};
 
 template <typename Part>
 struct part_check {
@@ -350,10 +396,11 @@ struct part_check {
 template <literal Name, typename T>
 struct part_check<field<Name, T>> {
     static constexpr problem find() {
-        return view_of<Name>().empty()            ? problem::empty_field_name
-               : !is_field_name(view_of<Name>())  ? problem::bad_field_name
-               : is_common_field(view_of<Name>()) ? problem::common_field_name
-                                                  : problem_of_type<T>();
+        const std::string_view name = view_of<Name>();
+        return problem_of_name(name) != problem::none ? problem_of_name(name)
+               : is_common_field(name) || (has_members<T> && name == "common")
+                   ? problem::common_field_name
+                   : type_check<T>::find();
     }
 };
 
