@@ -73,10 +73,10 @@ struct whole_check<Name, Options, field_list<Fields...>> {
     static constexpr problem find() {
         using text = command<Name, field_list<Fields...>>;
         using values = recorder<typename recorded<typename Fields::type>::value...>;
-        return text::counted.size > max_command ? problem::long_command
-               : text::written.has_duplicate()  ? problem::duplicate_field
-               : values::size > max_payload     ? problem::large_payload
-               : values::located > max_located  ? problem::many_located
+        return text::counted.size > max_command      ? problem::long_command
+               : text::written.has_duplicate()       ? problem::duplicate_field
+               : values::least_payload > max_payload ? problem::large_payload
+               : values::located > max_located       ? problem::many_located
                : Options::bit >= 8 * (Options::word_size ? Options::word_size : 4)
                    ? problem::bad_bit
                    : problem::none;

@@ -101,6 +101,13 @@ struct recorder {
         (stored<Values>::locate(next, place), ...);
         return made;
     }();
+    /// The size of the fields if the text and arrays are empty: each text has a NUL.
+    static constexpr std::size_t least_payload = [] {
+        std::size_t sum = size;
+        for (const location_of_field& each : locations.of)
+            sum += each.whole(0);
+        return sum;
+    }();
 
     [[gnu::always_inline]] static void record(const registration& event,
                                               const Values&... values) noexcept {

@@ -277,6 +277,25 @@ TEST_CASE("Two long strings share the space, and both end with NUL") {
     CHECK(event.cut() == 2);
 }
 
+TEST_CASE("If the fixed fields leave room for the NUL of a text only, the text is cut to nothing") {
+    FakeFile file;
+    struct Blob {
+        char bytes[4059];
+    };
+    const Blob blob{};
+    const ue::event<"full", ue::field<"a", ue::structure<"blob", Blob>>,
+                    ue::field<"b", std::string>>
+        event;
+    file.enable("full struct blob a 4059;__rel_loc char[] b");
+    event(blob, "");
+    const Bytes empty = file.take();
+    CHECK(empty.size() == 4 + 4064);
+    CHECK(event.cut() == 0);
+    event(blob, std::string(100'000, 'x'));
+    CHECK(file.take() == empty);
+    CHECK(event.cut() == 1);
+}
+
 TEST_CASE("A char array is cut with a NUL, between characters, and filled up with zeros") {
     FakeFile file;
     ue::event<"array", ue::field<"a", char[8]>> event;
