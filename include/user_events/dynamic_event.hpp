@@ -63,6 +63,8 @@ struct dynamic_type {
     number_names names;
     /// The size of the number, or of the location.
     std::size_t size;
+    /// The size of the number or of an element.
+    std::size_t unit;
     /// Text, or an array.
     bool is_located;
 };
@@ -75,15 +77,18 @@ struct dynamic_type_table {
     consteval dynamic_type_table() : rows{} {
         std::size_t used = 0;
         find_number([&](auto each) {
-            rows[used++] = {each, sizeof(typename decltype(each)::type), false};
+            constexpr std::size_t size = sizeof(typename decltype(each)::type);
+            rows[used++] = {each, size, size, false};
             return false;
         });
-        const auto add_located = [&](number_names names) { rows[used++] = {names, 4, true}; };
-        add_located({"char"});
-        add_located(names_of_number<std::uint8_t>());
+        const auto add_located = [&](number_names names, std::size_t unit) {
+            rows[used++] = {names, 4, unit, true};
+        };
+        add_located({"char"}, 1);
+        add_located(names_of_number<std::uint8_t>(), 1);
         find_number([&](auto each) {
             if (each.name != names_of_number<std::uint8_t>().name)
-                add_located(each);
+                add_located(each, sizeof(typename decltype(each)::type));
             return false;
         });
     }
@@ -352,7 +357,8 @@ inline std::error_code dynamic_event::write(std::span<const dynamic_value> value
             error = EINVAL;
         else {
             const std::string_view characters = is_text ? value.text_.view() : std::string_view();
-            locations[used] = {static_cast<std::uint16_t>(place), is_text, true};
+            locations[used] = {static_cast<std::uint16_t>(place),
+                               static_cast<std::uint8_t>(type.unit), is_text, true};
             data[used++] =
                 is_text ? detail::bytes{characters.data(), characters.size()} : value.array_;
         }

@@ -341,7 +341,8 @@ public:
 
     /// \fn cut()
     /// Returns how often a string did not fit into a record of this event, and was cut at the end
-    /// of a character of UTF-8; and how often arrays and numbers did not fit. Async-signal-safe.
+    /// of a character of UTF-8; how often an array was cut at the end of an element; and how often
+    /// a number did not fit. Async-signal-safe.
     using base::cut;
 
     /// \fn lost()

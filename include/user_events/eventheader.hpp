@@ -224,8 +224,8 @@ struct element_of<T[Size]> {
     using type = std::remove_const_t<T>;
 };
 
-template <>
-struct header_value<bytes> : header_counted<encoding::binary> {
+template <std::size_t Unit>
+struct header_value<elements<Unit>> : header_counted<encoding::binary> {
     template <typename T, typename Writer>
     static constexpr void describe(Writer& writer) {
         using element = typename element_of<T>::type;
@@ -237,12 +237,11 @@ struct header_value<bytes> : header_counted<encoding::binary> {
                 header_value<element>::template number_format<element>());
     }
     template <typename T>
-    [[gnu::always_inline]] static void put(header_cursor& to, bytes value) noexcept {
-        constexpr std::size_t unit = sizeof(typename element_of<T>::type);
-        const std::size_t size = value.size < to.room ? value.size : to.room / unit * unit;
+    [[gnu::always_inline]] static void put(header_cursor& to, elements<Unit> value) noexcept {
+        const std::size_t size = value.size < to.room ? value.size : to.room / Unit * Unit;
         to.is_cut |= size < value.size;
         to.room -= size;
-        to.add_counted(value.data, size, unit);
+        to.add_counted(value.data, size, Unit);
     }
     static constexpr unsigned variable_array = 0x40;
 };

@@ -319,7 +319,7 @@ inline constexpr bool has_elements<T[Size], T> = true;
 /// Numbers, one after the other.
 template <element T>
 struct recorded_sequence {
-    using value = bytes;
+    using value = elements<sizeof(T)>;
 
     template <typename Writer>
     static constexpr void describe(Writer& writer, const field_name& name) {
@@ -330,11 +330,11 @@ struct recorded_sequence {
     template <typename From>
     static constexpr bool keeps = true;
     template <typename From>
-    [[gnu::always_inline]] static bytes make(const From& from) noexcept {
+    [[gnu::always_inline]] static value make(const From& from) noexcept {
         return {from.data(), from.size() * sizeof(T)};
     }
     template <std::size_t Size>
-    [[gnu::always_inline]] static bytes make(const T (&from)[Size]) noexcept {
+    [[gnu::always_inline]] static value make(const T (&from)[Size]) noexcept {
         return {from, sizeof(from)};
     }
 };

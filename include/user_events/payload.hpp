@@ -40,7 +40,8 @@ write_parts(const registration& event, std::byte* record, std::size_t fixed,
     for (std::size_t i = 0; i < count; i++) {
         bytes& content = data[i];
         if (content.size > room) {
-            content.size = locations[i].is_text ? utf8_prefix(content.data, room) : room;
+            content.size = locations[i].is_text ? utf8_prefix(content.data, room)
+                                                : room / locations[i].unit * locations[i].unit;
             event.count_cut();
         }
         locations[i].store(record + index_size, end, content.size);

@@ -26,6 +26,13 @@ struct bytes {
     std::size_t size = 0;
 };
 
+/// The elements of an array, of Unit bytes each.
+template <std::size_t Unit>
+struct elements {
+    const void* data = nullptr;
+    std::size_t size = 0;
+};
+
 /// Text with a `__data_loc`, not a `__rel_loc`.
 struct far_text {
     text from;
@@ -53,8 +60,10 @@ struct group {
 struct location_of_field {
     /// The place of the location in the payload.
     std::uint16_t place;
-    bool is_text;
-    bool is_relative;
+    /// The size of an element in bytes.
+    std::uint8_t unit;
+    bool is_text : 1;
+    bool is_relative : 1;
 
     /// The size of the data in the record: a text has a NUL.
     constexpr std::size_t whole(std::size_t size) const noexcept { return size + is_text; }
@@ -125,12 +134,12 @@ struct stored<characters<Size>> : stored_in_place<Size> {
     }
 };
 
-template <bool IsText, bool IsRelative>
+template <std::size_t Unit, bool IsText, bool IsRelative>
 struct stored_location {
     static constexpr std::size_t size = 4, located = 1;
     static constexpr bool is_relative = IsRelative;
     static constexpr void locate(location_of_field*& next, std::size_t& place) {
-        *next++ = {static_cast<std::uint16_t>(place), IsText, IsRelative};
+        *next++ = {static_cast<std::uint16_t>(place), Unit, IsText, IsRelative};
         place += size;
     }
     [[gnu::always_inline]] static void add_location(cursor& to, bytes value) noexcept {
@@ -139,15 +148,15 @@ struct stored_location {
     }
 };
 
-template <>
-struct stored<bytes> : stored_location<false, true> {
-    [[gnu::always_inline]] static void add(cursor& to, bytes value) noexcept {
-        add_location(to, value);
+template <std::size_t Unit>
+struct stored<elements<Unit>> : stored_location<Unit, false, true> {
+    [[gnu::always_inline]] static void add(cursor& to, elements<Unit> value) noexcept {
+        stored::add_location(to, {value.data, value.size});
     }
 };
 
 template <>
-struct stored<text> : stored_location<true, true> {
+struct stored<text> : stored_location<1, true, true> {
     [[gnu::always_inline]] static void add(cursor& to, const text& value) noexcept {
         const std::string_view whole = value.view();
         add_location(to, {whole.data(), whole.size()});
@@ -155,7 +164,7 @@ struct stored<text> : stored_location<true, true> {
 };
 
 template <>
-struct stored<far_text> : stored_location<true, false> {
+struct stored<far_text> : stored_location<1, true, false> {
     [[gnu::always_inline]] static void add(cursor& to, const far_text& value) noexcept {
         const std::string_view whole = value.from.view();
         add_location(to, {whole.data(), whole.size()});

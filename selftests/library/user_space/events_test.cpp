@@ -296,6 +296,33 @@ TEST_CASE("If the fixed fields leave room for the NUL of a text only, the text i
     CHECK(event.cut() == 1);
 }
 
+TEST_CASE("An array is cut at the end of an element") {
+    FakeFile file;
+    const std::vector<std::uint64_t> numbers(1000, 7);
+    const ue::event<"listed", ue::field<"n", std::uint8_t>,
+                    ue::field<"a", std::vector<std::uint64_t>>>
+        event;
+    file.enable("listed u8 n;__rel_loc u64[] a");
+    event(std::uint8_t{1}, numbers);
+    // 507 elements: with the fields before, 4061 of 4064 bytes.
+    Payload expected;
+    expected.add<std::uint8_t>(1).add(location(0, 507 * 8));
+    for (int i = 0; i < 507; i++)
+        expected.add<std::uint64_t>(7);
+    const auto record = [&](std::uint32_t index) {
+        return Payload().add(index).add_bytes(expected.bytes()).bytes();
+    };
+    CHECK(file.take() == record(0));
+    CHECK(event.cut() == 1);
+    const auto dynamic = ue::dynamic_event::create(
+        "dynamic", {{"n", ue::field_type::u8}, {"a", ue::field_type::u64_array}});
+    REQUIRE(dynamic);
+    file.enable("dynamic u8 n;__rel_loc u64[] a");
+    CHECK(!dynamic->write({1, numbers}));
+    CHECK(file.take() == record(1));
+    CHECK(dynamic->cut() == 1);
+}
+
 TEST_CASE("A char array is cut with a NUL, between characters, and filled up with zeros") {
     FakeFile file;
     ue::event<"array", ue::field<"a", char[8]>> event;
