@@ -120,6 +120,29 @@ concept real = std::floating_point<T> && sizeof(T) <= 8;
 template <typename T>
 concept byte = std::same_as<T, unsigned char> || std::same_as<T, std::byte>;
 
+/// A class that converts to a number, and names its type as std::atomic does.
+template <typename T>
+concept number_like = std::is_class_v<T> && std::is_arithmetic_v<typename T::value_type> &&
+    std::convertible_to<const T&, typename T::value_type>;
+
+template <typename T>
+consteval auto find_arithmetic() {
+    if constexpr (number_like<T>)
+        return std::type_identity<std::remove_cv_t<typename T::value_type>>();
+    else if constexpr (std::is_class_v<T> && requires(const T& value) {
+                           requires std::is_arithmetic_v<std::remove_cvref_t<decltype(+value)>>;
+                       })
+        return std::type_identity<std::remove_cvref_t<decltype(+std::declval<const T&>())>>();
+    else if constexpr (std::is_enum_v<T> && std::convertible_to<T, int>)
+        return std::type_identity<std::underlying_type_t<T>>();
+    else
+        return std::type_identity<T>();
+}
+/// The type of the number that an argument of class or unscoped enumeration type converts to. Other
+/// types are left as they are.
+template <typename T>
+using arithmetic_of = typename decltype(detail::find_arithmetic<T>())::type;
+
 /// Adds a field that is the location of an array of numbers or characters.
 template <typename Writer>
 [[gnu::visibility("hidden")]] constexpr void
@@ -155,19 +178,20 @@ template <number T>
 struct recorded<T> : recorded_number<T> {
     template <typename From>
     static constexpr bool accepts =
-        std::convertible_to<From, T> && !std::floating_point<From> &&
-        std::same_as<From, bool> == std::same_as<T, bool> &&
-        (!std::integral<From> || sizeof(From) <= sizeof(T) || sizeof(From) <= sizeof(int));
+        std::convertible_to<From, T> && !std::floating_point<arithmetic_of<From>> &&
+        std::same_as<arithmetic_of<From>, bool> == std::same_as<T, bool> &&
+        (std::is_class_v<arithmetic_of<From>> || sizeof(arithmetic_of<From>) <= sizeof(T) ||
+         sizeof(arithmetic_of<From>) <= sizeof(int));
     template <typename From>
-    static constexpr bool keeps =
-        !(std::integral<From> || std::is_enum_v<From>) || sizeof(From) <= sizeof(T);
+    static constexpr bool keeps = std::is_class_v<arithmetic_of<From>> ||
+                                  sizeof(arithmetic_of<From>) <= sizeof(T);
 
     template <typename From>
     [[gnu::always_inline]] static constexpr T make(const From& from) noexcept {
-        if constexpr (std::is_arithmetic_v<From>)
-            return static_cast<T>(from);
-        else
+        if constexpr (std::is_class_v<arithmetic_of<From>>)
             return from;
+        else
+            return static_cast<T>(static_cast<arithmetic_of<From>>(from));
     }
 };
 
@@ -179,11 +203,13 @@ struct recorded<T> : recorded_number<T> {
         detail::describe(writer, names_of_number<T>().field, name, 0, sizeof(T));
     }
     template <typename From>
-    static constexpr bool accepts = std::convertible_to<From, T> && !std::same_as<From, bool> &&
-                                    (!std::floating_point<From> || sizeof(From) <= sizeof(T));
+    static constexpr bool accepts =
+        std::convertible_to<From, T> && !std::same_as<arithmetic_of<From>, bool> &&
+        (!std::floating_point<arithmetic_of<From>> || sizeof(arithmetic_of<From>) <= sizeof(T));
     template <typename From>
     static constexpr bool keeps =
-        !std::integral<From> || std::numeric_limits<From>::digits <= std::numeric_limits<T>::digits;
+        !std::integral<arithmetic_of<From>> ||
+        std::numeric_limits<arithmetic_of<From>>::digits <= std::numeric_limits<T>::digits;
 
     template <typename From>
     [[gnu::always_inline]] static constexpr T make(const From& from) noexcept {

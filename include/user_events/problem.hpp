@@ -444,7 +444,7 @@ consteval finding find_problem() {
 template <typename T, typename From>
 consteval problem problem_of_argument() {
     using to = typename present<T>::type;
-    using from = typename present<From>::type;
+    using from = arithmetic_of<typename present<From>::type>;
     if constexpr (recorded<T>::template accepts<From>)
         return problem::none;
     else if constexpr (number<to> && std::floating_point<from>)
@@ -467,15 +467,24 @@ consteval problem problem_of_argument() {
 /// can hold the value all the same.
 template <typename T, typename From>
 inline constexpr bool may_be_cut = false;
-template <number T, std::integral From>
-inline constexpr bool may_be_cut<T, From> = sizeof(From) > sizeof(T);
+template <number T, typename From>
+requires std::integral<arithmetic_of<From>>
+inline constexpr bool may_be_cut<T, From> = sizeof(arithmetic_of<From>) > sizeof(T);
+template <optional_like T, typename From>
+inline constexpr bool may_be_cut<T, From> =
+    may_be_cut<typename present<T>::type, typename present<From>::type>;
 
 template <typename T, typename From>
 [[gnu::always_inline]] constexpr bool fits([[maybe_unused]] const From& from) noexcept {
-    if constexpr (may_be_cut<T, From>)
-        return static_cast<From>(static_cast<T>(from)) == from;
-    else
+    if constexpr (!may_be_cut<T, From>) {
         return true;
+    } else if constexpr (optional_like<From>) {
+        return !from.has_value() || fits<T>(*from);
+    } else {
+        const auto value = static_cast<arithmetic_of<From>>(from);
+        using field = typename present<T>::type;
+        return static_cast<arithmetic_of<From>>(static_cast<field>(value)) == value;
+    }
 }
 
 } // namespace detail

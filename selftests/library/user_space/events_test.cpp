@@ -417,6 +417,36 @@ TEST_CASE("An integer that its field cannot hold is truncated and counted") {
                              .bytes());
 }
 
+TEST_CASE("Numbers in an optional, an atomic or an enumeration are truncated and counted alike") {
+    FakeFile file;
+    ue::event<"narrow", ue::field<"a", std::optional<std::uint8_t>>, ue::field<"b", std::uint8_t>,
+              ue::field<"c", std::uint8_t>>
+        event;
+    file.enable("narrow u8 a;u8 b;u8 c");
+    enum : unsigned { small = 255, large = 300 };
+    std::atomic<int> counter{255};
+    event(255, counter, small);
+    for (const std::optional<int> each : {std::optional(255), std::optional<int>()})
+        event(each, counter, small);
+    CHECK(event.cut() == 0);
+    event(300, counter, small);
+    CHECK(event.cut() == 1);
+    event(std::optional(300), counter, small);
+    CHECK(event.cut() == 2);
+    event(1, counter, large);
+    CHECK(event.cut() == 3);
+    counter = 300;
+    file.take();
+    event(1, counter, small);
+    CHECK(event.cut() == 4);
+    CHECK(file.take() == Payload()
+                             .add<std::uint32_t>(0)
+                             .add<std::uint8_t>(1)
+                             .add<std::uint8_t>(44)
+                             .add<std::uint8_t>(255)
+                             .bytes());
+}
+
 TEST_CASE("A bit-field can be an argument") {
     FakeFile file;
     Number event;

@@ -6,6 +6,7 @@
 #include <user_events/user_events.hpp>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <coroutine>
 #include <cstring>
@@ -101,6 +102,10 @@ TEST_CASE("Floating-point numbers are recorded as their bits") {
 TEST_CASE("Enumerations, bool, bytes, durations and handles are recorded as integers") {
     check<Color>("u16 a", bytes_of(Color::green), Color::green);
     check<bool>("u8 a", bytes_of(true), true);
+    check<bool>("u8 a", bytes_of(true), std::atomic<bool>(true));
+    check<std::uint32_t>("u32 a", bytes_of(7u), std::atomic<int>(7));
+    check<std::uint8_t>("u8 a", bytes_of(std::uint8_t{7}), std::atomic<std::uint8_t>(7));
+    check<double>("struct f64 a 8", bytes_of(7.0), std::atomic<int>(7));
     check<std::byte>("u8 a", bytes_of(std::byte{200}), std::byte{200});
     check<std::chrono::milliseconds>("s64 a", bytes_of(std::int64_t{3000}),
                                      std::chrono::seconds(3));
