@@ -477,6 +477,12 @@ struct present<T> {
     using type = std::remove_cvref_t<decltype(*std::declval<const T&>())>;
 };
 
+/// What is recorded of text, arrays and structures refers to what the optional has.
+template <typename T>
+inline constexpr bool has_lasting_value = true;
+template <optional_like T>
+inline constexpr bool has_lasting_value<T> = outlives_call<decltype(*std::declval<const T&>())>;
+
 /// Absent is 0, or empty.
 template <optional_like T>
 requires recordable<typename T::value_type>
@@ -489,8 +495,9 @@ struct recorded<T> : recorded<typename T::value_type> {
     static constexpr bool is_nothing =
         std::is_empty_v<From>&& std::convertible_to<From, T> && !base::template accepts<From>;
     template <typename From>
-    static constexpr bool accepts =
-        is_nothing<From> || base::template accepts<typename present<From>::type>;
+    static constexpr bool accepts = is_nothing<From> ||
+                                    (base::template accepts<typename present<From>::type> &&
+                                     (std::is_arithmetic_v<value> || has_lasting_value<From>));
     template <typename From>
     static constexpr bool keeps =
         is_nothing<From> || base::template keeps<typename present<From>::type>;

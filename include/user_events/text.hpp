@@ -21,10 +21,17 @@ concept pointer_to = std::same_as<T, const Character*> || std::same_as<T, Charac
 template <typename T>
 concept string_like = std::is_class_v<T> && std::convertible_to<const T&, std::string_view>;
 
+/// Whether what a member function returns still refers to its characters when it is used: a string
+/// that is returned by value is destroyed before.
+template <typename T>
+inline constexpr bool outlives_call =
+    std::is_lvalue_reference_v<T> || std::is_pointer_v<T> || std::same_as<T, std::string_view>;
+
 /// std::filesystem::path, and classes like it.
 template <typename T>
 concept path_like = std::is_class_v<T> && requires(const T& path) {
     { path.native() } -> std::convertible_to<std::string_view>;
+    requires outlives_call<decltype(path.native())>;
 };
 
 } // namespace detail

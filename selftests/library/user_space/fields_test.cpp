@@ -73,6 +73,21 @@ struct Name {
     operator std::string_view() const { return text; } // NOLINT(google-explicit-constructor)
 };
 
+/// Its text is that of another object.
+struct View {
+    std::string_view text;
+    std::string_view native() const { return text; }
+};
+
+/// An optional that returns its value, not a reference.
+template <typename T>
+struct Option {
+    using value_type = T;
+    T value;
+    bool has_value() const { return true; }
+    T operator*() const { return value; }
+};
+
 struct Point {
     int x;
     double y;
@@ -128,6 +143,10 @@ TEST_CASE("What converts to a string_view is recorded as text") {
     check<ue::data_loc_text>("__data_loc char[] a",
                              Payload().add(std::uint32_t{4 << 16 | 12}).add_string("tea").bytes(),
                              Name{"tea"});
+    check<std::string_view>("__rel_loc char[] a", text_of("tea"), View{"tea"});
+    check<std::optional<std::string_view>>("__rel_loc char[] a", text_of("tea"),
+                                           Option<std::string_view>{"tea"});
+    check<std::optional<int>>("s32 a", bytes_of(7), Option<int>{7});
     check<std::optional<Name>>("__rel_loc char[] a", text_of(""), std::optional<Name>());
     check<std::optional<std::string>>("__rel_loc char[] a", text_of("tea"), "tea");
     check<char[8]>("char[8] a", bytes_of(std::array<char, 8>{"tea"}), Name{"tea"});
