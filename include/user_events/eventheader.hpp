@@ -198,7 +198,10 @@ struct header_value<characters<Size>> : header_counted<encoding::text> {
     template <typename T>
     [[gnu::always_inline]] static void put(header_cursor& to,
                                            const characters<Size>& value) noexcept {
-        to.add_text(value.from.view());
+        const std::string_view whole = value.from.view();
+        const std::size_t length = value.length_of(whole);
+        to.is_cut |= length < whole.size();
+        to.add_text(whole.substr(0, length));
     }
 };
 

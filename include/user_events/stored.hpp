@@ -42,6 +42,11 @@ struct far_text {
 template <std::size_t Size>
 struct characters {
     text from;
+
+    /// The length of what fits, with a NUL after it.
+    static std::size_t length_of(std::string_view whole) noexcept {
+        return whole.size() < Size ? whole.size() : utf8_prefix(whole.data(), Size - 1);
+    }
 };
 
 /// All bytes of an object; null is zeros.
@@ -125,8 +130,7 @@ template <std::size_t Size>
 struct stored<characters<Size>> : stored_in_place<Size> {
     [[gnu::visibility("hidden")]] static void add(cursor& to, characters<Size> value) noexcept {
         const std::string_view whole = value.from.view();
-        const std::size_t length =
-            whole.size() < Size ? whole.size() : utf8_prefix(whole.data(), Size - 1);
+        const std::size_t length = value.length_of(whole);
         std::memset(to.payload + to.place, 0, Size);
         copy(to.payload + to.place, whole.data(), length);
         to.is_cut |= length < whole.size();

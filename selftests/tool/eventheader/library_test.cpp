@@ -158,6 +158,18 @@ TEST_CASE("Text and arrays that are too long are cut and counted, and the rest i
     CHECK(event.lost() == 0);
 }
 
+TEST_CASE("Text for a field char[N] is cut to N - 1 bytes, between characters") {
+    const ue::testing::sink sink;
+    const ue::eventheader::event<"P:Characters", level::error, 5, f<"a", char[8]>, f<"b", char[8]>>
+        event;
+    event("1234567", "");
+    CHECK(fields_of(sink, "P_L2K5") == "a=1234567 b=");
+    CHECK(event.cut() == 0);
+    event("12345678", "123456ä");
+    CHECK(fields_of(sink, "P_L2K5") == "a=1234567 b=123456");
+    CHECK(event.cut() == 1);
+}
+
 TEST_CASE("lazily() and numbers that are cut are those of other events") {
     const ue::testing::sink sink;
     const ue::eventheader::event<"P:Lazy", level::error, 4, f<"a", std::uint8_t>,
