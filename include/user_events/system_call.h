@@ -35,6 +35,20 @@ inline namespace USER_EVENTS_C_LAYOUT {
 #define USER_EVENTS_OUT_OF_LINE static __attribute__((__noinline__, __unused__))
 #endif
 
+/*
+ * At a system call, the kernel clears the registers of SVE: all of p0 to p15, and z0 to z31 but for
+ * the part that they share with v0 to v31.
+ */
+#ifdef __ARM_FEATURE_SVE
+#define USER_EVENTS_SVE_REGISTERS                                                                  \
+    , "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13",      \
+        "p14", "p15", "z0", "z1", "z2", "z3", "z4", "z5", "z6", "z7", "z8", "z9", "z10", "z11",    \
+        "z12", "z13", "z14", "z15", "z16", "z17", "z18", "z19", "z20", "z21", "z22", "z23", "z24", \
+        "z25", "z26", "z27", "z28", "z29", "z30", "z31"
+#else
+#define USER_EVENTS_SVE_REGISTERS
+#endif
+
 /* Returns what the system call returns: minus an errno on failure. Does not change errno. */
 USER_EVENTS_INLINE long user_events_call(long number, long first, const void* data, size_t count) {
 #if defined(__x86_64__)
@@ -54,7 +68,7 @@ USER_EVENTS_INLINE long user_events_call(long number, long first, const void* da
     __asm__ volatile("svc #0"
                      : "+r"(result)
                      : "r"(number_in_register), "r"(second), "r"(third)
-                     : "memory");
+                     : "memory" USER_EVENTS_SVE_REGISTERS);
     return result;
 #else
     const int before = errno;
