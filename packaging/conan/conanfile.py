@@ -47,6 +47,7 @@ class UserEvents(ConanFile):
     def package_info(self):
         self.cpp_info.bindirs = []
         self.cpp_info.libdirs = []
+        self.cpp_info.system_libs = ["pthread"]
         self.cpp_info.set_property("cmake_file_name", "user_events")
         self.cpp_info.set_property("cmake_target_name", "user_events::user_events")
         self.cpp_info.set_property("pkg_config_name", "user_events")
