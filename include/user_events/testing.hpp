@@ -253,14 +253,15 @@ private:
 class [[nodiscard]] sink {
 public:
     [[nodiscard, gnu::visibility("hidden")]] sink() {
-        active = this;
+        set_active(this);
         detail::registration::set_sink(take);
     }
     sink(const sink&) = delete;
     sink& operator=(const sink&) = delete;
     [[gnu::visibility("hidden")]] ~sink() {
         detail::registration::set_sink(nullptr);
-        active = nullptr;
+        // Another thread may be about to record.
+        set_active(nullptr);
     }
 
     /// What has been recorded so far, by all events or by those of a name.
@@ -280,20 +281,26 @@ public:
     }
 
 private:
+    /// Protects the other members. A thread that waits for it may outlive the object.
+    [[gnu::visibility("hidden")]] static inline constinit detail::mutex mutex_;
     [[gnu::visibility("hidden")]] static inline constinit sink* active = nullptr;
 
+    static void set_active(sink* value) {
+        const detail::lock_guard lock(mutex_);
+        active = value;
+    }
     [[gnu::visibility("hidden")]] static int take(const detail::registration& event,
                                                   const iovec* parts, int count) noexcept {
         std::string payload;
         for (int i = 0; i < count; i++)
             payload.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
-        const detail::lock_guard lock(active->mutex_);
-        active->records_.emplace_back(event.command(), payload.substr(index_size));
+        const detail::lock_guard lock(mutex_);
+        if (active)
+            active->records_.emplace_back(event.command(), payload.substr(index_size));
         return 0;
     }
     static constexpr std::size_t index_size = sizeof(std::uint32_t);
 
-    mutable detail::mutex mutex_;
     std::vector<record> records_;
 };
 

@@ -7,6 +7,7 @@
 #include <user_events/user_events.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -168,6 +169,27 @@ TEST_CASE("A sink gets the records of all threads", "[threads]") {
     for (std::thread& thread : threads)
         thread.join();
     CHECK(sink.records().size() == 400);
+}
+
+TEST_CASE("A thread may record while a sink begins or ends", "[threads]") {
+    setenv("USER_EVENTS", "off", 1);
+    {
+        const Order event;
+        std::atomic<bool> stop = false;
+        std::thread recorder([&] {
+            while (!stop)
+                event(1, "x");
+        });
+        for (int i = 0; i < 300; i++) {
+            const ue::testing::sink sink;
+            while (sink.records().empty())
+                std::this_thread::yield();
+            CHECK(sink.records().front().name() == "order_placed");
+        }
+        stop = true;
+        recorder.join();
+    }
+    unsetenv("USER_EVENTS");
 }
 
 TEST_CASE("All kinds of events are listed, with their errors and counts") {
