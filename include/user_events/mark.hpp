@@ -54,15 +54,18 @@ inline constexpr unsigned long mark_request = _IO('*', 0x40);
 /// An error is one of these errnos; explain() is about events, not about marks. ENOENT without the
 /// device, EACCES without permission for it, ENODEV while the module is being loaded or unloaded,
 /// ECANCELED if USER_EVENTS=off is in the environment (USER_EVENTS_FILE does not concern marks),
-/// EMFILE, EBADF if the program has closed the descriptor and another thread opens it again, E2BIG
-/// if none of the recorders can hold the mark, EFAULT, ENOMEM. If `path` names another kind of
-/// file, data fails with ENOTTY, and text is written into that file.
+/// EMFILE, EBADF if the program has closed the descriptor and another thread creates or destroys
+/// events for more than about 100 ms, E2BIG if none of the recorders can hold the mark, EFAULT,
+/// ENOMEM. If `path` names another kind of file, data fails with ENOTTY, and text is written into
+/// that file.
 class marker {
 public:
-    /// Opens the device. `path` is used until the end of the object's lifetime.
+    /// Opens the device. `path` is used until the end of the object's lifetime. Waits for a mutex.
     [[gnu::visibility("hidden")]] explicit marker(const char* path = "/dev/user_mark") noexcept
         : path_(path) {
         const detail::errno_keeper keeper;
+        const detail::lock_guard lock(detail::the_library.mutex);
+        detail::make_forks_safe(detail::the_library);
         open_if_on();
     }
     marker(const marker&) = delete;
@@ -107,7 +110,7 @@ public:
     /// Returns the same as error(). Not to be called from a signal handler.
     [[gnu::visibility("hidden")]] std::error_code retry() const noexcept {
         const detail::errno_keeper keeper;
-        const detail::lock_guard lock(mutex_);
+        const detail::lock_guard lock(detail::the_library.mutex);
         if (error_.load(std::memory_order_relaxed) != 0)
             open_if_on();
         return error();
@@ -141,15 +144,15 @@ private:
         return error_of(result < 0 ? -result : 0);
     }
 
-    /// Opens the file again if the program has closed the descriptor, unless another thread does
-    /// so: this may be a signal handler. Returns whether the file is open.
+    /// Opens the file again if the program has closed the descriptor. Does not wait for a mutex
+    /// that this thread has: this may be a signal handler. Returns whether the file is open.
     [[gnu::noinline, gnu::visibility("hidden")]] bool ensure_open() const noexcept {
         const detail::errno_keeper keeper;
         if (user_events_file_check(&file_))
             return true;
-        if (!mutex_.try_lock())
+        if (!detail::the_library.mutex.lock_soon())
             return false;
-        const detail::lock_guard lock(mutex_, detail::lock_guard::adopt());
+        const detail::lock_guard lock(detail::the_library.mutex, detail::lock_guard::adopt());
         if (user_events_file_check(&file_))
             return true;
         return !error() && open();
@@ -166,7 +169,8 @@ private:
         else
             open();
     }
-    /// Opens the device, or moves its descriptor up, with the mutex held or in the constructor.
+    /// Opens the device, or moves its descriptor up, with the library's mutex held, which fork()
+    /// waits for.
     [[gnu::visibility("hidden")]] bool open() const noexcept {
         int error = 0;
         if (user_events_file_is_open(&file_))
@@ -180,7 +184,6 @@ private:
     const char* path_;
     mutable user_events_file file_{-1, 0, 0, 0, 0, 0, -1};
     mutable std::atomic<int> error_{0};
-    mutable detail::mutex mutex_;
 };
 
 } // namespace USER_EVENTS_NAMESPACE

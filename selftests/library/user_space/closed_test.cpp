@@ -209,6 +209,29 @@ TEST_CASE(
     setrlimit(RLIMIT_NOFILE, &before);
 }
 
+TEST_CASE("A child of fork() can open the device of marks, whatever other threads did",
+          "[threads]") {
+    // Each retry() tries to open it.
+    const ue::marker mark("/none");
+    std::atomic<bool> stop = false;
+    std::thread opener([&] {
+        while (!stop)
+            mark.retry();
+    });
+    for (int i = 0; i < 100; i++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            _exit(mark.retry() == std::errc::no_such_file_or_directory ? 0 : 1);
+        }
+        int status = -1;
+        REQUIRE(waitpid(child, &status, 0) == child);
+        REQUIRE(status == 0);
+    }
+    stop = true;
+    opener.join();
+}
+
 TEST_CASE("No record is lost after closefrom() while another thread creates events") {
     FakeFile file;
     const Number event;

@@ -179,7 +179,7 @@ TEST_CASE("The objects of layout 4 have their sizes, and events begin with a wor
     CHECK(sizeof(ue::track<"a">) == 72);
     CHECK(sizeof(ue::counter<"a">) == 72);
     CHECK(sizeof(ue::log<"a">) == 72);
-    CHECK(sizeof(ue::marker) == 104);
+    CHECK(sizeof(ue::marker) == 56);
     CHECK(sizeof(ue::thread_file) == 56);
     std::uint32_t head[2];
     std::memcpy(head, static_cast<const void*>(&shared_event), sizeof(head));
