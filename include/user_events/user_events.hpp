@@ -4,6 +4,10 @@
 // eventheader.hpp and testing.hpp, which few files of a program need.
 #pragma once
 
+// One message, instead of all that follows from it.
+#if __cplusplus < 202002L
+#error "user_events needs C++20: compile with -std=c++20; user_events.h needs C11 or C++11"
+#else
 #include "counter.hpp"
 #include "dynamic_event.hpp"
 #include "errors.hpp"
@@ -16,3 +20,4 @@
 #include "text.hpp"
 #include "thread_file.hpp"
 #include "version.h"
+#endif
