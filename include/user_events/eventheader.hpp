@@ -28,14 +28,16 @@ enum class opcode : std::uint8_t { info, start, stop };
 struct activity_id {
     std::uint8_t bytes[16];
 
-    /// Returns a random number. Async-signal-safe. If a sandbox refuses getrandom(), it is a number
-    /// that the calling program or shared library has not used before.
+    /// Returns a random number. Async-signal-safe. If a sandbox refuses getrandom(), or the kernel
+    /// has no random numbers yet early in the boot, it is a number that the calling program or
+    /// shared library has not used before.
     [[gnu::visibility("hidden")]] static activity_id create() noexcept {
         static constinit std::atomic<std::uint64_t> count{0};
+        constexpr std::size_t no_wait = 1; // GRND_NONBLOCK
         activity_id made{};
         if (user_events_call(SYS_getrandom, reinterpret_cast<long>(made.bytes),
                              reinterpret_cast<const void*>(sizeof(made.bytes)),
-                             0) != static_cast<long>(sizeof(made.bytes))) {
+                             no_wait) != static_cast<long>(sizeof(made.bytes))) {
             const std::uint64_t number = ++count;
             std::memcpy(made.bytes, &number, sizeof(number));
         }

@@ -2,9 +2,14 @@
 // Events in sandboxes that refuse system calls, or kill.
 #include "sandbox.hpp"
 
+#include <user_events/eventheader.hpp>
+
+#include <algorithm>
 #include <cstdint>
 #include <fcntl.h>
 #include <filesystem>
+#include <iterator>
+#include <sys/random.h>
 #include <sys/resource.h>
 
 using namespace selftest;
@@ -92,4 +97,30 @@ TEST_CASE("A sandbox that kills ends a program that checks its file") {
         allow_only({SYS_write, SYS_writev, SYS_exit_group}, SECCOMP_RET_KILL_PROCESS);
     });
     CHECK(WTERMSIG(status) == SIGSYS);
+}
+
+TEST_CASE("The number of an activity is a random one that the kernel gives without waiting") {
+    const pid_t child = fork();
+    if (child == 0) {
+        sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom, 0, 2),
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, GRND_NONBLOCK, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        };
+        const sock_fprog program = {std::size(code), code};
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+            _exit(100);
+        // Without a random number, the last bytes are 0.
+        const auto made = user_events::eventheader::activity_id::create();
+        _exit(std::any_of(made.bytes + 8, made.bytes + 16, [](auto byte) { return byte != 0; })
+                  ? 0
+                  : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
 }
