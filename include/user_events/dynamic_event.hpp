@@ -172,8 +172,8 @@ private:
     };
 };
 
-/// An event whose name and fields are values. It can be moved. It is registered while the object
-/// exists.
+/// An event whose name and fields are values. It is registered while the object exists. It can be
+/// moved; the object that it was moved from may only be destroyed or assigned to.
 ///
 ///     auto event = dynamic_event::create("order", {{"number", field_type::u32},
 ///                                                  {"item", field_type::text}});
@@ -182,8 +182,10 @@ private:
 class dynamic_event {
 public:
     dynamic_event(dynamic_event&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    /// Unregisters the event that the object had.
     dynamic_event& operator=(dynamic_event&& other) noexcept {
-        std::swap(state_, other.state_);
+        dynamic_event moved(std::move(other));
+        std::swap(state_, moved.state_);
         return *this;
     }
     [[gnu::visibility("hidden")]] ~dynamic_event() { delete std::exchange(state_, nullptr); }

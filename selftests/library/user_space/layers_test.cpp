@@ -88,6 +88,21 @@ TEST_CASE("A dynamic event records the values of its fields") {
     CHECK(file.take().size() == 4 + ue::max_payload);
 }
 
+TEST_CASE("A dynamic event that another one is assigned to is unregistered at once") {
+    FakeFile file;
+    auto first = ue::dynamic_event::create("first", {{"a", ue::field_type::u8}});
+    auto second = ue::dynamic_event::create("second", {{"a", ue::field_type::u8}});
+    REQUIRE(first);
+    REQUIRE(second);
+    *first = std::move(*second);
+    CHECK(first->command() == "second u8 a");
+    CHECK(registrations("first u8 a") == 0);
+    CHECK(registrations() == 1);
+    auto& same = *first;
+    *first = std::move(same);
+    CHECK(registrations() == 1);
+}
+
 TEST_CASE("A dynamic event refuses values of other types, numbers that do not fit, wrong counts") {
     FakeFile file;
     auto event = ue::dynamic_event::create(
