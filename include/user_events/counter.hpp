@@ -34,7 +34,9 @@ public:
     counter& operator=(const counter&) = delete;
     [[gnu::visibility("hidden")]] ~counter() = default;
 
-    /// Records the value. As for event<>: from any thread, async-signal-safe.
+    /// Records the value, for the track `track_name`. As for event<>: from any thread,
+    /// async-signal-safe. With integers, an unsigned value of 2^63 or more becomes negative, as the
+    /// convention has no other field.
     template <typename T>
     requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>) [[gnu::always_inline]] void
     operator()(const T& value, text track_name = detail::view_of<Name>()) const noexcept {

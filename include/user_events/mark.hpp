@@ -48,8 +48,9 @@ inline constexpr unsigned long mark_request = _IO('*', 0x40);
 ///
 /// Marks may be made from any thread, from signal handlers, and in the child after fork(); not
 /// before the constructor or after the destructor. They keep errno. They return no error if a
-/// recorder got the mark, or if nothing records marks. Nothing is cut: ftrace holds marks of up to
-/// nearly a page, perf and BPF those of up to nearly 8 KiB.
+/// recorder got the mark, or if nothing records marks. Nothing is cut. With pages of 4 KiB, ftrace
+/// holds text of up to 4059 bytes and data of up to 4056 bytes; perf and BPF hold up to 8175 and
+/// 8172 bytes. No recorded mark has more than 65534 bytes.
 ///
 /// An error is one of these errnos; explain() is about events, not about marks. ENOENT without the
 /// device, EACCES without permission for it, ENODEV while the module is being loaded or unloaded,
@@ -84,8 +85,8 @@ public:
         });
     }
 
-    /// Marks with data. Type 0 is recorded as text is; what other types mean is up to the program.
-    /// Empty data makes an empty mark.
+    /// Marks with data. Type 0 is recorded as text is. What other numbers mean is up to the program;
+    /// tools show the number as the field `type`. Empty data makes an empty mark.
     [[gnu::visibility("hidden")]] std::error_code
     operator()(std::uint32_t type, std::span<const std::byte> data) const noexcept {
         const detail::mark_argument argument{sizeof(argument), type,
