@@ -77,8 +77,8 @@ struct dynamic_type_table {
     consteval dynamic_type_table() : rows{} {
         std::size_t used = 0;
         find_number([&](auto each) {
-            constexpr std::size_t size = sizeof(typename decltype(each)::type);
-            rows[used++] = {each, size, size, false};
+            constexpr std::size_t unit = sizeof(typename decltype(each)::type);
+            rows[used++] = {each, unit, unit, false};
             return false;
         });
         const auto add_located = [&](number_names names, std::size_t unit) {

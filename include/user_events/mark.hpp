@@ -85,8 +85,8 @@ public:
         });
     }
 
-    /// Marks with data. Type 0 is recorded as text is. What other numbers mean is up to the program;
-    /// tools show the number as the field `type`. Empty data makes an empty mark.
+    /// Marks with data. Type 0 is recorded as text is. What other numbers mean is up to the
+    /// program; tools show the number as the field `type`. Empty data makes an empty mark.
     [[gnu::visibility("hidden")]] std::error_code
     operator()(std::uint32_t type, std::span<const std::byte> data) const noexcept {
         const detail::mark_argument argument{sizeof(argument), type,
