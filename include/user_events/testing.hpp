@@ -173,7 +173,11 @@ private:
                 const auto value = decoder<std::underlying_type_t<T>>::convert(number);
                 return value ? std::optional(static_cast<T>(*value)) : std::nullopt;
             } else if constexpr (std::is_floating_point_v<T>) {
-                return static_cast<T>(number);
+                // long double holds all numbers of records, at least on x86-64 and arm64.
+                const T value = static_cast<T>(number);
+                const long double exact = number;
+                const bool is_same = value == exact || exact != exact;
+                return is_same ? std::optional(value) : std::nullopt;
             } else if constexpr (std::is_floating_point_v<Number>) {
                 return std::nullopt;
             } else {

@@ -147,6 +147,8 @@ TEST_CASE("A record of a sink has all types of fields") {
     CHECK(!record.get<std::int64_t>("last"));
     CHECK(!record.get<std::uint32_t>("color"));
     CHECK(!record.get<int>("real"));
+    CHECK(!record.get<double>("last"));
+    CHECK(!record.get<float>("last"));
     CHECK(!record.get<int>("chars"));
     CHECK(!record.get<std::string>("real"));
     CHECK(!record.get<std::vector<unsigned>>("numbers"));
