@@ -25,6 +25,8 @@ namespace detail {
         return "events are switched off by USER_EVENTS=off";
     case ENOENT:
         return "no user_events_data: the kernel has no user_events, or tracefs is not mounted";
+    case ENAMETOOLONG:
+        return "the path in USER_EVENTS_FILE has more than 1023 bytes";
     case EACCES:
         return "no permission for user_events_data or a directory above it";
     case ENODEV:

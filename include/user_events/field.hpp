@@ -493,7 +493,8 @@ struct recorded<T> : recorded<typename T::value_type> {
     /// std::nullopt.
     template <typename From>
     static constexpr bool is_nothing =
-        std::is_empty_v<From>&& std::convertible_to<From, T> && !base::template accepts<From>;
+        std::is_empty_v<From>&& std::convertible_to<From, T> &&
+        !std::is_arithmetic_v<arithmetic_of<From>> && !base::template accepts<From>;
     template <typename From>
     static constexpr bool accepts = is_nothing<From> ||
                                     (base::template accepts<typename present<From>::type> &&

@@ -209,15 +209,12 @@ USER_EVENTS_INLINE int user_events_file_check(struct user_events_file* file) {
 }
 
 /*
- * Opens the file that events are written to. If it is open, moves its descriptor up. Async-signal-
- * safe. Changes errno. Returns 0 or an errno.
+ * Opens the file that events are written to, which is not open. Async-signal-safe. Changes errno.
+ * Returns 0 or an errno.
  */
 USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file,
                                              const struct user_events_environment* environment) {
-    if (!user_events_file_is_open(file))
-        return user_events_file_use(file, user_events_find_and_open_in(environment));
-    user_events_file_move(file);
-    return 0;
+    return user_events_file_use(file, user_events_find_and_open_in(environment));
 }
 
 /* Closes the file, if the descriptor is still this file. Changes errno. */

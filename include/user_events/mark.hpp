@@ -108,7 +108,7 @@ public:
     }
 
     /// Opens the device if it is not open, for example because the kernel module was loaded later.
-    /// Returns the same as error(). Not to be called from a signal handler.
+    /// Returns the same as error(). Waits for a mutex; not to be called from a signal handler.
     [[gnu::visibility("hidden")]] std::error_code retry() const noexcept {
         const detail::errno_keeper keeper;
         const detail::lock_guard lock(detail::the_library.mutex);
@@ -127,7 +127,7 @@ private:
     std::error_code with_file(Call call) const noexcept {
         if (const std::error_code reason = error()) [[unlikely]]
             return reason;
-        if (is_checked() || ensure_open()) [[likely]] {
+        if (is_checked()) [[likely]] {
             const long result = call(__atomic_load_n(&file_.descriptor, __ATOMIC_RELAXED));
             if (result != -EBADF) [[likely]]
                 return error_of(result < 0 ? -result : 0);
@@ -152,7 +152,8 @@ private:
         if (user_events_file_check(&file_))
             return true;
         if (!detail::the_library.mutex.lock_soon())
-            return false;
+            // The descriptor may only have to be moved up.
+            return user_events_file_is_open(&file_);
         const detail::lock_guard lock(detail::the_library.mutex, detail::lock_guard::adopt());
         if (user_events_file_check(&file_))
             return true;

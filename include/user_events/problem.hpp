@@ -479,11 +479,12 @@ template <typename T, typename From>
     if constexpr (!may_be_cut<T, From>) {
         return true;
     } else if constexpr (optional_like<From>) {
-        return !from.has_value() || fits<T>(*from);
+        return !from.has_value() || fits<typename present<T>::type>(*from);
+    } else if constexpr (optional_like<T>) {
+        return fits<typename present<T>::type>(from);
     } else {
         const auto value = static_cast<arithmetic_of<From>>(from);
-        using field = typename present<T>::type;
-        return static_cast<arithmetic_of<From>>(static_cast<field>(value)) == value;
+        return static_cast<arithmetic_of<From>>(static_cast<T>(value)) == value;
     }
 }
 

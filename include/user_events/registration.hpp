@@ -53,6 +53,8 @@ struct library {
     registration* first = nullptr;
     /// Why the file is not open; 0 if it is, or if no event has needed it yet.
     int error = 0;
+    /// Whether the file was opened since the environment was read.
+    bool is_found = false;
     bool forks_are_safe = false;
     /// Whether the forking thread has taken the mutex for fork().
     bool is_locked_for_fork = false;
@@ -253,11 +255,14 @@ inline void registration::open_file(library& shared) noexcept {
         // Before an index of the new file can be seen: see write_otherwise().
         shared.generation.fetch_add(1, std::memory_order_release);
     }
-    shared.error = user_events_file_open(&shared.file, &shared.environment);
-    if (is_open)
+    if (is_open) {
+        user_events_file_move(&shared.file);
         for (const registration* each = shared.first; each; each = each->next_)
             if (each->descriptor() == before)
                 each->set_target(static_cast<std::uint32_t>(each->target_));
+    }
+    shared.error = is_open ? 0 : user_events_file_open(&shared.file, &shared.environment);
+    shared.is_found |= !shared.error;
     if (shared.error)
         __atomic_store_n(&shared.file.epoch, user_events_epoch(), __ATOMIC_RELEASE);
 }
@@ -270,8 +275,10 @@ inline registration::registration(const declaration& declared) noexcept
     next_ = library_->first;
     if (next_)
         next_->previous_ = this;
-    else
+    else {
         user_events_read_environment(&library_->environment);
+        library_->is_found = false;
+    }
     library_->first = this;
     // After a failure only retry() tries again: a program may have thousands of events. Most of
     // them are created within an epoch, in which the file is not checked again. If the file was
@@ -439,7 +446,7 @@ inline std::error_code registration::retry_all() noexcept {
     const lock_guard lock(the_library.mutex);
     if (!the_library.first)
         return {};
-    if (the_library.error)
+    if (!the_library.is_found)
         user_events_read_environment(&the_library.environment);
     if (!the_library.sink && !user_events_file_check(&the_library.file))
         open_file(the_library);
@@ -495,9 +502,9 @@ struct event_state {
 
 /// Calls a function with the event_state of each event of the calling program or shared library,
 /// the newest first: of event<>, dynamic_event, and the events of tracks, counters and logs. The
-/// function may fork. It must not create or destroy events, files of threads or a testing::sink,
-/// nor call error(), kept(), retry() or for_each_event(). May be called from any thread; not from a
-/// signal handler.
+/// function may fork. It must not create or destroy events, markers, files of threads or a
+/// testing::sink, nor call error(), kept(), retry() (also of a marker) or for_each_event(). May be
+/// called from any thread; not from a signal handler.
 template <typename Function>
 [[gnu::visibility("hidden")]] void for_each_event(Function&& function) {
     detail::registration::for_each([&](const detail::registration& each) {

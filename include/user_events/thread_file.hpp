@@ -128,9 +128,9 @@ private:
         if (!is_moved)
             user_events_file_close(&file_);
         generation_ = library.generation.load(std::memory_order_relaxed);
-        int error = library.error;
+        int error = is_moved ? 0 : library.error;
         if (is_moved)
-            error = user_events_file_open(&file_, &library.environment);
+            user_events_file_move(&file_);
         else if (!error)
             error = user_events_file_is_open(&library.file) ? open_shared() : EAGAIN;
         std::atomic_signal_fence(std::memory_order_seq_cst);

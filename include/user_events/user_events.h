@@ -121,7 +121,11 @@ USER_EVENTS_INLINE int user_events_shared_open(void) {
     if (user_events_file_check(file))
         return 0;
     is_moved = user_events_file_is_open(file);
-    error = user_events_file_open(file, &USER_EVENTS_SHARED.environment);
+    error = 0;
+    if (is_moved)
+        user_events_file_move(file);
+    else
+        error = user_events_file_open(file, &USER_EVENTS_SHARED.environment);
     /* If it cannot be opened, the next record that tries is one of the next epoch. */
     if (error)
         __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELAXED);
@@ -180,10 +184,10 @@ USER_EVENTS_INLINE void user_events_shared_release(void) {
  * Not async-signal-safe. Preserves errno. One thread at a time for one event; others may record it
  * meanwhile.
  *
- * Returns 0, or an errno if the kernel keeps the registration: EMFILE or ENOMEM (in a child of
- * fork()), or the reason why a lost file cannot be opened again. The event is still registered
- * then: do not free or move the object, because the kernel may write to it. The call may be
- * repeated.
+ * Returns 0, or an errno if the kernel keeps the registration: EMFILE or ENOMEM (after fork(), in
+ * parent or child), or the reason why a lost file cannot be opened again. The event is still
+ * registered then: do not free or move the object, because the kernel may write to it. The call may
+ * be repeated.
  */
 USER_EVENTS_INLINE int user_event_unregister(struct user_event* event) {
     const int before = errno;
@@ -213,9 +217,10 @@ USER_EVENTS_INLINE int user_event_unregister(struct user_event* event) {
  *	CAP_PERFMON or CAP_SYS_ADMIN) and USER_EVENTS_MULTI_FORMAT (other programs may use the name
  *	with other fields)
  *
- * Finds the file as user_events_find_and_open() says. All events of a program or shared library
- * have one open file. If the registration fails, the event is never enabled, and may be registered
- * later. A child of fork() has the event as well.
+ * Finds the file as user_events_find_and_open_in() says, with the environment as it was when the
+ * first event was registered. All events of a program or shared library have one open file. If the
+ * registration fails, the event is never enabled, and may be registered later. A child of fork()
+ * has the event as well.
  *
  * Not async-signal-safe. Preserves errno. One thread at a time for one event.
  *

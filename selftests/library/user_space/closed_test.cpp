@@ -7,6 +7,7 @@
 #include <user_events/user_events.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <fcntl.h>
 #include <functional>
 #include <string>
@@ -272,4 +273,21 @@ TEST_CASE("A program that clears its environment and closes all descriptors keep
                   event(1);
               return own.error() || mark("mark") ? 100 : static_cast<int>(event.lost());
           }) == 0);
+}
+
+TEST_CASE("A mark whose descriptor has only to be moved up is made while a thread has the mutex") {
+    const ue::event<"any"> event;
+    set_limit(1024);
+    const ue::marker mark("/dev/null");
+    CHECK(!mark("before"));
+    set_limit(2048);
+    int marks = 0;
+    ue::for_each_event([&](const ue::event_state&) {
+        // Until the library checks the descriptor again.
+        for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+             std::chrono::steady_clock::now() < end; marks++)
+            if (mark("meanwhile"))
+                FAIL("a mark is lost");
+    });
+    CHECK(marks > 1);
 }

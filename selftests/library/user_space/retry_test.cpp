@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What retry() tells.
 #include "catch.hpp"
+#include "deadline.hpp"
 #include "fake_file.hpp"
 
 #include <user_events/user_events.hpp>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <sys/wait.h>
@@ -60,4 +63,25 @@ TEST_CASE("The function of retry() and for_each_event() may fork") {
     int result = -1;
     waitpid(child, &result, 0);
     CHECK(result == 0);
+}
+
+TEST_CASE("A file that is missing for a moment is found again after clearenv() and retry()") {
+    FakeFile file;
+    const ue::event<"number", ue::field<"value", std::uint32_t>> event;
+    file.enable("number u32 value");
+    clearenv();
+    const std::string away = file.path() + "_away";
+    REQUIRE(rename(file.path().c_str(), away.c_str()) == 0);
+    REQUIRE(close(last_descriptor()) == 0);
+    CHECK(eventually([&] {
+        event(1u);
+        return ue::error() == std::errc::no_such_file_or_directory;
+    }));
+    CHECK(ue::retry() == std::errc::no_such_file_or_directory);
+    REQUIRE(rename(away.c_str(), file.path().c_str()) == 0);
+    CHECK(!ue::retry());
+    const auto lost = event.lost();
+    event(2u);
+    CHECK(event.lost() == lost);
+    CHECK(file.take().size() == 8);
 }

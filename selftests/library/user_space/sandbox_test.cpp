@@ -79,10 +79,11 @@ TEST_CASE("In a sandbox that refuses fstat(), a raised limit of descriptors lose
     FakeFile file;
     rlimit before;
     REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
-    const rlimit low{1024, before.rlim_max};
+    const rlimit low{512, before.rlim_max}, high{1024, before.rlim_max};
     REQUIRE(setrlimit(RLIMIT_NOFILE, &low) == 0);
     CHECK(record_in_sandbox(file, [&] {
-              setrlimit(RLIMIT_NOFILE, &before);
+              if (setrlimit(RLIMIT_NOFILE, &high) != 0)
+                  _exit(100);
               allow_only(
                   {SYS_write, SYS_writev, SYS_fcntl, SYS_prlimit64, SYS_close, SYS_exit_group},
                   SECCOMP_RET_ERRNO | EPERM);
