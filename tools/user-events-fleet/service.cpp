@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "service.hpp"
 
+#include "program.hpp"
 #include "text/errors.hpp"
 #include "tracing/child_process.hpp"
 
@@ -27,9 +28,6 @@ std::vector<std::string> own_arguments() {
     return result;
 }
 
-/// The status of a command whose arguments or configuration make no sense, see text::usage_error.
-constexpr int usage = 2;
-
 /// Has another process check what this one would begin with. Throws text::failure if that process
 /// cannot say whether it makes sense.
 bool makes_sense() {
@@ -38,9 +36,9 @@ bool makes_sense() {
     words.insert(words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), "--check");
     tracing::child_process check(words, "/proc/self/exe");
     check.wait();
-    if (check.status() != 0 && check.status() != usage)
+    if (check.status() != exit_status::success && check.status() != exit_status::usage)
         throw text::failure(fmt::format("its check ended with status {}", check.status()));
-    return check.status() == 0;
+    return check.status() == exit_status::success;
 }
 
 /// Whether this process can begin again. Says why not; no error ends the service here, also if

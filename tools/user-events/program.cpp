@@ -17,9 +17,7 @@ namespace tool {
 
 namespace {
 
-enum status { success = 0, failed = 1, usage = 2 };
-
-int complain(status result, std::string_view message, std::string_view remedy = {}) {
+int complain(int result, std::string_view message, std::string_view remedy = {}) {
     text::warn(message, remedy);
     return result;
 }
@@ -43,25 +41,25 @@ int run_program(std::span<const command> commands, int argc, char** argv) {
     try {
         run_command_line(commands, argc, argv);
         text::flush();
-        return 0;
+        return exit_status::success;
     } catch (const text::usage_error& error) {
-        return complain(usage, error.what(), error.remedy());
+        return complain(exit_status::usage, error.what(), error.remedy());
     } catch (const text::failure& error) {
-        return complain(failed, error.what(), error.remedy());
+        return complain(exit_status::failed, error.what(), error.remedy());
     } catch (const text::silent_failure& failure) {
         return failure.status;
     } catch (const text::ended_by_signal& signal) {
         tracing::end_by_signal(signal.number);
     } catch (const restart&) {
         execv("/proc/self/exe", argv);
-        return complain(failed, "cannot start again");
+        return complain(exit_status::failed, "cannot start again");
     } catch (const text::reader_left&) {
         // What is left in the buffer has no reader either.
-        std::_Exit(success);
+        std::_Exit(exit_status::success);
     } catch (const std::bad_alloc&) {
-        return complain(failed, "not enough memory");
+        return complain(exit_status::failed, "not enough memory");
     } catch (const std::exception& error) {
-        return complain(failed, error.what());
+        return complain(exit_status::failed, error.what());
     }
 }
 

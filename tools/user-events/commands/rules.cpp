@@ -75,11 +75,10 @@ void load_group(const std::string& group, const std::string&) {
     tracing::load_group(group);
 }
 
-using load_function = void (&)(const std::string& line, const std::string& at);
-
 /// Loads each line. Warns about those that fail, and returns how many these are: one if the file
 /// cannot be read.
-unsigned load_file(const std::string& path, load_function load) {
+unsigned load_file(const std::string& path,
+                   void (&load)(const std::string& line, const std::string& at)) {
     std::istringstream file;
     try {
         file.str(text::contents_of(path));
