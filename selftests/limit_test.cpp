@@ -228,11 +228,11 @@ TEST_CASE("A limit forgets processes that have not written for a second when oth
     // The limit takes 88 bytes for each process.
     const auto objects = [] { return count_slab_objects("kmalloc-", "-96"); };
     constexpr unsigned rounds = 4;
-    const unsigned processes = fewer_if_debug(1000, 300);
+    const unsigned long processes = fewer_if_debug(1000, 300);
     const unsigned long before = objects();
     for (unsigned round = 0; round < rounds; round++) {
         // This process is the first to be looked at, and is not idle.
-        for (unsigned i = 0; i < processes; i += 50) {
+        for (unsigned long i = 0; i < processes; i += 50) {
             CHECK(registered.record().ok());
             CHECK(record_in_processes(registered, {}, 50) == 0);
         }
