@@ -4,6 +4,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "mapping.hpp"
+#include "rule.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
@@ -450,6 +451,31 @@ TEST_CASE("REG fails with EFAULT if the bit cannot be written, and leaves nothin
     CHECK(file.unregister(memory.at(), 0) == succeeds());
     file.close();
     CHECK(Event(name).wait_removed());
+}
+
+TEST_CASE("What a failed REG has created stays if it is persistent or a rule has enabled it") {
+    Mapping memory(1);
+    DataFile file;
+    const Event event(unique_name("stays"));
+    memory.protect(PROT_READ);
+
+    SECTION("persistent") {
+        CHECK(file.register_event(memory.at(), 0, event.name(), 4, USER_EVENT_REG_PERSIST) ==
+              fails(EFAULT));
+        file.close();
+        CHECK(event.exists());
+        CHECK(DataFile().delete_event(event.name()) == succeeds());
+    }
+    SECTION("enabled by a rule, until the rule is removed") {
+        const Instance instance;
+        {
+            const Rule rule(event.name() + " instance=" + instance.name());
+            CHECK(file.register_event(memory.at(), 0, event.name()) == fails(EFAULT));
+            file.close();
+            CHECK(event.exists());
+        }
+        CHECK(event.wait_removed());
+    }
 }
 
 TEST_CASE("REG fails with EFAULT if it cannot write the index, and leaves nothing behind") {
