@@ -95,6 +95,7 @@ public:
     }
     Attacker(const Attacker&) = delete;
     Attacker& operator=(const Attacker&) = delete;
+    ~Attacker() { kill(-child_.pid(), SIGKILL); }
 
     void pause() {
         int status;
@@ -108,6 +109,8 @@ public:
         resume();
         child_.channel().send('e');
         child_.wait();
+        // The end of an accomplice does not kill its child, which may still be stopped.
+        kill(-child_.pid(), SIGKILL);
     }
 
 private:
