@@ -439,6 +439,20 @@ TEST_CASE("The trigger of a rule with a limit acts on as many records as it says
     CHECK(std::strtoul(&histogram[hits + 6], nullptr, 10) + suppressed(rule.comment()) == 1000);
 }
 
+TEST_CASE("The trigger of a rule keeps its limit when the rule is removed that records the event") {
+    Registered registered("");
+    Instance instance;
+    const Rule trigger(
+        rule_text(registered.event, instance, of_all, " trigger hist:keys=common_pid"));
+    const std::string recording = rule_text(registered.event, instance, of_all);
+    REQUIRE(change_rule(recording).ok());
+    const Rule unlimited(rule_text(registered.event, instance, ""));
+    REQUIRE(change_rule("!" + recording).ok());
+    CHECK(write_many(registered, 1000) == 0);
+    CHECK(instance.records().empty());
+    CHECK(suppressed(trigger.comment()) > 0);
+}
+
 TEST_CASE("A payload that its instance does not want takes no token") {
     Registered registered(" u32 number");
     Instance instance;

@@ -643,6 +643,48 @@ TEST_CASE("A trigger of a rule for a program counts that program's records alone
     CHECK(histogram.find("Hits: 1\n") != std::string::npos);
 }
 
+TEST_CASE("A rule for other programs does not change which programs the trigger of a rule counts") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    const std::string plain = rule_text(kept.event, instance, pid_option(target));
+    const std::string others =
+        rule_text(kept.event, instance, GENERATE(0, 1) ? pid_option(other) : "");
+    CAPTURE(others);
+    const Rule trigger(
+        rule_text(kept.event, instance, pid_option(target), " trigger hist:keys=common_pid"));
+    REQUIRE(change_rule(plain).ok());
+    // It may not add up with the rule that records, nor take the event over from it.
+    const Rule rule(others);
+    CHECK_THAT(rule.comment(),
+               Catch::StartsWith("applied to 0") && Catch::Contains("failed for 1"));
+    CHECK(other.bit() == 0);
+    REQUIRE(change_rule("!" + plain).ok());
+    CHECK(target.bit() == 1);
+    CHECK(other.bit() == 0);
+    CHECK(target.ask(Request::record) == 0);
+    CHECK(other.ask(Request::record) == 0);
+    const std::string histogram = read_text(instance.path(kept.event, "hist"));
+    CHECK(histogram.find("Hits: 1\n") != std::string::npos);
+    CHECK(instance.records().empty());
+}
+
+TEST_CASE("A rule with a trigger fails for an event that is recorded by rules for all programs and "
+          "for some") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event), other(kept.event);
+    const std::string all = rule_text(kept.event, instance, "");
+    REQUIRE(change_rule(all).ok());
+    const Rule some(rule_text(kept.event, instance, pid_option(target)));
+    const Rule trigger(rule_text(kept.event, instance, "", " trigger hist:keys=common_pid"));
+    CHECK_THAT(trigger.comment(),
+               Catch::StartsWith("applied to 0") && Catch::Contains("failed for 1"));
+    REQUIRE(change_rule("!" + all).ok());
+    CHECK(target.bit() == 1);
+    CHECK(other.bit() == 0);
+}
+
 TEST_CASE("Two rules for a program that are removed together never record another program") {
     Kept kept;
     Instance instance;

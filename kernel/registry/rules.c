@@ -150,9 +150,19 @@ static void ue_rule_forget(struct ue_rule *rule, unsigned long serial)
 		rule->nr_entries--;
 }
 
-static bool ue_rule_is_full(const struct ue_rule *rule)
+/* An entry for the event itself, from before others have changed the event, needs no more room. */
+static bool ue_rule_is_full(struct ue_rule *rule, const struct ue_event *event)
 {
-	return rule->nr_entries >= ue_rule_max_events(&rule->parsed);
+	return rule->nr_entries >= ue_rule_max_events(&rule->parsed) &&
+	       !xa_load(&rule->applied, event->serial);
+}
+
+/* Keeps why a rule could not be applied to an event. */
+static void ue_rule_keep_reason(struct ue_rule *rule, const struct ue_event *event,
+				const char *reason)
+{
+	scnprintf(rule->reason, sizeof(rule->reason), "%.*s: %s",
+		  UE_REASON_MAX, ue_event_name(event), reason);
 }
 
 /* Remembers that a rule was applied. The caller has reserved the entry. */
@@ -171,13 +181,16 @@ static void ue_rule_applied(struct ue_rule *rule, const struct ue_event *event,
 /**
  * struct ue_rules_sum - the rules that share a recorder
  * @any: there are such rules
- * @enabled: one of them has enabled the event; the others have given it triggers
+ * @enabled: one of them has enabled the event
+ * @triggered: one of them has given the event a trigger; the recorder then has the scope and the
+ *	limit of this rule, and so has each of the others
  * @scoped: one of them is for some programs
  * @scopes: the scopes of them all; 0 if one is for all programs, or if there is none
  */
 struct ue_rules_sum {
 	bool any;
 	bool enabled;
+	bool triggered;
 	bool scoped;
 	u64 scopes;
 };
@@ -198,6 +211,7 @@ static struct ue_rules_sum ue_rules_add_up(const struct ue_event *event,
 			continue;
 		sum.any = true;
 		sum.enabled |= !rule->parsed.trigger;
+		sum.triggered |= !!rule->parsed.trigger;
 		sum.scoped |= rule->scope;
 		sum.scopes |= rule->scope;
 		all |= !rule->scope;
@@ -222,10 +236,18 @@ static bool ue_rule_limits(const struct ue_rule *rule, const struct ue_event *ev
 				    &rule->limit);
 }
 
+/* Whether a recorder records the same programs as a rule, with the same limit. */
+static bool ue_rule_equals(const struct ue_rule *rule, const struct ue_event *event,
+			   const struct trace_event_file *file)
+{
+	return ue_recorder_scopes(&event->recorders, file) == rule->scope &&
+	       ue_rule_limits(rule, event, file);
+}
+
 /*
  * An event may be enabled already, with the same filter and limit, by rules of which at
  * least one is for some programs; or by any rule, if the new rule is for some programs. The
- * rules then add up.
+ * rules then add up, unless that would give a trigger of theirs further programs.
  */
 static bool ue_rule_may_join(const struct ue_rule *rule,
 			     const struct ue_event *event,
@@ -239,6 +261,7 @@ static bool ue_rule_may_join(const struct ue_rule *rule,
 		return false;
 	sum = ue_rules_add_up(event, number, without);
 	return sum.enabled && (sum.scoped || rule->scope) &&
+	       (!sum.triggered || ue_rule_equals(rule, event, file)) &&
 	       ue_file_is_enabled(file, rule->parsed.filter);
 }
 
@@ -285,14 +308,28 @@ static int ue_rule_begin(const struct ue_rule *rule, struct ue_event *event,
 	return err;
 }
 
+/*
+ * Return: false if the event has a recorder in the instance that does not suit the rule: it is for
+ * other programs or has another limit, or a rule that shares it has other programs than the trigger
+ * is for.
+ */
+static bool ue_rule_suits(const struct ue_rule *rule, const struct ue_event *event,
+			  const struct trace_event_file *file)
+{
+	unsigned long number = ue_recorder_number(&event->recorders, file);
+
+	return !number ||
+	       (ue_rule_equals(rule, event, file) &&
+		(rule->scope || !rule->parsed.trigger ||
+		 !ue_rules_add_up(event, number, NULL).scoped));
+}
+
 static int ue_rule_enable(const struct ue_rule *rule, struct ue_event *event,
 			  struct trace_event_file *file, char *reason)
 {
 	if (ue_rule_joins(rule, event, file, NULL))
 		return 0;
-	if (ue_recorder_number(&event->recorders, file) &&
-	    (ue_recorder_scopes(&event->recorders, file) != rule->scope ||
-	     !ue_rule_limits(rule, event, file))) {
+	if (!ue_rule_suits(rule, event, file)) {
 		strscpy(reason,
 			"recorded there for other programs, or with another filter or limit",
 			UE_REASON_MAX);
@@ -315,7 +352,7 @@ static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 		strscpy(reason, "recorded for all programs only", UE_REASON_MAX);
 		return -EINVAL;
 	}
-	if (ue_rule_is_full(rule)) {
+	if (ue_rule_is_full(rule, event)) {
 		snprintf(reason, UE_REASON_MAX, "more than %u events",
 			 ue_rule_max_events(&rule->parsed));
 		return -ENOSPC;
@@ -342,8 +379,7 @@ static void ue_rule_apply(struct ue_rule *rule, struct ue_event *event)
 	    !ue_rule_try(rule, event, reason))
 		return;
 	rule->nr_failed++;
-	scnprintf(rule->reason, sizeof(rule->reason), "%.*s: %s",
-		  UE_REASON_MAX, ue_event_name(event), reason);
+	ue_rule_keep_reason(rule, event, reason);
 }
 
 static void ue_rules_event_added(struct ue_event *event)
@@ -439,16 +475,27 @@ static void ue_rule_apply_all(struct ue_rule *rule)
 	mutex_unlock(ue_event_mutex);
 }
 
-/* Replaces filter, scope and limit of an event. Return: false if that fails. */
-static bool ue_rule_take_over(const struct ue_rule *rule, struct ue_event *event,
-			      struct trace_event_file *file)
+/*
+ * Replaces filter, scope and limit of an event that @from gives up. Triggers of other rules keep
+ * the scope and the limit that they have.
+ * Return: false if that fails. The rule has counted a failure when it was applied to the event.
+ */
+static bool ue_rule_take_over(struct ue_rule *rule, struct ue_event *event,
+			      struct trace_event_file *file, const struct ue_rule *from)
 {
-	char reason[UE_REASON_MAX];
+	unsigned long number = ue_recorder_number(&event->recorders, file);
+	char reason[UE_REASON_MAX] = "-ENOMEM";
 	struct ue_limit *limit;
 
-	if (ue_limit_create(&rule->limit, &limit))
+	if (!ue_rule_equals(rule, event, file) &&
+	    ue_rules_add_up(event, number, from).triggered)
 		return false;
+	if (ue_limit_create(&rule->limit, &limit)) {
+		ue_rule_keep_reason(rule, event, reason);
+		return false;
+	}
 	if (ue_file_set_filter(file, rule->parsed.filter, reason)) {
+		ue_rule_keep_reason(rule, event, reason);
 		ue_limit_free(limit);
 		return false;
 	}
@@ -474,11 +521,11 @@ static bool ue_rules_hand_over(const struct ue_rule *from,
 		if (rule->instance != from->instance || rule->parsed.trigger ||
 		    xa_load(&rule->applied, event->serial) == shared ||
 		    !ue_rule_is_for(rule, event) ||
-		    !ue_rule_scope_fits(rule, event) || ue_rule_is_full(rule) ||
+		    !ue_rule_scope_fits(rule, event) || ue_rule_is_full(rule, event) ||
 		    xa_reserve(&rule->applied, event->serial, GFP_KERNEL))
 			continue;
 		if (taken ? ue_rule_joins(rule, event, file, from) :
-			    ue_rule_take_over(rule, event, file)) {
+			    ue_rule_take_over(rule, event, file, from)) {
 			ue_rule_applied(rule, event, file);
 			taken = true;
 		} else {
