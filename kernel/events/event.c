@@ -350,7 +350,8 @@ void ue_event_abandon(struct ue_event *event)
 	 */
 	if (event->call.event.funcs) {
 		/* The name is in the memory of the owner, or of the module. */
-		event->class.system = kstrdup(event->class.system, GFP_KERNEL);
+		event->class.system = kstrdup(event->class.system,
+					      GFP_KERNEL | __GFP_NOFAIL);
 		ue_event_let_go(event);
 	}
 	event->class.reg = trace_event_reg;

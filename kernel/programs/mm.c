@@ -24,7 +24,7 @@
 /* The table's default function would not be inlined. */
 static u32 ue_hash_mm(const void *key, u32 length, u32 seed)
 {
-	return hash_ptr(*(struct mm_struct * const *)key, 32) ^ seed;
+	return hash_long(*(const unsigned long *)key ^ seed, 32);
 }
 
 /* The default compares bytes, by a call of memcmp(). */
