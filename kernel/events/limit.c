@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Limits, and the buckets of their tokens. No lock is taken but to add the bucket of a
- * process.
+ * Limits, and the buckets of their tokens. No lock is taken but to add a process.
  *
  * A bucket that is full says nothing about its process: after a second without a payload,
  * it may be freed. Each addition of a bucket frees full ones among those that were not looked at
@@ -28,7 +27,7 @@
 #define UE_LOOKED_AT		64
 #define UE_BUSY_LOOKED_AT	4
 
-/* Of the @untold of a process that the limit has forgotten; no count reaches 0 from it. */
+/* ue_untold.nr of a process that the limit has forgotten: no count reaches 0 from this value. */
 #define UE_FORGOTTEN		(LONG_MIN / 2)
 
 /**
@@ -69,8 +68,8 @@ struct ue_program {
  *	NULL without sampling
  * @bucket: the tokens of all programs, or of the processes for which no bucket could be allocated
  * @suppressed: how many payloads have found no token
- * @untold: those of processes without a struct ue_program
- * @untold_programs: the processes that have others, by @untold_node
+ * @untold: those that were not told of yet, of processes without a struct ue_program
+ * @untold_programs: the processes whose own count of these is not 0, by @untold_node
  * @collected: when ue_limit_collect() was called last, in jiffies
  * @programs: of struct ue_program, by the number; read under RCU. If each process has a bucket,
  *	all processes that write; otherwise those that have suppressed payloads. Without a rate
@@ -290,8 +289,8 @@ static struct ue_program *ue_program_find(struct ue_limit *limit, pid_t process)
 }
 
 /*
- * An idle bucket is as full as a new one. A task may have found this one just before, but counts
- * nothing in it any more.
+ * An idle bucket is as full as a new one. A task that has found this one just before may still take
+ * a token, which is lost. If its payload is suppressed, it counts in the @untold of the limit.
  * Return: whether the process was idle.
  */
 static bool ue_program_forget_idle(struct ue_program *program)
@@ -325,7 +324,8 @@ static void ue_programs_look_at_some(struct ue_limit *limit)
 }
 
 /*
- * @new: NULL if memory is short; idle processes may then be all that its users have
+ * @new: NULL if memory is short. Idle processes are looked at all the same: to free them may make
+ *	room.
  * Return: @new, or what another thread has added; an error pointer if memory is short.
  */
 static struct ue_program *ue_program_insert(struct ue_limit *limit,

@@ -3,7 +3,7 @@
  * Limits: of how many payloads a recorder makes records (limit=, sample= of rules).
  *
  * A limit allows a number of records in a second, its rate. A bucket has at most that many tokens,
- * and gets that many back in a second. Each payload takes one; a payload that finds none is
+ * and gets that many back in a second. A record takes one; a payload that finds none is
  * suppressed. A limit has one bucket for all programs, or one for each process.
  */
 #ifndef UE_LIMIT_H

@@ -65,8 +65,9 @@ static struct ue_target *ue_target_get(struct ue_opening *opening)
 }
 
 /*
- * The bits are 1 already if the address space wants the event for another target. If
- * its wants are not known, the bits may have been written before there was a target.
+ * The bits are 1 already if the address space is known to want the event for another target. If
+ * its wants are not known, the bits may have been written as 0 before there was a target, and are
+ * written again.
  */
 static void ue_want_begin(struct ue_opening *opening, struct ue_target *target,
 			  struct ue_mm *ue_mm)

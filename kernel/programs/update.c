@@ -543,7 +543,8 @@ void ue_update_event(struct ue_event *event)
 }
 
 /*
- * Bits in shared memory are 1 for all programs as long as the event is recorded for any.
+ * A bit in shared memory that was written for one program stays 1 until the event is recorded for
+ * none: see @set_elsewhere.
  */
 void ue_update_scopes(struct ue_event *event, u64 scopes)
 {

@@ -77,7 +77,8 @@ void ue_update_begin(struct ue_update *update);
 /**
  * ue_update_mm() - update the enable bits of an event in one address space
  * @update: the update
- * @event: the event, which the address space has begun or ceased to want
+ * @event: the event, which the address space has begun or ceased to want, or whose mute has begun
+ *	or ended there
  * @ue_mm: the address space, in the table
  *
  * Context: between ue_update_begin() and ue_update_end(), or the same functions with _alone.
