@@ -323,6 +323,18 @@ TEST_CASE("A rule is applied to at most max= events at a time, and counts more a
     CHECK(fourth.word == 1);
 }
 
+TEST_CASE("A rule that has all its max= events can take one of these over from another rule") {
+    Instance instance;
+    Registered registered("", "rule_again");
+    const Rule first("rule_again_* instance=" + instance.name() + " max=1");
+    REQUIRE(instance.disable(registered.event) == succeeds());
+    const std::string second = registered.event.name() + " instance=" + instance.name();
+    REQUIRE(change_rule(second).ok());
+    CHECK(registered.word == 1);
+    REQUIRE(change_rule("!" + second).ok());
+    CHECK(registered.word == 1);
+}
+
 TEST_CASE("Without max=, a rule with a trigger is applied to 512 events") {
     Instance instance;
     const Rule rule("rule_many_* instance=" + instance.name() + " trigger traceoff"),
