@@ -137,6 +137,19 @@ TEST_CASE("A limit is kept over several seconds", "[long]") {
     CHECK(made + suppressed(rule.comment()) == written);
 }
 
+TEST_CASE("A pause saves no more records for later than a second allows") {
+    Registered registered("");
+    Instance instance;
+    const std::string options = GENERATE(of_all, of_each);
+    const Rule rule(rule_text(registered.event, instance, options));
+    CHECK(registered.record().ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    const Allowance allowance(rate);
+    CHECK(write_many(registered, 4 * rate) == 0);
+    const double most = 1 + allowance.most();
+    CHECK(static_cast<double>(instance.records().size()) <= most);
+}
+
 TEST_CASE("A limit is for its instance, and others get every record") {
     Registered registered("");
     Instance limited, second, by_hand, of_rule;
