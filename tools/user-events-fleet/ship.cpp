@@ -17,6 +17,7 @@
 #include "tracing/signals.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -26,6 +27,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -70,11 +72,20 @@ public:
         : queue_(queue), collector_(how), worker_([this] { run(); }) {}
     ~sender() { queue_.stop(); }
 
-    /// Waits for the answer to the request that is on its way, and sends the rest if the collector
-    /// takes it. Throws what went wrong in the thread.
-    void finish() {
+    /// Has the thread end once the request that is on its way has its answer. Does not wait.
+    void stop() { queue_.stop(); }
+    bool has_ended() const noexcept { return has_ended_; }
+
+    /// Waits for the answer to the request that is on its way. Throws what went wrong in the
+    /// thread.
+    void join() {
         queue_.stop();
         worker_.join();
+    }
+
+    /// The same, and then sends the rest if the collector takes it.
+    void finish() {
+        join();
         otlp::deliver_rest(queue_, collector_, grace);
     }
 
@@ -88,12 +99,15 @@ private:
         } catch (...) {
             // Nothing waits for room in the queue any more.
             queue_.stop();
+            has_ended_ = true;
             throw;
         }
+        has_ended_ = true;
     }
 
     otlp::queue& queue_;
     otlp::collector collector_;
+    std::atomic<bool> has_ended_ = false;
     tracing::worker worker_;
 };
 
@@ -289,18 +303,31 @@ void warn_about_rest(otlp::queue& queue, const options& given) {
         text::warn(fmt::format("{} records were dropped: {}", count, why));
 }
 
-/// Reads until a signal comes. Returns whether the command has to begin again.
-bool read_until_signal(shipper& shipper, tracing::following* following,
-                       tracing::stop_signals& signals) {
+/// Reads until a signal comes. Returns whether the command has to begin again. With a spool, it
+/// first reads on until the collector has answered: meanwhile, nothing else empties the buffers.
+bool read_until_signal(const options& given, shipper& shipper, tracing::following* following,
+                       tracing::stop_signals& signals, sender& sender) {
+    const auto read = [&] {
+        if (following)
+            following->update();
+        shipper.read();
+    };
     bool stopped = false;
     while (!stopped) {
         // What was recorded before the signal is read while its events exist.
         stopped = signals.wait(pause_ms);
-        if (following)
-            following->update();
-        shipper.read();
-        if (has_to_restart(signals))
+        read();
+        if (!has_to_restart(signals))
+            continue;
+        if (given.spool.empty())
             return true;
+        sender.stop();
+        // Signals that come now are for the program that begins again.
+        while (!sender.has_ended()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+            read();
+        }
+        return true;
     }
     report_stop();
     return false;
@@ -310,10 +337,10 @@ bool read_until_signal(shipper& shipper, tracing::following* following,
 /// instance and its rules are left to the process that then begins again. After an error here, they
 /// are left to the next process with this spool.
 bool ship_until_signal(const options& given, tracing::instance& instance, shipper& shipper,
-                       tracing::stop_signals& signals) {
+                       tracing::stop_signals& signals, sender& sender) {
     if (instance.is_mounted()) {
         report_ready();
-        return read_until_signal(shipper, nullptr, signals);
+        return read_until_signal(given, shipper, nullptr, signals, sender);
     }
     tracing::following following(instance, shipper.wanted_events());
     instance.write("tracing_on", "1");
@@ -326,7 +353,7 @@ bool ship_until_signal(const options& given, tracing::instance& instance, shippe
     };
     report_ready();
     try {
-        const bool again = read_until_signal(shipper, &following, signals);
+        const bool again = read_until_signal(given, shipper, &following, signals, sender);
         if (again)
             keep_rules();
         return again;
@@ -338,9 +365,9 @@ bool ship_until_signal(const options& given, tracing::instance& instance, shippe
 
 /// Ships what the instance records. Returns whether the command has to begin again.
 bool ship_instance(const options& given, tracing::instance& instance, otlp::queue& queue,
-                   tracing::stop_signals& signals) {
+                   tracing::stop_signals& signals, sender& sender) {
     shipper shipper(given, instance, queue);
-    const bool again = ship_until_signal(given, instance, shipper, signals);
+    const bool again = ship_until_signal(given, instance, shipper, signals, sender);
     if (again && !given.spool.empty()) {
         shipper.hand_over();
     } else {
@@ -364,9 +391,13 @@ void ship_events(const options& given) {
     bool again = false;
     {
         auto instance = make_instance(given, queue);
-        again = ship_instance(given, instance, queue, signals);
+        again = ship_instance(given, instance, queue, signals, sender);
     }
-    sender.finish();
+    // The spool keeps what the collector has not taken, and nothing empties the buffers here.
+    if (again && !given.spool.empty())
+        sender.join();
+    else
+        sender.finish();
     warn_about_rest(queue, given);
     if (again)
         throw restart();
