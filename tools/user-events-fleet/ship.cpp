@@ -262,8 +262,8 @@ public:
 
     void finish() {
         read();
-        encoder_.finish();
-        count();
+        // A mounted instance goes on recording: a page that was taken out may have later records.
+        hand_over();
         queue_.report();
     }
 
