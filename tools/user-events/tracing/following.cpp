@@ -151,7 +151,18 @@ following::following(const instance& in, wanted_events wanted)
         wanted_.patterns.emplace_back("*", std::string(all_groups));
     rule_.options[rule::instance] = in_.name();
     choose_programs();
-    auto left = left_rules();
+    const auto left = left_rules();
+    try {
+        follow_instead_of(left);
+    } catch (...) {
+        // They record for the next process that adopts the instance.
+        release(left);
+        throw;
+    }
+}
+
+/// Follows all patterns. Of the rules that are left, only those that are wanted stay.
+void following::follow_instead_of(std::vector<rule> left) {
     // The kernel adds no rule that conflicts with one for other programs.
     remove_from(left, [&](const rule& each) { return each.programs() != rule_.programs(); });
     for (const auto& each : wanted_.patterns)
@@ -246,6 +257,13 @@ bool following::can_choose_programs(const pattern& wanted, const event_name& nam
 void following::release() noexcept {
     for (auto& rule : rules_)
         rule.release();
+}
+
+/// Leaves those of the own rules that are among these.
+void following::release(const std::vector<rule>& left) noexcept {
+    for (auto& own : rules_)
+        if (std::any_of(left.begin(), left.end(), [&](const rule& each) { return own.is(each); }))
+            own.release();
 }
 
 bool following::has_own(const rule& other) const {

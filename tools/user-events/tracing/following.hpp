@@ -73,7 +73,8 @@ private:
 class following {
 public:
     /// An event of the kernel that a pattern names must exist already. Throws text::failure, also
-    /// if there is no means to record only the programs that are wanted.
+    /// if there is no means to record only the programs that are wanted. Rules that an adopted
+    /// instance had, and that are wanted, are then left.
     following(const instance& in, wanted_events wanted);
     following(const following&) = delete;
     following& operator=(const following&) = delete;
@@ -87,6 +88,8 @@ public:
 
 private:
     void choose_programs();
+    void follow_instead_of(std::vector<rule> left);
+    void release(const std::vector<rule>& left) noexcept;
     bool can_choose_programs(const pattern& wanted, const event_name& name);
     bool has_own(const rule& other) const;
     void follow(const pattern& wanted);
