@@ -64,6 +64,8 @@ constexpr int pause_ms = 50;
 constexpr std::chrono::milliseconds flush_pause(500);
 /// How much of a recording waits for the collector at most: the rest can wait in its file.
 constexpr std::uint64_t most_of_recording = 16 << 20;
+/// The environment variable that tells the program that begins again which instance it was left.
+constexpr const char* left_instance = "USER_EVENTS_SHIP_INSTANCE";
 
 /// Sends what is in the queue, in a thread of its own.
 class sender {
@@ -201,8 +203,39 @@ void try_set_instance(otlp::queue& queue, const std::string& name, std::uint64_t
     }
 }
 
+/// The instance that this process has left to begin again; empty if there is none. The number of
+/// the process is not enough: in another PID namespace, another process has the same.
+std::string take_left_instance() {
+    const char* const found = std::getenv(left_instance);
+    const std::string result = found ? found : "";
+    unsetenv(left_instance);
+    const std::string own = fmt::format("{}{}", tracing::temporary_prefix, getpid());
+    return result.substr(0, result.find('+')) == own ? result : "";
+}
+
+/// Removes an instance that no process would adopt.
+void remove_left(const std::string& name, otlp::queue& queue) {
+    const auto names = tracing::instance_names();
+    if (std::find(names.begin(), names.end(), name) == names.end())
+        return;
+    {
+        const auto left = tracing::instance::existing(name);
+        (void)left.try_write("tracing_on", "0");
+        const auto unread = tracing::made_records(left) - tracing::read_records(left);
+        queue.drop_unread(otlp::reason::stopped, unread);
+        text::warn(fmt::format("the instance {} was for another spool, and is removed with {} "
+                               "records that were not read",
+                               name, unread));
+    }
+    tracing::remove_rules_of(name);
+    tracing::instance::remove_left(name);
+}
+
 /// The mounted instance, one that another process has left, or a new one.
 tracing::instance make_instance(const options& given, otlp::queue& queue) {
+    const auto left_here = take_left_instance();
+    if (!left_here.empty() && (given.live.has_from() || left_here != queue.instance()))
+        remove_left(left_here, queue);
     if (given.live.has_from()) {
         queue.set_instance("", 0);
         return tracing::open_mounted(given.live.from);
@@ -370,6 +403,8 @@ bool ship_instance(const options& given, tracing::instance& instance, otlp::queu
     const bool again = ship_until_signal(given, instance, shipper, signals, sender);
     if (again && !given.spool.empty()) {
         shipper.hand_over();
+        if (!instance.is_mounted())
+            setenv(left_instance, instance.name().c_str(), 1);
     } else {
         if (!instance.is_mounted())
             instance.write("tracing_on", "0");

@@ -136,6 +136,13 @@ TEST_CASE("records that need not be sent are not lost ones, and take no write ea
     std::filesystem::remove_all(directory);
 }
 
+TEST_CASE("records dropped before they are read are not among those read of the instance") {
+    queue all("", 20'000, [](const auto&) { return std::string(); });
+    all.drop_unread(tool::otlp::reason::stopped, 5);
+    all.set_instance("i", 7);
+    CHECK(all.drops() == tool::otlp::drop_counts{{"killed", 7}, {"stopped", 5}});
+}
+
 TEST_CASE("counts that could not be written while the disk was full are written later") {
     std::string directory = "/tmp/queue_test_XXXXXX";
     REQUIRE(mkdtemp(directory.data()));

@@ -441,6 +441,12 @@ void queue::drop(reason why, std::uint64_t records) {
     is_state_old_ = true;
 }
 
+void queue::drop_unread(reason why, std::uint64_t records) {
+    const std::lock_guard lock(mutex_);
+    count(why, records);
+    is_state_old_ = true;
+}
+
 void queue::skip(std::uint64_t records) {
     const std::lock_guard lock(mutex_);
     total_ += records;

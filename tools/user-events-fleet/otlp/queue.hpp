@@ -88,6 +88,8 @@ public:
     /// put() or set_lost_in_kernel(). If the process is killed before, the records count as
     /// `killed`.
     void drop(reason why, std::uint64_t records);
+    /// The same for records that were not read: they are not among those of set_instance().
+    void drop_unread(reason why, std::uint64_t records);
     /// Records were read that need not be sent. They are on the disk with the next put() or
     /// set_lost_in_kernel(). If the process is killed before, they count as `killed`.
     void skip(std::uint64_t records);
