@@ -8,7 +8,6 @@
 #include "metrics/names.hpp"
 #include "service.hpp"
 #include "text/errors.hpp"
-#include "text/output.hpp"
 #include "tracing/signals.hpp"
 #include "tracing/tracefs.hpp"
 
@@ -72,8 +71,7 @@ void serve_metrics(const options& given) {
         }
         return metrics::response{metrics::content_type(as), metrics::to_exposition(sample, as)};
     });
-    text::print(fmt::format("http://{}/metrics\n", server.address()));
-    text::flush();
+    print_to_reader(fmt::format("http://{}/metrics\n", server.address()));
     report_ready();
     auto next = last;
     const int pause = names ? metrics::names::pause_ms : pause_ms;

@@ -3,6 +3,7 @@
 
 #include "program.hpp"
 #include "text/errors.hpp"
+#include "text/output.hpp"
 #include "tracing/child_process.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <iterator>
 #include <new>
 #include <string>
+#include <string_view>
 #include <systemd/sd-daemon.h>
 #include <vector>
 
@@ -57,6 +59,10 @@ bool can_begin_again() {
     return false;
 }
 
+[[noreturn]] void throw_no_reader() {
+    throw text::failure("standard output has no reader left");
+}
+
 } // namespace
 
 void report_ready() {
@@ -69,7 +75,16 @@ void report_stop() {
 
 void require_reader(const tracing::stop_signals& signals) {
     if (signals.has_lost_reader())
-        throw text::failure("standard output has no reader left");
+        throw_no_reader();
+}
+
+void print_to_reader(std::string_view text) {
+    try {
+        text::print(text);
+        text::flush();
+    } catch (const text::reader_left&) {
+        throw_no_reader();
+    }
 }
 
 void long_work::step() {

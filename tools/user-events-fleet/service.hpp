@@ -5,6 +5,7 @@
 #include "tracing/signals.hpp"
 
 #include <chrono>
+#include <string_view>
 
 namespace tool {
 
@@ -15,6 +16,10 @@ void report_stop();
 /// Throws text::failure if the service has ended because its standard output has no reader left, as
 /// when the journal has failed: systemd then starts it again.
 void require_reader(const tracing::stop_signals& signals);
+
+/// Prints text at once. Throws text::failure as require_reader() does, also if the reader is not
+/// there any more.
+void print_to_reader(std::string_view text);
 
 /// Long work that a service also does after systemd has told it to stop. systemd waits for 90 s in
 /// all, and then kills the service. After a report that the work goes on, systemd waits for another

@@ -2,12 +2,16 @@
 // What a service tells systemd, of which the test has the socket.
 #include "catch.hpp"
 #include "service.hpp"
+#include "text/errors.hpp"
 
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <stdio_ext.h>
 #include <string>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -45,7 +49,49 @@ private:
     int socket_;
 };
 
+/// While the object exists, standard output is a pipe without a reader.
+class output_without_reader {
+public:
+    output_without_reader() : handler_(std::signal(SIGPIPE, SIG_IGN)) {
+        std::fflush(stdout);
+        before_ = dup(STDOUT_FILENO);
+        int ends[2];
+        if (before_ < 0 || pipe(ends) != 0)
+            throw std::system_error(errno, std::generic_category(), "pipe");
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+    }
+    output_without_reader(const output_without_reader&) = delete;
+    output_without_reader& operator=(const output_without_reader&) = delete;
+    ~output_without_reader() {
+        __fpurge(stdout);
+        dup2(before_, STDOUT_FILENO);
+        close(before_);
+        std::signal(SIGPIPE, handler_);
+    }
+
+private:
+    void (*handler_)(int);
+    int before_;
+};
+
+/// What is wrong if the service prints a line at its start; empty if nothing is.
+std::string failure_of_first_line() {
+    const output_without_reader output;
+    try {
+        tool::print_to_reader("line\n");
+    } catch (const tool::text::failure& error) {
+        return error.what();
+    }
+    return "";
+}
+
 } // namespace
+
+TEST_CASE("a service fails if its standard output has no reader when it prints") {
+    CHECK(failure_of_first_line() == "standard output has no reader left");
+}
 
 TEST_CASE("long work has systemd wait for its end, and tells it once a second") {
     notify_socket systemd;
