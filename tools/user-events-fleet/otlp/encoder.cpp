@@ -57,7 +57,6 @@ struct encoder::open_span {
     message::Span span;
     std::string log;
     std::string resource;
-    int event;
     int thread;
     /// In memory.
     std::size_t size;
@@ -133,13 +132,12 @@ const encoder::open_span* encoder::innermost(int thread) const {
     if (slices_.empty())
         return nullptr;
     const auto found = slices_.find(thread_key(thread));
-    return found == slices_.end() ? nullptr : &found->second.back();
+    return found == slices_.end() ? nullptr : &found->second.last();
 }
 
 void encoder::begin(const recording::record& record, std::string_view name, const open_span* around,
                     open_span& to) {
     to.resource = resources_.key_of(record);
-    to.event = record.event->id;
     to.thread = record.pid;
     fill(log_, record, observed_);
     to.log = serialized(record);
@@ -219,21 +217,18 @@ bool encoder::take_slice(const recording::record& record, const exporting::conve
     if (mark.role == slice_mark::role::begin) {
         open_span added;
         begin(record, mark.name, innermost(record.pid), added);
-        slices_[std::move(key)].push_back(std::move(added));
+        slices_[std::move(key)].add(record.event->id, std::move(added));
         return true;
     }
     const auto found = slices_.find(key);
     if (found == slices_.end())
         return false;
     spans& begun = found->second;
-    const auto last = std::find_if(begun.rbegin(), begun.rend(), [&](const open_span& each) {
-        return each.event == record.event->id;
-    });
-    if (last == begun.rend())
+    const auto last = begun.take(record.event->id);
+    if (!last)
         return false;
-    add_span(*last, record);
-    begun.erase(std::next(last).base());
-    if (begun.empty())
+    add_span(last->second, record);
+    if (begun.is_empty())
         slices_.erase(found);
     return true;
 }
@@ -297,7 +292,7 @@ void encoder::limit_request() {
 
 void encoder::finish() {
     for (auto& [key, begun] : slices_)
-        for (const open_span& each : begun)
+        for (const auto& [event, each] : begun)
             add_unfinished(each);
     slices_.clear();
     open_spans_.rest([this](const exporting::span_key& /*key*/, const std::string& /*name*/,

@@ -42,7 +42,8 @@ public:
 
 private:
     struct open_span;
-    using spans = std::vector<open_span>;
+    /// By the event.
+    using spans = exporting::open_list<int, open_span>;
 
     void add_log(const recording::record& record, const open_span* in);
     const std::string& serialized(const recording::record& record);

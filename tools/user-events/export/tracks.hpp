@@ -4,12 +4,12 @@
 
 #include "export/exporter.hpp"
 
-#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -123,6 +123,56 @@ struct span_mark {
     std::string name; // `Provider:Event`, or the pair's name
 };
 
+/// Beginnings without an end, in their order. No end costs a walk over them: programs choose how
+/// many there are. `Name` tells which ends are theirs.
+template <typename Name, typename Begin>
+class open_list {
+public:
+    using entry = std::pair<Name, Begin>;
+
+    open_list() = default;
+    // The index refers to the entries, which may be moved with it, but not copied.
+    open_list(open_list&&) = default;
+    open_list& operator=(open_list&&) = default;
+
+    bool is_empty() const noexcept { return all_.empty(); }
+    Begin& last() { return all_.back().second; }
+    const Begin& last() const { return all_.back().second; }
+
+    void add(Name name, Begin begin) {
+        auto& same = index_[name];
+        all_.emplace_back(std::move(name), std::move(begin));
+        same.push_back(std::prev(all_.end()));
+    }
+
+    /// Removes the last one of this name, and returns it.
+    std::optional<entry> take(const Name& name) {
+        const auto found = index_.find(name);
+        if (found == index_.end())
+            return {};
+        const auto at = found->second.back();
+        found->second.pop_back();
+        if (found->second.empty())
+            index_.erase(found);
+        entry result = std::move(*at);
+        all_.erase(at);
+        return result;
+    }
+
+    /// Removes the last one of all, and returns it.
+    std::optional<entry> take_last() {
+        const Name name = all_.back().first;
+        return take(name);
+    }
+
+    auto begin() { return all_.begin(); }
+    auto end() { return all_.end(); }
+
+private:
+    std::list<entry> all_;
+    std::map<Name, std::vector<typename std::list<entry>::iterator>> index_;
+};
+
 /// Finds the beginnings that belong to ends. `Begin` is what the caller wants to know of a
 /// beginning.
 template <typename Begin>
@@ -132,16 +182,16 @@ public:
     /// no end.
     std::optional<Begin> open(const span_mark& mark, Begin begin) {
         auto& all = open_[mark.key];
-        if (mark.key.is_pair() && !all.empty())
-            return std::exchange(all.back().second, std::move(begin));
-        all.push_back({mark.name, std::move(begin)});
+        if (mark.key.is_pair() && !all.is_empty())
+            return std::exchange(all.last(), std::move(begin));
+        all.add(mark.name, std::move(begin));
         return {};
     }
 
     /// The last beginning that has no end yet, or nullptr.
     const Begin* last(const span_key& key) const {
         const auto found = open_.find(key);
-        return found == open_.end() ? nullptr : &found->second.back().second;
+        return found == open_.end() ? nullptr : &found->second.last();
     }
 
     /// An end. Returns the name of the beginning and what is known of it: the last one of this
@@ -151,12 +201,10 @@ public:
         if (found == open_.end())
             return {};
         auto& all = found->second;
-        const auto same = std::find_if(all.rbegin(), all.rend(),
-                                       [&](const auto& each) { return each.first == mark.name; });
-        const auto at = same == all.rend() ? std::prev(all.end()) : std::prev(same.base());
-        auto result = std::move(*at);
-        all.erase(at);
-        if (all.empty())
+        auto result = all.take(mark.name);
+        if (!result)
+            result = all.take_last();
+        if (all.is_empty())
             open_.erase(found);
         return result;
     }
@@ -173,7 +221,7 @@ public:
     void clear() { open_.clear(); }
 
 private:
-    std::unordered_map<span_key, std::vector<std::pair<std::string, Begin>>, span_key::hash> open_;
+    std::unordered_map<span_key, open_list<std::string, Begin>, span_key::hash> open_;
 };
 
 /// Rows for spans, which may overlap: each pair or provider has one for each process, with lanes. A
