@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -498,15 +499,21 @@ void ship_records(const options& given, const recording::opened_recording& from)
         [&](otlp::request made) { queue.put(std::move(made), [&] { return signals.wait(0); }); });
     replay replay(encoder, signals);
     bool stopped = false;
-    source->read([&](const recording::record& record) {
-        require_wall_clock(record, from.name());
-        stopped = stopped || queue.is_stopped() || signals.has_stopped() ||
-                  (given.timed && !replay.wait_for(record));
-        if (stopped)
-            queue.drop(otlp::reason::stopped, 1);
-        else
-            encoder.add(record);
-    });
+    std::exception_ptr damage;
+    try {
+        source->read([&](const recording::record& record) {
+            require_wall_clock(record, from.name());
+            stopped = stopped || queue.is_stopped() || signals.has_stopped() ||
+                      (given.timed && !replay.wait_for(record));
+            if (stopped)
+                queue.drop(otlp::reason::stopped, 1);
+            else
+                encoder.add(record);
+        });
+    } catch (const recording::damaged_file&) {
+        // What can be read is sent first.
+        damage = std::current_exception();
+    }
     encoder.finish();
     queue.drop(otlp::reason::kernel, source->lost());
     queue.report();
@@ -515,6 +522,8 @@ void ship_records(const options& given, const recording::opened_recording& from)
     sender.finish();
     source->warn_about_gaps();
     warn_about_rest(queue, given);
+    if (damage)
+        std::rethrow_exception(damage);
     if (queue.drops().size() > queue.drops().count("kernel"))
         throw text::silent_failure();
 }

@@ -122,8 +122,14 @@ void export_file(const options& given) {
     file.start(given.selection.is_raw);
     work.read = [&] {
         const auto source = file.read(given.selection);
-        source->read([&](const recording::record& record) { exporter->add(record); },
-                     [&](const recording::gap& gap) { exporter->add_gap(gap); });
+        try {
+            source->read([&](const recording::record& record) { exporter->add(record); },
+                         [&](const recording::gap& gap) { exporter->add_gap(gap); });
+        } catch (const recording::damaged_file&) {
+            // For standard output: a new file or directory is removed after this failure.
+            exporter->finish();
+            throw;
+        }
         exporter->finish();
         source->warn_about_gaps(given.which.is_strict());
     };

@@ -26,18 +26,23 @@ struct options {
 
 void print_records(recording::source& file, bool as_json) {
     exporting::output_file to(nullptr);
-    file.read(
-        [&](const recording::record& record) {
-            if (as_json)
-                append_json_line(to.text(), record);
-            else
-                append_line(to.text(), record);
-            to.advance();
-        },
-        [&](const recording::gap& gap) {
-            if (as_json)
-                append_json_line(to.text(), gap);
-        });
+    try {
+        file.read(
+            [&](const recording::record& record) {
+                if (as_json)
+                    append_json_line(to.text(), record);
+                else
+                    append_line(to.text(), record);
+                to.advance();
+            },
+            [&](const recording::gap& gap) {
+                if (as_json)
+                    append_json_line(to.text(), gap);
+            });
+    } catch (const recording::damaged_file&) {
+        to.finish();
+        throw;
+    }
     to.finish();
 }
 

@@ -355,8 +355,7 @@ void file::take_next(const std::function<void(const record&)>& take_record,
 void file::end() {
     // Pages that are behind the chosen time were not looked at.
     if (is_damaged_ || buffers_.is_damaged())
-        throw text::failure(
-            fmt::format("{} is damaged: not all records can be read", from_.path()));
+        throw damaged_file(fmt::format("{} is damaged: not all records can be read", from_.path()));
 }
 
 /// Times that count from the first record or from a mark become absolute.

@@ -10,6 +10,7 @@
 #include "recording/sampled_list.hpp"
 #include "recording/stack.hpp"
 #include "recording/thread_list.hpp"
+#include "text/errors.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -61,6 +62,12 @@ private:
     std::uint64_t size_ = 0, size_on_disk_ = 0;
 };
 
+/// A part of a recording cannot be read. All records that can be read were passed on before.
+class damaged_file : public text::failure {
+public:
+    using failure::failure;
+};
+
 /// The records of a recording.
 class source {
 public:
@@ -71,7 +78,7 @@ public:
 
     /// Calls the first function for the selected records of all instances, in the order of their
     /// times, and the second one, if there is one, for records that are missing. What the functions
-    /// throw is passed on.
+    /// throw is passed on. After the last record, throws damaged_file if some cannot be read.
     virtual void read(const std::function<void(const record&)>& take,
                       const std::function<void(const gap&)>& miss = {}) = 0;
     /// To call after everything was written. Warns about missing records, on standard error, and
