@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <iterator>
 
 namespace tool::eventheader {
@@ -25,24 +26,32 @@ void begin_member(std::string& to, std::string_view name) {
     ((to += '"') += name) += "\":";
 }
 
-bool member_names::is_taken(place name) const {
-    return std::any_of(names_.begin() + static_cast<std::ptrdiff_t>(first_), names_.end(),
-                       [&](place other) { return text_of(other) == text_of(name); });
+member_names::place* member_names::find(std::string_view text, std::size_t hash) {
+    const auto begin = hashes_.begin() + static_cast<std::ptrdiff_t>(first_);
+    for (auto at = begin; (at = std::find(at, hashes_.end(), hash)) != hashes_.end(); ++at)
+        if (place& found = names_[static_cast<std::size_t>(at - hashes_.begin())];
+            text_of(found) == text)
+            return &found;
+    return nullptr;
 }
 
 void member_names::begin(std::string_view name) {
     separate(to_);
-    place made{to_.size(), 0};
+    const std::size_t begin = to_.size();
     text::append_json(to_, name);
-    made.size = to_.size() - made.begin;
     // What is before the closing quote.
     const std::size_t end = to_.size() - 1;
-    for (unsigned number = 2; is_taken(made); number++) {
-        to_.resize(end);
-        fmt::format_to(std::back_inserter(to_), "_{}\"", number);
-        made.size = to_.size() - made.begin;
-    }
-    names_.push_back(made);
+    const auto made = [&] { return std::string_view(to_).substr(begin); };
+    const std::hash<std::string_view> hash_of;
+    std::size_t hash = hash_of(made());
+    if (place* const same = find(made(), hash))
+        do {
+            to_.resize(end);
+            fmt::format_to(std::back_inserter(to_), "_{}\"", ++same->last_number);
+            hash = hash_of(made());
+        } while (find(made(), hash));
+    names_.push_back({begin, made().size()});
+    hashes_.push_back(hash);
     to_ += ':';
 }
 

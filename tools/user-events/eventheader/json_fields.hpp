@@ -18,7 +18,10 @@ void begin_member(std::string& to, std::string_view name);
 /// Appends members of an object so that no name is there twice: the second `a` becomes `a_2`.
 class member_names {
 public:
-    explicit member_names(std::string& to) : to_(to) { names_.reserve(usual_count); }
+    explicit member_names(std::string& to) : to_(to) {
+        names_.reserve(usual_count);
+        hashes_.reserve(usual_count);
+    }
 
     /// Appends the name of the next member of the object that was opened last.
     void begin(std::string_view name);
@@ -29,6 +32,7 @@ public:
     }
     void close() {
         names_.resize(first_);
+        hashes_.resize(first_);
         first_ = around_.back();
         around_.pop_back();
     }
@@ -39,14 +43,20 @@ private:
     struct place {
         std::size_t begin;
         std::size_t size;
+        /// Of the last name that was made of this one: a program may use one name thousands of
+        /// times.
+        unsigned last_number = 1;
     };
-    std::string_view text_of(place name) const {
+    std::string_view text_of(const place& name) const {
         return std::string_view(to_).substr(name.begin, name.size);
     }
-    bool is_taken(place name) const;
+    /// The place of this name in the object that was opened last; nullptr if there is none.
+    place* find(std::string_view text, std::size_t hash);
 
     std::string& to_;
     std::vector<place> names_;
+    /// Of the names, in the same order.
+    std::vector<std::size_t> hashes_;
     /// Where the names of the object begin that was opened last, and of those around it.
     std::size_t first_ = 0;
     std::vector<std::size_t> around_;
