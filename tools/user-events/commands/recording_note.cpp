@@ -17,6 +17,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace tool {
@@ -140,7 +141,9 @@ std::uint64_t recording_note::killed(std::uint64_t taken, std::uint64_t number,
 }
 
 void recording_note::remove() noexcept {
-    unlink(path_.c_str());
+    // Once only: after that, the name may be that of another process's note.
+    if (!std::exchange(is_removed_, true))
+        unlink(path_.c_str());
 }
 
 void recording_note::refuse_interrupted() const {

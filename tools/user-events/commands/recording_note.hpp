@@ -88,6 +88,7 @@ private:
     /// How many records had been taken out of the instance when the part began. With a note that
     /// lacks this number, no record counts as killed.
     std::uint64_t taken_ = ~std::uint64_t{0};
+    bool is_removed_ = false;
     int file_;
 };
 
