@@ -96,10 +96,9 @@ void recover(const std::string& output) {
     if (!note.is_mounted() && tracing::is_in_use(name))
         throw text::failure(
             fmt::format("the instance {} is of a process that still runs", name),
-            fmt::format("if the system was booted after the recording, remove {0}.recording, and "
-                        "`trace-cmd restore -o OTHER {0}.cpu*` makes a file of the records; else "
-                        "end that process",
-                        output));
+            fmt::format("if the system was booted after the recording, remove {}.recording, and "
+                        "`{}` makes a file of the records; else end that process",
+                        output, tracing::restore_command(output)));
     {
         tracing::observation observation(note.is_mounted()
                                              ? tracing::open_mounted(name, tracing::clock::any)

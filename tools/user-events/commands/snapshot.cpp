@@ -25,9 +25,8 @@ std::string remedy_for_snapshot(const std::string& output, const tracing::instan
         "records that were not read yet are in {}, until the next snapshot", in.path("snapshot"));
     return was_read
                ? fmt::format("records that were read are in {0}.cpu0 and so on, until the next "
-                             "recording of {0}: `trace-cmd restore -o OTHER {0}.cpu*` makes a "
-                             "file of them; {1}",
-                             output, unread)
+                             "recording of {0}: `{1}` makes a file of them; {2}",
+                             output, tracing::restore_command(output), unread)
                : unread;
 }
 

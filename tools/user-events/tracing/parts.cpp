@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -69,6 +71,19 @@ std::vector<std::uint64_t> part_numbers(const std::string& path, std::string_vie
     return result;
 }
 
+std::string restore_command(const std::string& path, std::string_view suffix) {
+    const bool is_plain = std::all_of(path.begin(), path.end(), [](unsigned char letter) {
+        return std::isalnum(letter) || letter > 0x7f || std::strchr("_-./+,:@%=", letter);
+    });
+    if (is_plain)
+        return fmt::format("trace-cmd restore -o OTHER $(ls -v {}.cpu*{})", path, suffix);
+    std::string quoted;
+    for (const char letter : path)
+        quoted += letter == '\'' ? R"('"'"')" : std::string(1, letter);
+    return fmt::format("ls -v --zero '{}'.cpu*{} | xargs -0 trace-cmd restore -o OTHER", quoted,
+                       suffix);
+}
+
 void remove_unfinished(const std::string& path, std::uint64_t number) {
     for (const auto& name : cpu_names(part_name(path, number)))
         unlink(name.c_str());
@@ -93,7 +108,7 @@ void set_aside_unfinished(const std::string& path) {
     text::warn(fmt::format("an earlier recording of {0} was not finished: its records are now in "
                            "{0}.cpu0.old and so on",
                            path),
-               fmt::format("`trace-cmd restore -o OTHER {}.cpu*.old` makes a file of them", path));
+               fmt::format("`{}` makes a file of them", restore_command(path, old_suffix)));
 }
 
 void keep_parts(const std::string& path, std::uint64_t most) {

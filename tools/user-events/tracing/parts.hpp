@@ -20,6 +20,10 @@ std::string part_name(const std::string& path, std::uint64_t number);
 /// The numbers of what has the name of a part, or of a part with this behind it, in order.
 std::vector<std::uint64_t> part_numbers(const std::string& path, std::string_view suffix = {});
 
+/// The command of a shell that makes a file of the records of each CPU, PATH.cpu0 and so on with
+/// this behind them. trace-cmd numbers the CPUs in the order of the files.
+std::string restore_command(const std::string& path, std::string_view suffix = {});
+
 /// Removes what a part that was not finished has left: the records of each CPU.
 void remove_unfinished(const std::string& path, std::uint64_t number);
 
