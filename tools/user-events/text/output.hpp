@@ -35,6 +35,11 @@ void print(std::string_view text);
 /// Writes what print() may have kept. Throws as print() does.
 void flush();
 
+/// For a command whose signals are blocked, and make this file readable: once it is, print() and
+/// flush() wait no longer than a second for a reader that takes nothing. Then this output and all
+/// that follows is given up, and the command ends as otherwise. -1 ends this.
+void give_up_when_readable(int file);
+
 /// The reader of standard output has ended, as `head` does. The command ends, without a message
 /// and with the status 0.
 struct reader_left {};

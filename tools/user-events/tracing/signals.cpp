@@ -2,6 +2,7 @@
 #include "tracing/signals.hpp"
 
 #include "text/errors.hpp"
+#include "text/output.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -108,10 +109,12 @@ stop_signals::stop_signals() {
     file_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (file_ < 0)
         throw text::file_failure(errno, "create a", "signalfd");
+    text::give_up_when_readable(file_);
 }
 
 stop_signals::~stop_signals() {
     if (keeps_blocked_) {
+        text::give_up_when_readable(-1);
         close(file_);
         return;
     }
@@ -122,6 +125,8 @@ stop_signals::~stop_signals() {
     close(file_);
     const sigset_t set = stopping();
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    // After that: it may wait for the reader.
+    text::give_up_when_readable(-1);
 }
 
 bool stop_signals::wait(int milliseconds, int other) {

@@ -58,8 +58,9 @@ private:
 };
 
 /// While the object exists, SIGINT, SIGTERM and SIGHUP do not end the process, but make a file
-/// readable. So a command ends by returning, and its destructors put everything back. Has to be
-/// created before other threads and child processes.
+/// readable. So a command ends by returning, and its destructors put everything back; a reader of
+/// standard output that takes nothing does not keep it. Has to be created before other threads and
+/// child processes.
 class stop_signals {
 public:
     stop_signals();
