@@ -45,8 +45,9 @@ inline namespace USER_EVENTS_C_LAYOUT {
  *	example those of two shared libraries.
  * @limit: the limit that the number is close to
  * @replaced: the number that the descriptor had before it was moved up, which is still open, or -1
+ * @last: the last number close to the limit that the descriptor had, also if it is closed, or -1
  *
- * All members but the last are accessed atomically: those of 64 bits need their alignment also
+ * All members but the last two are accessed atomically: those of 64 bits need their alignment also
  * where it is not that of their type, on 32-bit x86.
  */
 struct user_events_file {
@@ -57,6 +58,7 @@ struct user_events_file {
     int mark;
     int limit;
     int replaced;
+    int last;
 };
 
 /*
@@ -86,6 +88,13 @@ USER_EVENTS_INLINE int user_events_file_has(const struct user_events_file* file,
     if (descriptor < 0)
         return 0;
 #ifndef USER_EVENTS_NO_CHECKS
+    /*
+     * First, because the number may be that of a file which another thread has just opened:
+     * ThreadSanitizer reports fstat() then as a race.
+     */
+    mark = fcntl(descriptor, F_GETSIG);
+    if (mark < 0 ? errno == EBADF : mark != __atomic_load_n(&file->mark, __ATOMIC_RELAXED))
+        return 0;
     if (fstat(descriptor, &status) != 0) {
         if (errno == EBADF)
             return 0;
@@ -93,9 +102,6 @@ USER_EVENTS_INLINE int user_events_file_has(const struct user_events_file* file,
                (uint64_t)status.st_ino != __atomic_load_n(&file->inode, __ATOMIC_RELAXED)) {
         return 0;
     }
-    mark = fcntl(descriptor, F_GETSIG);
-    if (mark < 0 ? errno == EBADF : mark != __atomic_load_n(&file->mark, __ATOMIC_RELAXED))
-        return 0;
 #else
     (void)file;
     (void)status;
@@ -117,17 +123,37 @@ USER_EVENTS_INLINE void user_events_file_close_replaced(struct user_events_file*
 }
 
 /*
- * Returns a copy of a descriptor with a number above that of the file and close to the limit; if
- * all these are taken, with any number close to the limit; if all numbers there are taken, -1.
- * Changes errno.
+ * Returns a number of 15 bits that depends on the address of the file. Other files of the process,
+ * which may be the same device with the same number, mostly have other ones.
+ */
+USER_EVENTS_INLINE int user_events_file_hash(const struct user_events_file* file) {
+    return (int)((uint32_t)((uintptr_t)file >> 3) * 2654435761u >> 17);
+}
+
+/*
+ * Returns a copy of a descriptor with a number close to the limit; if all numbers there are taken,
+ * -1. Changes errno.
+ *
+ * closefrom() closes all files of the process, and each of them is opened again when it is checked.
+ * Until then, threads write to its old number, which no other file must get. So the numbers close
+ * to the limit have two halves, and the address of the file tells its place in each. It takes the
+ * place in one half, and after that the place in the other half. If others have these numbers, it
+ * gets the next free one.
  */
 USER_EVENTS_INLINE int user_events_file_copy_up(struct user_events_file* file, int descriptor) {
-    const int limit = user_events_descriptor_limit(), before = file->descriptor;
-    const int below = limit ? limit : 1024, least = below - (below + 31) / 32;
-    int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, before < least ? least : before + 1);
+    const int limit = user_events_descriptor_limit(), before = file->last;
+    const int below = limit ? limit : 1024, size = (below + 31) / 32, least = below - size;
+    const int half = size / 2, place = half ? user_events_file_hash(file) % half : 0;
+    const int is_in_lower = before >= least && before < least + half;
+    int copy =
+        fcntl(descriptor, F_DUPFD_CLOEXEC, is_in_lower ? least + half + place : least + place);
 
     __atomic_store_n(&file->limit, limit, __ATOMIC_RELAXED);
-    return copy < 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, least) : copy;
+    if (copy < 0)
+        copy = fcntl(descriptor, F_DUPFD_CLOEXEC, least);
+    if (copy >= 0)
+        file->last = copy;
+    return copy;
 }
 
 /*
@@ -147,14 +173,14 @@ USER_EVENTS_INLINE void user_events_file_move(struct user_events_file* file) {
 
 /*
  * Makes `descriptor`, of a file just opened, the file's. If it is negative (minus an errno), the
- * file has none from now on. A file that was open before keeps its mark, and gets a higher number:
+ * file has none from now on. A file that was open before keeps its mark, and gets another number:
  * what still uses the old number then fails. Changes errno. Returns 0 or an errno.
  */
 USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int descriptor) {
     struct stat status;
 
-    /* The program has closed the replaced number, too: another file may have it. */
-    file->replaced = -1;
+    /* The program may have closed only the number that the file was moved to. */
+    user_events_file_close_replaced(file);
     if (descriptor >= 0) {
         const int copy = user_events_file_copy_up(file, descriptor);
 
@@ -174,8 +200,12 @@ USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int d
         return -descriptor;
     }
     if (!file->mark)
-        /* No real-time signal: an emulator such as qemu-user maps these to others. */
-        __atomic_store_n(&file->mark, 1 + descriptor % 31, __ATOMIC_RELAXED);
+        /*
+         * No real-time signal: an emulator such as qemu-user maps these to others. Files of one
+         * place mostly have different upper bits of the hash.
+         */
+        __atomic_store_n(&file->mark, 1 + (descriptor + (user_events_file_hash(file) >> 7)) % 31,
+                         __ATOMIC_RELAXED);
     if (fcntl(descriptor, F_SETSIG, file->mark) != 0) {
         /* The file has another mark, mostly 0. It would otherwise count as lost at each check. */
         const int mark = fcntl(descriptor, F_GETSIG);

@@ -184,7 +184,7 @@ private:
     }
 
     const char* path_;
-    mutable user_events_file file_{-1, 0, 0, 0, 0, 0, -1};
+    mutable user_events_file file_{-1, 0, 0, 0, 0, 0, -1, -1};
     mutable std::atomic<int> error_{0};
 };
 

@@ -39,7 +39,7 @@ struct declaration {
 /// destructors.
 struct library {
     // Each record reads the next two members.
-    user_events_file file{-1, 0, 0, 0, 0, 0, -1};
+    user_events_file file{-1, 0, 0, 0, 0, 0, -1, -1};
     /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
     /// used. Null if no thread has one. Async-signal-safe; does not change errno.
     std::atomic<int (*)() noexcept> thread_descriptor{nullptr};

@@ -148,7 +148,7 @@ private:
         return reason;
     }
 
-    user_events_file file_{-1, 0, 0, 0, 0, 0, -1};
+    user_events_file file_{-1, 0, 0, 0, 0, 0, -1, -1};
     /// Nonzero also while the file is being opened.
     std::atomic<int> error_{EAGAIN};
     /// The library's, when the file was opened.

@@ -76,7 +76,7 @@ struct user_events_shared {
 extern "C" {
 #endif
 __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared USER_EVENTS_SHARED = {
-    {-1, 0, 0, 0, 0, 0, -1}, (1ULL << 32) | 0xffffffff, 0, 0, {0, ""}};
+    {-1, 0, 0, 0, 0, 0, -1, -1}, (1ULL << 32) | 0xffffffff, 0, 0, {0, ""}};
 #ifdef __cplusplus
 }
 #endif

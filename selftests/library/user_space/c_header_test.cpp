@@ -118,6 +118,19 @@ TEST_CASE("The events of the C header have one file, which is closed with the la
     CHECK(open_files() == before);
 }
 
+// Another thread may be about to write a record of an event that was unregistered meanwhile.
+TEST_CASE("The next file of the C header does not get the number of the one that was closed") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    int before = -1;
+    for (int i = 0; i < 4; i++) {
+        REQUIRE(user_event_register(&event, tick) == 0);
+        CHECK(last_descriptor() != before);
+        before = last_descriptor();
+        user_event_unregister(&event);
+    }
+}
+
 TEST_CASE("The C header passes flags on") {
     FakeFile file;
     user_event event = USER_EVENT_INIT;

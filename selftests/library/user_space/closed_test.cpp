@@ -275,6 +275,37 @@ TEST_CASE("A program that clears its environment and closes all descriptors keep
           }) == 0);
 }
 
+TEST_CASE(
+    "After closefrom(), the device of marks does not get the number that events are written to") {
+    rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    set_limit(8000);
+    FakeFile file;
+    const std::string marks = file.path() + "_marks";
+    close(open(marks.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    {
+        const ue::marker mark(marks.c_str());
+        const Number event;
+        file.enable(number);
+        CHECK(in_child(file, [&] {
+                  struct stat status;
+                  for (int i = 0; i < 100; i++) {
+                      mark("before");
+                      event(1);
+                      closefrom(3);
+                      mark("after");
+                      event(2);
+                      // A mark is written at the beginning of the file that was opened again.
+                      if (stat(marks.c_str(), &status) != 0 || status.st_size > 11)
+                          return 200;
+                  }
+                  return static_cast<int>(event.lost());
+              }) == 0);
+    }
+    unlink(marks.c_str());
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
 TEST_CASE("A mark whose descriptor has only to be moved up is made while a thread has the mutex") {
     const ue::event<"any"> event;
     set_limit(1024);

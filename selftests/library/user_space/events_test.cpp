@@ -664,7 +664,7 @@ TEST_CASE("If the descriptor has been closed, the file is opened again and no re
     REQUIRE(::close(before) == 0);
     event(1);
     CHECK(file.take() == record_of_number(1));
-    CHECK(last_descriptor() > before);
+    CHECK(last_descriptor() != before);
     CHECK(event.lost() == 0);
     CHECK(registrations() == 2);
     CHECK(!other.error());

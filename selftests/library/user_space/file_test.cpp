@@ -101,16 +101,28 @@ std::string found(const Places& places) {
     });
 }
 
+constexpr user_events_file closed{-1, 0, 0, 0, 0, 0, -1, -1};
+
+void set_limit(rlim_t files) {
+    rlimit limit;
+    require(getrlimit(RLIMIT_NOFILE, &limit) == 0, "getrlimit");
+    limit.rlim_cur = files;
+    require(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+}
+
+/// All files of these tests are the same device.
+bool open_file(user_events_file& file) {
+    return user_events_file_use(&file, user_events_open_path("/dev/null")) == 0;
+}
+
 /// Returns which number the library takes if a program has few files and this limit.
 int number_with_limit(rlim_t files) {
     return std::stoi(in_child([&] {
         close(STDIN_FILENO);
-        setenv("USER_EVENTS_FILE", "/dev/null", 1);
-        const rlimit limit{files, files};
-        require(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
-        user_events_file file{-1, 0, 0, 0, 0, 0, -1};
-        const int error = user_events_file_use(&file, user_events_find_and_open());
-        return std::to_string(error ? -error : file.descriptor);
+        set_limit(files);
+        user_events_file file = closed;
+        require(open_file(file), "open");
+        return std::to_string(file.descriptor);
     }));
 }
 
@@ -204,8 +216,98 @@ TEST_CASE("Only a whole tracefs in mountinfo is searched") {
 }
 
 TEST_CASE("The descriptor has a number in the last 1/32 below the limit, or the last number") {
-    CHECK(number_with_limit(1024) == 992);
-    CHECK(number_with_limit(8000) == 7750);
+    const auto is_in = [](int number, int first, int last) {
+        CAPTURE(number);
+        CHECK(number >= first);
+        CHECK(number <= last);
+    };
+    is_in(number_with_limit(1024), 992, 992 + 15);
+    is_in(number_with_limit(8000), 7750, 7750 + 124);
+    CHECK(number_with_limit(63) == 61);
     CHECK(number_with_limit(31) == 30);
     CHECK(number_with_limit(20) == 19);
+}
+
+TEST_CASE("A file that is opened again takes its places in the two halves in turn") {
+    CHECK(in_child([] {
+              set_limit(1024);
+              user_events_file file = closed;
+              std::vector<int> numbers;
+              for (int i = 0; i < 4; i++) {
+                  require(open_file(file), "open");
+                  numbers.push_back(file.descriptor);
+                  close(file.descriptor);
+              }
+              return std::to_string(numbers[1] - numbers[0]) + " " +
+                     std::to_string(numbers[2] - numbers[0]) + " " +
+                     std::to_string(numbers[3] - numbers[1]);
+          }) == "16 0 0");
+}
+
+// By chance, two of many files may have the same place.
+TEST_CASE("A file that is opened after closefrom() is mostly not taken for another one") {
+    const std::string taken = in_child([] {
+        set_limit(8000);
+        static std::vector<user_events_file> files(200, closed);
+        int wrong = 0;
+        user_events_file lost = closed;
+        require(open_file(lost), "open");
+        for (user_events_file& file : files) {
+            closefrom(4000);
+            require(open_file(file), "open");
+            wrong += user_events_file_is_open(&lost);
+        }
+        return std::to_string(wrong);
+    });
+    CHECK(std::stoi(taken) <= 4);
+}
+
+TEST_CASE("After closefrom(), a file that is opened again takes no number of one that is not yet") {
+    const std::string taken = in_child([] {
+        set_limit(8000);
+        static std::vector<user_events_file> files(8, closed);
+        for (user_events_file& file : files)
+            require(open_file(file), "open");
+        closefrom(4000);
+        int wrong = 0;
+        for (std::size_t i = 0; i < files.size(); i++) {
+            require(open_file(files[i]), "open");
+            for (std::size_t later = i + 1; later < files.size(); later++)
+                wrong += files[i].descriptor == files[later].descriptor;
+        }
+        return std::to_string(wrong);
+    });
+    CHECK(std::stoi(taken) <= 1);
+}
+
+TEST_CASE("If the program closes only the number that a file was moved to, none is left open") {
+    CHECK(in_child([] {
+              set_limit(1024);
+              user_events_file file = closed;
+              require(open_file(file), "open");
+              const int before = file.descriptor;
+              set_limit(4096);
+              user_events_file_move(&file);
+              require(file.descriptor >= 3968, "move");
+              close(file.descriptor);
+              const bool was_open = fcntl(before, F_GETFD) >= 0;
+              require(open_file(file), "open");
+              return std::string(was_open ? "was open" : "was closed") +
+                     (fcntl(before, F_GETFD) >= 0 ? ", is open" : ", is closed");
+          }) == "was open, is closed");
+}
+
+TEST_CASE("What has the number that a lost file was moved from stays open") {
+    CHECK(in_child([] {
+              set_limit(1024);
+              user_events_file file = closed;
+              require(open_file(file), "open");
+              const int before = file.descriptor;
+              set_limit(4096);
+              user_events_file_move(&file);
+              close(file.descriptor);
+              require(dup2(open("/dev/null", O_WRONLY), before) == before, "dup2");
+              require(open_file(file), "open");
+              return std::string(fcntl(before, F_GETFD) >= 0 ? "open" : "closed");
+          }) == "open");
 }
