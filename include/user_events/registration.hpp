@@ -83,7 +83,7 @@ private:
 /// The number by which an object tells its layout.
 inline constexpr std::uint32_t layout_tag = [] {
     std::uint32_t hash = 2166136261;
-    for (const char character : USER_EVENTS_TAG(USER_EVENTS_LAYOUT))
+    for (const char character : USER_EVENTS_TAG(USER_EVENTS_CXX_LAYOUT))
         hash = (hash ^ static_cast<unsigned char>(character)) * 16777619;
     return hash;
 }();

@@ -21,6 +21,8 @@ extern "C" void record_in_part(std::uint32_t value);
 extern "C" bool is_enabled_in_part();
 extern "C" std::size_t size_in_part();
 extern "C" bool record_template_in_part(std::uint32_t value);
+// Of string_part.cpp.
+extern "C" void record_string_in_part(const char* text);
 
 namespace {
 
@@ -168,6 +170,28 @@ TEST_CASE("Parts of a process with different layouts of the library have a regis
         }
         check_without_plugin();
     }
+}
+
+TEST_CASE("Parts of a program with different classes std::string record their texts") {
+    FakeFile& file = *created;
+    const user_events::event<"new_string", user_events::field<"item", std::string>> event;
+    file.enable("new_string __rel_loc char[] item");
+    file.enable("old_string __rel_loc char[] item");
+    const auto take_text = [&] {
+        const Bytes record = file.take();
+        // An index, a location, and the text with its NUL.
+        return record.size() < 9 ? std::string()
+                                 : std::string(reinterpret_cast<const char*>(record.data()) + 8,
+                                               record.size() - 9);
+    };
+    for (const std::size_t size : {1, 15, 100}) {
+        const std::string text(size, 'x');
+        event(text);
+        CHECK(take_text() == text);
+        record_string_in_part(text.c_str());
+        CHECK(take_text() == text);
+    }
+    file.disable("old_string __rel_loc char[] item");
 }
 
 // Another size needs another number in USER_EVENTS_LAYOUT.
