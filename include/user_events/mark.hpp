@@ -65,8 +65,8 @@ public:
     [[gnu::visibility("hidden")]] explicit marker(const char* path = "/dev/user_mark") noexcept
         : path_(path) {
         const detail::errno_keeper keeper;
-        const detail::lock_guard lock(detail::the_library.mutex);
         detail::make_forks_safe(detail::the_library);
+        const detail::lock_guard lock(detail::the_library.mutex);
         open_if_on();
     }
     marker(const marker&) = delete;

@@ -55,7 +55,7 @@ struct library {
     int error = 0;
     /// Whether the file was opened since the environment was read.
     bool is_found = false;
-    bool forks_are_safe = false;
+    std::atomic<bool> forks_are_safe{false};
     /// Whether the forking thread has taken the mutex for fork().
     bool is_locked_for_fork = false;
     /// How often the file has been opened. It changes before the indexes of the new file are used.
@@ -229,18 +229,21 @@ private:
     the_library.is_locked_for_fork = true;
 }
 [[gnu::visibility("hidden")]] inline void unlock_after_fork() {
-    if (!the_library.is_locked_for_fork)
+    if (!the_library.mutex.is_held_here() || !the_library.is_locked_for_fork)
         return;
     the_library.is_locked_for_fork = false;
     the_library.mutex.unlock();
 }
 
-/// A child must not inherit the mutex locked by a thread that it does not have. With
-/// the mutex held.
+/// A child must not inherit the mutex locked by a thread that it does not have. To be called before
+/// the mutex is taken: pthread_atfork() waits for the fork() of another thread, whose child would
+/// otherwise inherit the mutex. If two threads register the handlers, the second handlers find
+/// nothing to do. One case is left: while another thread is in a handler of the program's own
+/// before fork(), pthread_atfork() does not wait.
 [[gnu::visibility("hidden")]] inline void make_forks_safe(library& shared) noexcept {
-    if (!shared.forks_are_safe)
-        shared.forks_are_safe =
-            pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) == 0;
+    if (!shared.forks_are_safe.load(std::memory_order_relaxed) &&
+        pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) == 0)
+        shared.forks_are_safe.store(true, std::memory_order_relaxed);
 }
 
 /// Opens the file. The events that were registered with an earlier file have to be registered
@@ -270,8 +273,8 @@ inline void registration::open_file(library& shared) noexcept {
 inline registration::registration(const declaration& declared) noexcept
     : library_(&the_library), declared_(&declared) {
     const errno_keeper keeper;
-    const lock_guard lock(library_->mutex);
     make_forks_safe(*library_);
+    const lock_guard lock(library_->mutex);
     next_ = library_->first;
     if (next_)
         next_->previous_ = this;

@@ -47,8 +47,8 @@ class [[nodiscard]] thread_file {
 public:
     [[nodiscard, gnu::visibility("hidden")]] thread_file() noexcept {
         const detail::errno_keeper keeper;
-        const detail::lock_guard lock(detail::the_library.mutex);
         detail::make_forks_safe(detail::the_library);
+        const detail::lock_guard lock(detail::the_library.mutex);
         open();
         newest = this;
         detail::the_library.thread_files++;
