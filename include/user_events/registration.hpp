@@ -60,6 +60,9 @@ struct library {
     bool is_locked_for_fork = false;
     /// How often the file has been opened. It changes before the indexes of the new file are used.
     std::atomic<std::uint32_t> generation{0};
+    /// The mutex of the records of unit tests, if there has been a sink. It is never destroyed. It
+    /// is taken after the other one.
+    std::atomic<detail::mutex*> sink_mutex{nullptr};
     /// The number of objects of the class thread_file.
     unsigned thread_files = 0;
     /// How many registrations the kernel kept when their events were destroyed.
@@ -145,9 +148,11 @@ public:
     }
 
     [[gnu::visibility("hidden")]] static std::error_code retry_all() noexcept;
-    /// Lets a function take all records from now on, or none.
-    [[gnu::visibility("hidden")]] static void
-    set_sink(int (*sink)(const registration&, const iovec*, int) noexcept) noexcept;
+    /// Lets a function take all records from now on, or none. The function takes a mutex, which is
+    /// never destroyed.
+    [[gnu::visibility("hidden")]] static void set_sink(int (*sink)(const registration&,
+                                                                   const iovec*, int) noexcept,
+                                                       detail::mutex& of_records) noexcept;
     /// Calls a function with each event, with the library's mutex held.
     template <typename Function>
     static void for_each(Function&& function);
@@ -223,12 +228,19 @@ private:
 
 /// A function of for_each_event() or retry() may fork, and has the mutex already.
 [[gnu::visibility("hidden")]] inline void lock_for_fork() {
-    if (the_library.mutex.is_held_here())
-        return;
-    the_library.mutex.lock();
-    the_library.is_locked_for_fork = true;
+    if (!the_library.mutex.is_held_here()) {
+        the_library.mutex.lock();
+        the_library.is_locked_for_fork = true;
+    }
+    mutex* const of_sink = the_library.sink_mutex;
+    if (of_sink && !of_sink->is_held_here())
+        of_sink->lock();
 }
 [[gnu::visibility("hidden")]] inline void unlock_after_fork() {
+    // First, while no sink can be created.
+    mutex* const of_sink = the_library.sink_mutex;
+    if (of_sink && of_sink->is_held_here())
+        of_sink->unlock();
     if (!the_library.mutex.is_held_here() || !the_library.is_locked_for_fork)
         return;
     the_library.is_locked_for_fork = false;
@@ -464,10 +476,12 @@ inline std::error_code registration::retry_all() noexcept {
     return error_of(error);
 }
 
-inline void registration::set_sink(int (*sink)(const registration&, const iovec*,
-                                               int) noexcept) noexcept {
+inline void registration::set_sink(int (*sink)(const registration&, const iovec*, int) noexcept,
+                                   detail::mutex& of_records) noexcept {
     const errno_keeper keeper;
+    make_forks_safe(the_library);
     const lock_guard lock(the_library.mutex);
+    the_library.sink_mutex = &of_records;
     const auto no_descriptor = []() noexcept { return -1; };
     if (sink && !the_library.thread_descriptor)
         the_library.thread_descriptor = no_descriptor;

@@ -258,12 +258,12 @@ class [[nodiscard]] sink {
 public:
     [[nodiscard, gnu::visibility("hidden")]] sink() {
         set_active(this);
-        detail::registration::set_sink(take);
+        detail::registration::set_sink(take, mutex_);
     }
     sink(const sink&) = delete;
     sink& operator=(const sink&) = delete;
     [[gnu::visibility("hidden")]] ~sink() {
-        detail::registration::set_sink(nullptr);
+        detail::registration::set_sink(nullptr, mutex_);
         // Another thread may be about to record.
         set_active(nullptr);
     }
@@ -285,7 +285,8 @@ public:
     }
 
 private:
-    /// Protects the other members. A thread that waits for it may outlive the object.
+    /// Protects the other members. A thread that waits for it may outlive the object. fork() waits
+    /// for it, so that a child can record.
     [[gnu::visibility("hidden")]] static inline constinit detail::mutex mutex_;
     [[gnu::visibility("hidden")]] static inline constinit sink* active = nullptr;
 

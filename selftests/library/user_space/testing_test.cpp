@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -192,6 +193,34 @@ TEST_CASE("A thread may record while a sink begins or ends", "[threads]") {
         recorder.join();
     }
     unsetenv("USER_EVENTS");
+}
+
+TEST_CASE("A child can record with a sink, whatever other threads recorded during the fork",
+          "[threads]") {
+    std::optional<ue::testing::sink> sink(std::in_place);
+    const Order event;
+    std::atomic<bool> stop = false;
+    std::thread recorder([&] {
+        while (!stop)
+            event(1, "a");
+    });
+    for (int i = 0; i < 100; i++) {
+        sink->clear();
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            event(2, "b");
+            const auto records = sink->records();
+            // Neither does the end of a sink wait for ever.
+            sink.reset();
+            _exit(!records.empty() && records.back().get<int>("number") == 2 ? 0 : 1);
+        }
+        int status = -1;
+        REQUIRE(waitpid(child, &status, 0) == child);
+        REQUIRE(status == 0);
+    }
+    stop = true;
+    recorder.join();
 }
 
 TEST_CASE("All kinds of events are listed, with their errors and counts") {
