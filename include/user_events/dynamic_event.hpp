@@ -212,8 +212,9 @@ public:
     /// one is of another type than its field, and ERANGE if a number does not fit. These are
     /// checked first, whether the event is enabled or not. Returns no error if the event is not
     /// enabled, otherwise that of the kernel, or EBADF if the file was lost and cannot be opened
-    /// again. Text that is too long is cut. Async-signal-safe, from any thread; does not allocate
-    /// memory.
+    /// again. If the kernel refuses to register the event with the file that was opened again,
+    /// returns why. Text that is too long is cut. Async-signal-safe, from any thread; does not
+    /// allocate memory.
     [[gnu::visibility("hidden")]] std::error_code
     write(std::span<const dynamic_value> values) const noexcept;
     std::error_code write(std::initializer_list<dynamic_value> values) const noexcept {

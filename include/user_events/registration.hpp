@@ -448,6 +448,10 @@ inline bool registration::replace_file() const noexcept {
         user_events_file_check(&library_->file);
     if (is_open || replace_file())
         result = user_events_write_parts(begin(parts[0].iov_base), parts, count);
+    else if (const int error = error_.load(std::memory_order_relaxed); error && !is_enabled())
+        // The registration with the lost file has ended, which clears the bit, and the kernel has
+        // refused another one.
+        result = -error;
     if (result >= 0)
         return 0;
     // The event may have been disabled after the program tested the bit. No record is lost then.

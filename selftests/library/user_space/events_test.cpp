@@ -749,6 +749,33 @@ TEST_CASE("If the file cannot be opened again, records are lost and counted unti
     CHECK(file.take() == record_of_number(3));
 }
 
+TEST_CASE(
+    "If the kernel refuses the event with the file opened again, the record is lost and counted") {
+    FakeFile file;
+    const Number event;
+    const auto made = ue::dynamic_event::create("made", {{"value", ue::field_type::u32}});
+    REQUIRE(made);
+    file.enable(number);
+    file.enable("made u32 value");
+    ::close(last_descriptor());
+    file.fail_with(EMFILE);
+    event(1);
+    CHECK(event.lost() == 1);
+    CHECK(event.error() == std::errc::too_many_files_open);
+    CHECK(made->write({1}) == std::errc::too_many_files_open);
+    CHECK(made->lost() == 1);
+    // From now on, the events are not enabled.
+    event(2);
+    CHECK(!made->write({2}));
+    CHECK(event.lost() == 1);
+    CHECK(made->lost() == 1);
+    CHECK(file.take().empty());
+    file.fail_with(0);
+    CHECK(!ue::retry());
+    event(3);
+    CHECK(file.take() == record_of_number(3));
+}
+
 TEST_CASE("A limit of few open files is respected") {
     FakeFile file;
     rlimit before;
