@@ -523,9 +523,10 @@ struct event_state {
 
 /// Calls a function with the event_state of each event of the calling program or shared library,
 /// the newest first: of event<>, dynamic_event, and the events of tracks, counters and logs. The
-/// function may fork. It must not create or destroy events, markers, files of threads or a
-/// testing::sink, nor call error(), kept(), retry() (also of a marker) or for_each_event(). May be
-/// called from any thread; not from a signal handler.
+/// function may fork. The child then has to end with _exit() or exec: exit() destroys events, and
+/// would wait for ever. The function must not create or destroy events, markers, files of threads
+/// or a testing::sink, nor call error(), kept(), retry() (also of a marker) or for_each_event().
+/// May be called from any thread; not from a signal handler.
 template <typename Function>
 [[gnu::visibility("hidden")]] void for_each_event(Function&& function) {
     detail::registration::for_each([&](const detail::registration& each) {
