@@ -127,7 +127,8 @@ class dynamic_value {
 public:
     // NOLINTBEGIN(google-explicit-constructor): programs pass values.
     template <typename T>
-    requires(std::is_arithmetic_v<typename detail::recorded<T>::value>)
+    requires(std::is_arithmetic_v<typename detail::recorded<T>::value> &&
+             !std::convertible_to<const T&, text>) // A pointer to char8_t is text.
         dynamic_value(const T& value)
     noexcept
         : kind_(detail::real<raw<T>>       ? kind::real
@@ -145,7 +146,9 @@ public:
     dynamic_value(const T& value)
     noexcept : dynamic_value(value.data(), value.size()) {}
     template <detail::element T, std::size_t Size>
-    dynamic_value(const T (&value)[Size]) noexcept : dynamic_value(value, Size) {}
+    requires(!std::convertible_to<const T*, text>) // An array of char8_t is text.
+        dynamic_value(const T (&value)[Size])
+    noexcept : dynamic_value(value, Size) {}
     // NOLINTEND(google-explicit-constructor)
 
 private:

@@ -389,7 +389,10 @@ struct recorded_object {
     static constexpr bool accepts = std::convertible_to<const From*, const T*>;
     template <typename From>
     static constexpr bool keeps = true;
-    [[gnu::always_inline]] static value make(const T& from) noexcept { return {&from}; }
+    /// T may have an operator & of its own.
+    [[gnu::always_inline]] static value make(const T& from) noexcept {
+        return {__builtin_addressof(from)};
+    }
 };
 
 /// std::array of bytes.
@@ -457,7 +460,9 @@ struct recorded<members<First, Members...>> {
     static constexpr bool accepts = std::convertible_to<const From*, const object_type*>;
     template <typename From>
     static constexpr bool keeps = true;
-    [[gnu::always_inline]] static value make(const object_type& from) noexcept { return {&from}; }
+    [[gnu::always_inline]] static value make(const object_type& from) noexcept {
+        return {__builtin_addressof(from)};
+    }
 };
 
 /// std::optional.

@@ -189,6 +189,24 @@ TEST_CASE("Addresses and UUIDs are recorded as bytes") {
                                                             bytes_of(in_addr{}), std::nullopt);
 }
 
+namespace {
+
+/// As a smart pointer of COM.
+struct WithAddress {
+    int value;
+    const WithAddress* operator&() const { return nullptr; }
+};
+
+} // namespace
+
+TEST_CASE("A structure and its members are recorded if its class has an operator & of its own") {
+    const WithAddress argument = {7};
+    check<ue::structure<"with_address", WithAddress>>("struct with_address a 4", bytes_of(7),
+                                                      argument);
+    check<ue::members<ue::member<"value", &WithAddress::value>>>("s32 a_value", bytes_of(7),
+                                                                 argument);
+}
+
 TEST_CASE("The members of a structure are recorded as fields of their own") {
     const Point point = {7, 1.5, "here"};
     const Bytes recorded =
@@ -257,6 +275,31 @@ TEST_CASE("A dynamic event takes the arguments that an event takes") {
     CHECK(event->write({0.5, 1, 1, 7, numbers, reals, "x", 1}) == std::errc::invalid_argument);
     CHECK(event->write({0.5, 1.5, 256, 7, numbers, reals, "x", 1}) ==
           std::errc::result_out_of_range);
+}
+
+TEST_CASE("A dynamic event takes text of char8_t as text, whatever has it") {
+    FakeFile file;
+    const auto event = ue::dynamic_event::create("dynamic", {{"a", ue::field_type::text}});
+    REQUIRE(event);
+    file.enable(std::string(event->command()));
+    const Bytes record =
+        Payload().add<std::uint32_t>(0).add(location(0, 5)).add_string("text").bytes();
+    const char8_t array[] = u8"text";
+    const char8_t* const pointer = array;
+    CHECK(!event->write({u8"text"}));
+    CHECK(file.take() == record);
+    CHECK(!event->write({array}));
+    CHECK(file.take() == record);
+    CHECK(!event->write({pointer}));
+    CHECK(file.take() == record);
+    CHECK(!event->write({std::u8string_view(array)}));
+    CHECK(file.take() == record);
+    const auto bytes = ue::dynamic_event::create("bytes", {{"a", ue::field_type::bytes}});
+    REQUIRE(bytes);
+    // Text is no bytes, as for an event<>.
+    CHECK(bytes->write({u8"text"}) == std::errc::invalid_argument);
+    const unsigned char numbers[] = {1, 2};
+    CHECK(!bytes->write({numbers}));
 }
 
 namespace {
