@@ -54,6 +54,7 @@ public:
     [[gnu::always_inline]] text(const char (&from)[Size]) noexcept
         : data_(from), size_(length_if_literal(from)) {}
     constexpr text(std::nullptr_t) noexcept : text() {}
+#ifdef __cpp_char8_t // Not with -fno-char8_t.
     text(std::u8string_view from) noexcept
         : data_(reinterpret_cast<const char*>(from.data())), size_(from.size()) {}
     text(const std::u8string& from) noexcept : text(std::u8string_view(from)) {}
@@ -62,6 +63,7 @@ public:
     template <std::size_t Size>
     text(const char8_t (&from)[Size]) noexcept
         : data_(reinterpret_cast<const char*>(from)), size_(is_array | Size) {}
+#endif
     template <detail::string_like T>
     text(const T& from) noexcept : text(static_cast<std::string_view>(from)) {}
     template <detail::path_like T>
@@ -80,7 +82,9 @@ public:
     }
 
     /// Whether view() need not read the string.
-    bool is_measured() const noexcept { return size_ < is_array; }
+    bool is_measured() const noexcept {
+        return size_ < is_array;
+    }
 
 private:
     /// Sizes that say what data_ points to: a text up to a NUL; a std::string; or, with the size of
