@@ -34,7 +34,7 @@ inline constexpr unsigned long share_request = _IO('*', 0x80);
 ///
 /// It concerns the events of the program or shared library that the object belongs to. It can be
 /// created before the events are. A thread may have several; the newest one counts. The object must
-/// be destroyed by the thread that created it.
+/// be destroyed by the thread that created it, or by exit().
 ///
 /// If there cannot be such a file (see error()), the thread writes through the file of all threads.
 /// If the program closes the file, for example by closefrom(), the next event opens it again.
@@ -61,9 +61,11 @@ public:
         const detail::errno_keeper keeper;
         // First, because a signal handler may record.
         thread_file** link = &newest;
-        while (*link != this)
+        while (*link && *link != this)
             link = &(*link)->previous_;
-        *link = previous_;
+        // Another thread may call exit(), which destroys an object with static storage duration.
+        if (*link)
+            *link = previous_;
         std::atomic_signal_fence(std::memory_order_seq_cst);
         const detail::lock_guard lock(detail::the_library.mutex);
         user_events_file_close(&file_);

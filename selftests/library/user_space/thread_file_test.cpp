@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
@@ -242,6 +244,21 @@ TEST_CASE("Nothing is written to another file that took the number of a thread's
     CHECK(is_open(descriptor));
     for (const int each : {other[0], other[1], descriptor})
         close(each);
+}
+
+TEST_CASE("exit() in another thread destroys the file of a thread that is static", "[threads]") {
+    FakeFile file;
+    // Otherwise exit() writes what the test has not written yet.
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        static const ue::thread_file own;
+        std::thread([] { exit(0); }).join();
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
 }
 
 TEST_CASE("A child has the file of the thread that forked") {
