@@ -329,11 +329,14 @@ USER_EVENTS_INLINE int user_event_begin(struct user_event* event, uint32_t* inde
  * Call it if user_event_enabled(). If the program has closed the file's descriptor (closefrom()),
  * the file is opened again; Documentation/library.rst says when a record may go to a wrong file.
  *
- * Async-signal-safe, from any thread. Preserves errno.
+ * Async-signal-safe, from any thread. Preserves errno. To open a lost file again, waits up to about
+ * 100 ms for a thread that registers or unregisters an event, or opens the file; a signal handler
+ * that interrupted such a thread waits so long in vain.
  *
  * Returns 0, or an errno: EBADF (not enabled any more, not registered, or the file was closed and
- * cannot be opened again), EINVAL (the payload is shorter than the fields, or count), EFAULT (a
- * location is wrong), E2BIG (the payload is too long for all recorders).
+ * cannot be opened again, also because of the wait above), EINVAL (the payload is shorter than the
+ * fields, or count), EFAULT (a location is wrong), E2BIG (the payload is too long for all
+ * recorders), ENOENT and ENOMEM as write() to the file returns them.
  */
 USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct iovec* parts,
                                          int count) {
