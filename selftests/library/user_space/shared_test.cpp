@@ -184,7 +184,7 @@ TEST_CASE("Parts of a program with different classes std::string record their te
                                  : std::string(reinterpret_cast<const char*>(record.data()) + 8,
                                                record.size() - 9);
     };
-    for (const std::size_t size : {1, 15, 100}) {
+    for (const std::size_t size : {1UL, 15UL, 100UL}) {
         const std::string text(size, 'x');
         event(text);
         CHECK(take_text() == text);
