@@ -304,6 +304,21 @@ TEST_CASE("Rules for one instance add up if their limits are equal") {
     CHECK(suppressed(two.comment()) == lost + flood_size - instance.records().size());
 }
 
+TEST_CASE("An event that is registered later has the limit of the first of rules with others") {
+    const Event event(unique_name("later"));
+    Instance instance;
+    Program first(event, false), second(event, false);
+    const auto of = [&](const Program& program, const std::string& limit) {
+        return rule_text(event, instance, limit + "pid=" + std::to_string(program.pid()));
+    };
+    const Rule one(of(first, "limit=1/s ")), two(of(second, GENERATE("", "limit=2/s ")));
+    CHECK(first.ask(Request::add) == 0);
+    CHECK(second.ask(Request::add) == 0);
+    CHECK(first.bit() == 1);
+    CHECK(second.bit() == 0);
+    CHECK_THAT(two.comment(), Catch::Contains("failed for 1"));
+}
+
 TEST_CASE("Records in the instance tell what was suppressed, of which event and process") {
     Kept kept;
     Instance instance, other;
