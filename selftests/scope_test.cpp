@@ -130,6 +130,15 @@ std::string root_of(const ControlGroup& group) {
     return std::filesystem::path(group.path()).parent_path();
 }
 
+/// Checks that of two programs, a trigger counts the first one's records alone.
+void check_counts_only(Program& counted, Program& other, const std::string& histogram) {
+    CHECK(counted.bit() == 1);
+    CHECK(other.bit() == 0);
+    CHECK(counted.ask(Request::record) == 0);
+    CHECK(other.ask(Request::record) == 0);
+    CHECK(read_text(histogram).find("Hits: 1\n") != std::string::npos);
+}
+
 } // namespace
 
 TEST_CASE("A rule for a process sets its bit, and writes to no other's memory", "[long]") {
@@ -635,12 +644,7 @@ TEST_CASE("A trigger of a rule for a program counts that program's records alone
     Program target(kept.event), other(kept.event);
     const Rule rule(
         rule_text(kept.event, instance, pid_option(target), " trigger hist:keys=common_pid"));
-    CHECK(target.bit() == 1);
-    CHECK(other.bit() == 0);
-    CHECK(target.ask(Request::record) == 0);
-    CHECK(other.ask(Request::record) == 0);
-    const std::string histogram = read_text(instance.path(kept.event, "hist"));
-    CHECK(histogram.find("Hits: 1\n") != std::string::npos);
+    check_counts_only(target, other, instance.path(kept.event, "hist"));
 }
 
 TEST_CASE("A rule for other programs does not change which programs the trigger of a rule counts") {
@@ -660,12 +664,7 @@ TEST_CASE("A rule for other programs does not change which programs the trigger 
                Catch::StartsWith("applied to 0") && Catch::Contains("failed for 1"));
     CHECK(other.bit() == 0);
     REQUIRE(change_rule("!" + plain).ok());
-    CHECK(target.bit() == 1);
-    CHECK(other.bit() == 0);
-    CHECK(target.ask(Request::record) == 0);
-    CHECK(other.ask(Request::record) == 0);
-    const std::string histogram = read_text(instance.path(kept.event, "hist"));
-    CHECK(histogram.find("Hits: 1\n") != std::string::npos);
+    check_counts_only(target, other, instance.path(kept.event, "hist"));
     CHECK(instance.records().empty());
 }
 

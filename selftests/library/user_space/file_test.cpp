@@ -137,6 +137,17 @@ std::string mounted(const std::string& place, const std::string& type = "tracefs
     return "31 24 0:12 " + root + " " + place + " rw,relatime shared:14 - " + type + " source rw\n";
 }
 
+/// Opens a file, and moves it up. Returns the number that it had before. For a child.
+int open_and_move(user_events_file& file) {
+    set_limit(1024);
+    require(open_file(file), "open");
+    const int before = file.descriptor;
+    set_limit(4096);
+    user_events_file_move(&file);
+    require(file.descriptor >= 3968, "move");
+    return before;
+}
+
 } // namespace
 
 TEST_CASE("The file in the environment is opened, and no other one") {
@@ -282,13 +293,8 @@ TEST_CASE("After closefrom(), a file that is opened again takes no number of one
 
 TEST_CASE("If the program closes only the number that a file was moved to, none is left open") {
     CHECK(in_child([] {
-              set_limit(1024);
               user_events_file file = closed;
-              require(open_file(file), "open");
-              const int before = file.descriptor;
-              set_limit(4096);
-              user_events_file_move(&file);
-              require(file.descriptor >= 3968, "move");
+              const int before = open_and_move(file);
               close(file.descriptor);
               const bool was_open = fcntl(before, F_GETFD) >= 0;
               require(open_file(file), "open");
@@ -299,12 +305,8 @@ TEST_CASE("If the program closes only the number that a file was moved to, none 
 
 TEST_CASE("What has the number that a lost file was moved from stays open") {
     CHECK(in_child([] {
-              set_limit(1024);
               user_events_file file = closed;
-              require(open_file(file), "open");
-              const int before = file.descriptor;
-              set_limit(4096);
-              user_events_file_move(&file);
+              const int before = open_and_move(file);
               close(file.descriptor);
               require(dup2(open("/dev/null", O_WRONLY), before) == before, "dup2");
               require(open_file(file), "open");
