@@ -65,7 +65,7 @@ demo: ## record a program's events on one of Debian's kernels (under 3 minutes)
 	+@samples/demo/run $(firstword $(KERNELS))
 
 .PHONY: test
-test: ## run the tests on Debian's kernels (about 12 minutes on two cores)
+test: ## run the tests on Debian's kernels (about 14 minutes on two cores)
 	$(call suite,test $(if $(ONCE),--once $(ONCE)) $(KERNELS))
 
 .PHONY: test-all
