@@ -307,6 +307,7 @@ class Guest:
     results: Path
     programs: list = field(default_factory=list)
     commands: list = field(default_factory=list)
+    arguments: str = ""         # of each program, for the shell
     added: list = field(default_factory=list)
     image: str = ""
     disk: str = ""
@@ -429,7 +430,7 @@ class Guest:
         # The guest runs the jobs in the order of their names.
         for number, (program, name) in enumerate(zip(self.programs, names)):
             archive.put(program.partition("=")[0], f"/tests/{name}")
-            archive.add(f"/jobs/{number:02}-{name}", f"exec /tests/{name}\n".encode())
+            archive.add(f"/jobs/{number:02}-{name}", f"exec /tests/{name} {self.arguments}\n".encode())
         for number, command in enumerate(self.commands, len(self.programs)):
             archive.add(f"/jobs/{number:02}-{names[number]}", f"{command}\n".encode())
         for directory in "tests", "jobs":
