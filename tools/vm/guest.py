@@ -47,6 +47,7 @@ FIRMWARE = ["-machine", "q35,smm=on", "-global", "driver=cfi.pflash01,property=s
 _printing = threading.Lock()
 _installing = threading.Lock()
 _children = set()
+_stopped = threading.Event()
 
 
 class Error(Exception):
@@ -60,7 +61,8 @@ def say(*lines):
 
 
 def stop_all():
-    """Ends all guests, for a run that is interrupted."""
+    """Ends all guests, and starts no more, for a run that is interrupted."""
+    _stopped.set()
     for child in list(_children):
         end(child)
 
@@ -502,6 +504,8 @@ class Guest:
 
     def _boot(self, command, work):
         files = {}
+        if _stopped.is_set():
+            raise Error("the run was interrupted")
 
         def write(job, data):
             if self.show:
