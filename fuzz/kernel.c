@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User-space versions of the kernel functions that format.c and payload.c call.
+ * User-space versions of the kernel functions that the pure parts of kernel/format and their
+ * unit tests call.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -32,6 +33,56 @@ char *kmemdup_nul(const char *text, size_t length, gfp_t gfp)
 	char *copy = kzalloc(length + 1, gfp);
 
 	return copy ? memcpy(copy, text, length) : NULL;
+}
+
+char *kstrdup(const char *text, gfp_t gfp)
+{
+	return kmemdup_nul(text, strlen(text), gfp);
+}
+
+char *kvasprintf(gfp_t gfp, const char *fmt, va_list arguments)
+{
+	va_list again;
+	char *text;
+	int length;
+
+	va_copy(again, arguments);
+	length = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	text = kmalloc(length + 1, gfp);
+	if (text)
+		vsnprintf(text, length + 1, fmt, arguments);
+	return text;
+}
+
+char *kasprintf(gfp_t gfp, const char *fmt, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, fmt);
+	text = kvasprintf(gfp, fmt, arguments);
+	va_end(arguments);
+	return text;
+}
+
+long strscpy(char *to, const char *from, size_t size)
+{
+	const size_t length = strnlen(from, size);
+
+	if (!size)
+		return -E2BIG;
+	memcpy(to, from, min(length, size - 1));
+	to[min(length, size - 1)] = '\0';
+	return length < size ? (long)length : -E2BIG;
+}
+
+size_t strlcat(char *to, const char *from, size_t size)
+{
+	const size_t length = strlen(to);
+
+	strscpy(to + length, from, size - length);
+	return length + strlen(from);
 }
 
 void kfree(const void *memory)

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+KVM = "/dev/kvm"
 VM = Path(__file__).resolve().parent
 ROOT = VM.parent.parent
 # A guest that reports nothing for as long as its program may take, and this long, has hung.
@@ -32,7 +33,21 @@ QUIET = 120
 
 RESULT = re.compile(rb"^(not )?ok\b")
 SKIPPED = re.compile(r"# *(?:skip|todo)", re.I)
-FAULT = re.compile(r"(?:BUG|WARNING|Oops|Kernel panic|general protection fault)\b.*")
+# A message of the kernel on the console, where the output of programs may precede it.
+MESSAGE = re.compile(r"\[ *\d+\.\d+\](?:\[ *[CT]\d+\])? (.*)")
+# What init writes to the log: "load", "begin JOB", "end JOB STATUS", "unload".
+MARK = re.compile(r"user_events vm: (\w+)(?: \d\d-(\S+))?")
+# The pattern is broad on purpose: a false alarm fails a run and is noticed, but a fault that does not match is not.
+FAULT = re.compile(r"BUG:|WARNING:|Oops|Kernel panic|KASAN|UBSAN|general protection fault|[Uu]nable to handle|"
+                   r"Call [Tt]race|INFO: task .* blocked|INFO: rcu|rcu: INFO|refcount_t|list_(?:add|del) corruption|"
+                   r"[Ll]ockdep|circular locking|DEBUG_LOCKS_WARN|"
+                   # kmemleak may lack memory for itself, and unload_test reads its report.
+                   r"(?<!kmem)[Ll]eak|kmemleak: (?!Cannot allocate a scan area|\d+ new suspected memory leaks)")
+# Tests provoke these, each with a call trace: processes killed at the memory limit of their control group, and a
+# cache that the module gets no memory for when it is loaded: ENOMEM, or EINVAL where the kernel keeps no errno.
+PROVOKED = re.compile(r"invoked oom-killer|kmem_cache_create.*\(user_events_.*\) failed with error -[12]2")
+# The kernel's last message, of a guest that powers off.
+END = re.compile(r"\] reboot: Power down$", re.M)
 PLACE = re.compile(r"RIP: 0010:.*|pc : .*")
 # The report of a breakpoint (int3) in the kernel's own code, not in a module's: where it was, the last byte
 # that the processor had run, and what follows it in memory.
@@ -47,6 +62,7 @@ FIRMWARE = ["-machine", "q35,smm=on", "-global", "driver=cfi.pflash01,property=s
 _printing = threading.Lock()
 _installing = threading.Lock()
 _children = set()
+_stopped = threading.Event()
 
 
 class Error(Exception):
@@ -60,7 +76,8 @@ def say(*lines):
 
 
 def stop_all():
-    """Ends all guests, for a run that is interrupted."""
+    """Ends all guests, and starts no more, for a run that is interrupted."""
+    _stopped.set()
     for child in list(_children):
         end(child)
 
@@ -94,15 +111,39 @@ def processor_and_arguments(kernel):
     return (table("processor,last", name=kernel) or [["", ""]])[0]
 
 
+def accelerators():
+    """QEMU's accelerators, the first choice first: those in $ACCEL, or KVM where the machine has it."""
+    named = os.environ.get("ACCEL", "kvm tcg" if os.access(KVM, os.R_OK | os.W_OK) else "tcg").split()
+    if not named or set(named) - {"kvm", "tcg"}:
+        raise Error(f"ACCEL={' '.join(named)}: name kvm, tcg, or both")
+    return named
+
+
 def newer_qemu(command):
     """QEMU's command, to be run with that of Debian 13: it takes little more than half of the time of that of
-    Debian 12, in which the kernel also panics when it patches its own code while another CPU runs it. The
-    guest's files have to be in /tmp, the project or the cache."""
+    Debian 12, in which kernels panic by themselves: where they patch their code, and in SLUB. The guest's files
+    have to be in /tmp, the project or the cache."""
     with _installing:
         output(VM / "release", "trixie", VM / "packages", "qemu-system-x86")
     # The chroot is root's; the files that QEMU writes are not.
     return [VM / "release", "trixie", "setpriv", f"--reuid={os.getuid()}", f"--regid={os.getgid()}",
             "--clear-groups", *command]
+
+
+def faults(log):
+    """The kernel's reports of faults: a list of lines by what the guest did."""
+    found, place, provoked = {}, "load", False
+    for text in MESSAGE.findall(log):
+        mark = MARK.match(text)
+        if mark:
+            place = mark[2] or mark[1]
+        elif PROVOKED.search(text):
+            provoked = True
+        elif provoked and re.match(r"Call [Tt]race", text):
+            provoked = False
+        elif FAULT.search(text):
+            found.setdefault(place, []).append(text)
+    return found
 
 
 def emulator_fault(console):
@@ -115,7 +156,7 @@ def emulator_fault(console):
     patches. The module cannot cause that, as it patches no code itself. A fault that was reported before it
     counts instead."""
     found = INT3.search(console)
-    if not found or FAULT.search(console, 0, found.start()):
+    if not found or faults(console[:found.start()]):
         return ""
     place, first, second, rest = found.groups()
     return place if PATCHED.match(f"{first} {second}{rest}") else ""
@@ -183,7 +224,6 @@ class Job:
     status: str = ""        # exit code or "timeout"; empty until it has ended
     begun: float = 0        # on the host's clock; 0 until then
     seconds: float = 0      # on the host's clock
-    faults: list = field(default_factory=list)      # that the kernel reported during it
     tests: int = 0
     failed: int = 0
     skipped: list = field(default_factory=list)
@@ -200,11 +240,11 @@ class Job:
                 if SKIPPED.search(self.last):
                     self.skipped.append(self.last)
 
-    def why_failed(self):
+    def why_failed(self, needs_tests=True):
         """Why it has failed, apart from failed tests: prove accepts output without tests, and skipped
         tests."""
         reasons = [f"skipped: {line}" for line in self.skipped]
-        if not self.tests:
+        if needs_tests and not self.tests:
             reasons.append("no test in its output")
         if self.status == "timeout":
             reasons.append("stopped at its time limit")
@@ -227,7 +267,6 @@ class Report:
         self.booted = self.refused = self.stuck = ""
         self.boots = 0
         self.loaded = self.unloaded = self.complete = False
-        self.faults = {}        # outside the jobs, by what the guest did
         self.job = None         # that runs
         self.clocks = []        # (guest, host) in seconds: at the first and the last report
 
@@ -263,12 +302,6 @@ class Report:
         self.job = self.jobs[job]
         self.job.begun = time.monotonic()
 
-    def on_kernel(self, job, text):
-        if job in self.jobs:
-            self.jobs[job].faults.append(text)
-        else:
-            self.faults.setdefault(job, []).append(text)
-
     def on_end(self, job, text):
         self.jobs[job].status = text.split(" ")[0]
         self.jobs[job].seconds = time.monotonic() - self.jobs[job].begun
@@ -286,16 +319,16 @@ class Report:
 
     def has_failure(self):
         """Whether something has failed so far."""
-        return bool(self.faults or self.refused or self.stuck or any(
-            job.failed or job.skipped or job.faults or job.status and job.why_failed() for job in self.jobs.values()))
+        return bool(self.refused or self.stuck or any(
+            job.failed or job.skipped or job.status and job.why_failed() for job in self.jobs.values()))
 
     def wrong_clock(self):
-        """By how much the guest's clock is wrong, or "". The host may be late by some seconds
-        with reading a report."""
+        """By how much the guest's clock is wrong, or "": such a clock runs many times too fast or too slow.
+        The host may be late with reading a report."""
         if len(self.clocks) < 2:
             return ""
         guest, host = (end - start for start, end in zip(*self.clocks))
-        if abs(guest - host) <= host / 10 + 5:
+        if host / 2 - 20 <= guest <= host * 2 + 20:
             return ""
         return f"{guest:.1f} s of the guest took {host:.1f} s"
 
@@ -307,6 +340,7 @@ class Guest:
     results: Path
     programs: list = field(default_factory=list)
     commands: list = field(default_factory=list)
+    arguments: str = ""         # of each program, for the shell
     added: list = field(default_factory=list)
     image: str = ""
     disk: str = ""
@@ -317,7 +351,6 @@ class Guest:
     only_vm: bool = False
     timeout: int = 120
     icount: bool = False
-    newer_qemu: bool = False
     parallel: bool = False
     cpus: int = 2
     crashes: bool = False       # a job crashes the kernel, which boots again, once, with the same memory
@@ -327,9 +360,10 @@ class Guest:
 
     def __post_init__(self):
         self.name = self.name or self.kernel
-        # Counting instructions takes as long in both. Without root, there is no chroot.
-        self.newer_qemu = self.parallel or (
-            self.newer_qemu and not self.icount and (os.getuid() == 0 or shutil.which("sudo") is not None))
+        self.foreign = processor_and_arguments(self.kernel)[0] == "arm64"
+        self.accelerators = ["tcg"] if self.foreign or self.icount else accelerators()
+        # Counting instructions takes as long in both. A disk's system may need firmware, which the chroot lacks.
+        self.newer_qemu = not (self.foreign or self.icount or self.disk or "kvm" in self.accelerators)
         self.notes = []             # for the summary of a run
         self.failures = []          # (check, reason)
         self.report = Report(self.planned(), None)
@@ -363,9 +397,11 @@ class Guest:
             self.plan()
             self._boot_as_needed(Path(work))
             self._check()
+            if "kvm" in self.accelerators and "Hypervisor detected: KVM" not in self._log():
+                self.notes.append("QEMU could not use KVM")
             self._write_checks(Path(work))
         self.seconds = time.monotonic() - started
-        return not self.failures and (self.show or self.only_vm or not any(job.failed for job in self.jobs))
+        return not self.failures and (self.only_vm or not any(job.failed for job in self.jobs))
 
     @contextmanager
     def _lock(self):
@@ -391,17 +427,16 @@ class Guest:
             modules, self.image = directory / "modules", directory / "vmlinuz"
         if not os.access(self.image, os.R_OK):
             raise Error(f"no kernel image {self.image}")
-        foreign = processor == "arm64"
         initramfs = work / "initramfs"
-        self._fill(Archive(initramfs, output(VM / "foreign", processor) if foreign else ""), modules)
-        if foreign:
+        self._fill(Archive(initramfs, output(VM / "foreign", processor) if self.foreign else ""), modules)
+        if self.foreign:
             console, machine = "ttyAMA0", ["qemu-system-aarch64", "-M", "virt,gic-version=3,mte=on", "-cpu", "max"]
             port = ["-device", "pci-serial,chardev=report"]
         else:
             console, machine, port = "ttyS0", ["qemu-system-x86_64"], ["-serial", "chardev:report"]
-        if self.newer_qemu and not foreign:
+        if self.newer_qemu:
             machine = newer_qemu(machine)
-        self._measured = not foreign and not self.icount
+        self._measured = not self.foreign and not self.icount
         return [*machine, *self._processors(), "-nodefaults", "-display", "none",
                 *([] if self.crashes else ["-no-reboot"]), "-serial", f"file:{self.results}/console.log",
                 "-chardev", f"stdio,id=report,signal=off,logfile={self.results}/report.log", *port,
@@ -429,7 +464,7 @@ class Guest:
         # The guest runs the jobs in the order of their names.
         for number, (program, name) in enumerate(zip(self.programs, names)):
             archive.put(program.partition("=")[0], f"/tests/{name}")
-            archive.add(f"/jobs/{number:02}-{name}", f"exec /tests/{name}\n".encode())
+            archive.add(f"/jobs/{number:02}-{name}", f"exec /tests/{name} {self.arguments}\n".encode())
         for number, command in enumerate(self.commands, len(self.programs)):
             archive.add(f"/jobs/{number:02}-{names[number]}", f"{command}\n".encode())
         for directory in "tests", "jobs":
@@ -446,17 +481,18 @@ class Guest:
             raise Error(f"{self.cpus} CPUs cannot be in two nodes: their number has to be even")
         half = self.cpus // 2
         nodes = [("0", f"0-{half - 1}"), ("1", f"{half}-{self.cpus - 1}")]
-        return ["-accel", f"tcg,thread={'multi' if self.parallel else 'single'}", "-smp", f"{self.cpus},sockets=2", "-m", "2G",
+        tcg = f"tcg,thread={'multi' if self.parallel else 'single'}"
+        return [*(word for name in self.accelerators for word in ("-accel", tcg if name == "tcg" else name)),
+                "-smp", f"{self.cpus},sockets=2", "-m", "2G",
                 *(word for node, cpus in nodes for word in (
                     "-object", f"memory-backend-ram,id=memory{node},size=1G",
                     "-numa", f"node,nodeid={node},memdev=memory{node},cpus={cpus}"))]
 
     def _arguments(self, console, arguments):
-        """The kernel's. It panics on a fault, and reboots at the end: QEMU ends at both, because of
-        -no-reboot, unless the guest is to crash. The host may not run QEMU for a while: the guest must
-        not report a stall, and the kernel's test of the timer would fail. NUMA balancing would make pages
-        absent for a while at any time. A program's messages are read when it has ended: a buffer of the
-        usual size loses some."""
+        """The kernel's. It panics on a fault: QEMU ends then, because of -no-reboot, unless the guest is to
+        crash. The host may not run QEMU for a while: the guest must not report a stall, and the kernel's test
+        of the timer would fail. NUMA balancing would make pages absent for a while at any time. The console is
+        slow: a buffer of the usual size loses messages."""
         clock = f"tsc_early_khz={tsc_khz()}" if self._measured else ""
         disk = "root=/dev/vda rw" if self.disk else ""
         return " ".join(f"""console={console} panic=-1 panic_on_warn=1 oops=panic
@@ -488,7 +524,8 @@ class Guest:
         # nothing else.
         if not self.report.booted:
             reason = f"the first boot failed: {self._why_silent()}"
-        elif self.parallel and not self.report.complete and not self.report.has_failure():
+        elif self.parallel and "kvm" not in self.accelerators and not (
+                self.report.complete or self.report.has_failure()):
             place = emulator_fault(self._console())
             reason = place and f"QEMU ran a breakpoint at {place}, where none is in memory"
         else:
@@ -501,6 +538,8 @@ class Guest:
 
     def _boot(self, command, work):
         files = {}
+        if _stopped.is_set():
+            raise Error("the run was interrupted")
 
         def write(job, data):
             if self.show:
@@ -517,7 +556,7 @@ class Guest:
         try:
             self._read(qemu.stdout)
         finally:
-            if self._silence or self.crashes:
+            if self._silence:
                 end(qemu)
             self._exit = qemu.wait()
             _children.discard(qemu)
@@ -550,7 +589,6 @@ class Guest:
                     self._job_ended(running)
             if self.crashes and self.report.boots > 2:
                 self._silence = "it crashed again"
-            if self.crashes and (self.report.complete or self._silence):
                 return
 
     def _patience(self):
@@ -573,34 +611,37 @@ class Guest:
     # The checks
 
     def _console(self):
+        """The kernel's messages, from where the last boot begins to load the module."""
+        console = self._log()
+        return console[max(console.rfind("user_events vm: load"), 0):]
+
+    def _log(self):
         return (self.results / "console.log").read_text(errors="replace")
 
     def _why_silent(self):
-        """Why there is no last report: the first fault on the console, and where it was."""
+        """Why the guest did not end as it should: the first fault on the console, and where it was."""
         console = self._console()
         ended = f"signal {-self._exit}" if self._exit < 0 else f"exit code {self._exit}"
-        found = [pattern.search(console) for pattern in (FAULT, PLACE)]
-        return "; ".join([self._silence or f"the guest stopped, QEMU with {ended}",
-                          *(match[0] for match in found if match)])
+        found = [line for lines in faults(console).values() for line in lines[:1]][:1] + PLACE.findall(console)[:1]
+        return "; ".join([self._silence or f"the guest stopped, QEMU with {ended}", *found])
 
     def _why_failed(self, job):
         if not job.begun:
             return "it did not run"
         if not job.status:
             return f"{self._why_silent()}, while it ran"
-        if self.only_vm or self.show:
-            return f"stopped after {self.timeout} s" if job.status == "timeout" and not self.only_vm else ""
-        return job.why_failed()
+        return "" if self.only_vm else job.why_failed(needs_tests=not self.show)
 
     def _check(self):
         report, with_module = self.report, self.module is not None
-        silent = "" if report.complete else self._why_silent()
+        console = self._console()
+        silent = "" if report.complete and END.search(console) else self._why_silent()
         self.checks = [("boots", "" if report.booted else silent)]
         if with_module:
             self.checks.append(("the module loads", "" if report.loaded else report.refused or silent))
         self.checks += [(f"{job.name} runs to its end", self._why_failed(job)) for job in self.jobs]
-        faults = report.faults | {job.name: job.faults for job in self.jobs if job.faults}
-        self.checks += [(f"the kernel reports no fault in {name}", "\n".join(texts)) for name, texts in faults.items()]
+        self.checks += [(f"the kernel reports no fault in {place}", "\n".join(lines))
+                        for place, lines in (faults(console) if report.booted else {}).items()]
         if with_module:
             self.checks.append(("the module unloads", "" if report.unloaded else report.stuck or silent or
                                 "it was never loaded"))
@@ -623,7 +664,7 @@ class Guest:
             return
         for what, reason in self.failures:
             say(f"{self.name}: FAILED: {what}: {reason}")
-        console = self._console().splitlines()[-40:]
+        console = self._log().splitlines()[-40:]
         say(f"{self.name}: the end of {self.results}/console.log:", *(f"    {line}" for line in console))
         say((work / "qemu.log").read_text(errors="replace"))
 

@@ -3,12 +3,14 @@
 #ifndef UE_FUZZ_KERNEL_H
 #define UE_FUZZ_KERNEL_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <linux/types.h>
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))
+#define BIT(number)		(1UL << (number))
 #define U16_MAX			((u16)~0U)
 #define likely(condition)	(condition)
 #define unlikely(condition)	(condition)
@@ -28,5 +30,6 @@
 
 /* As the kernel's: an optional '+', a number, an optional newline, the end. */
 int kstrtou32(const char *text, unsigned int base, u32 *result);
+#define kstrtouint kstrtou32
 
 #endif /* UE_FUZZ_KERNEL_H */

@@ -7,7 +7,7 @@
 #ifndef UE_FUZZ_SLAB_H
 #define UE_FUZZ_SLAB_H
 
-#include <linux/types.h>
+#include <linux/kernel.h>
 
 typedef unsigned int gfp_t;
 
@@ -20,6 +20,9 @@ typedef unsigned int gfp_t;
 void *kmalloc(size_t size, gfp_t gfp);
 void *kzalloc(size_t size, gfp_t gfp);
 char *kmemdup_nul(const char *text, size_t length, gfp_t gfp);
+char *kstrdup(const char *text, gfp_t gfp);
+__printf(2, 0) char *kvasprintf(gfp_t gfp, const char *fmt, va_list arguments);
+__printf(2, 3) char *kasprintf(gfp_t gfp, const char *fmt, ...);
 void kfree(const void *memory);
 
 /* The allocation that fails, counted down to 0, which is none. */

@@ -18,4 +18,9 @@ static inline bool strstarts(const char *text, const char *prefix)
 	return str_has_prefix(text, prefix);
 }
 
+size_t strlcat(char *to, const char *from, size_t size);
+
+/* Return: the length, or -E2BIG if the copy is shorter. */
+long strscpy(char *to, const char *from, size_t size);
+
 #endif /* UE_FUZZ_STRING_H */
