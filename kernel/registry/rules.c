@@ -850,7 +850,8 @@ int ue_rules_change(const char *text)
 	mutex_unlock(&ue_rules_mutex);
 	if (err || remove)
 		ue_rule_free(rule);
-	return err;
+	/* So a file that is loaded again adds its new rules. */
+	return err == -EEXIST ? 0 : err;
 }
 
 /*

@@ -23,7 +23,7 @@ struct ue_event;
  * reason to the kernel log if the text is malformed, or another rule prevents a new one.
  *
  * Context: may sleep; event_mutex not held.
- * Return: 0; -EINVAL if the text is malformed; -EEXIST if the rule exists;
+ * Return: 0, also if the rule exists; -EINVAL if the text is malformed;
  * -ENOENT if the rule to remove does not exist, or a process that a new rule names;
  * -ENOSPC and -EOPNOTSUPP as ue_scope_get(); -EBUSY if an earlier rule records an
  * event for other programs and with another filter or limit in the same instance; -ENOMEM, also
