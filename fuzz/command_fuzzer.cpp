@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Fuzzes the module's command parser and payload check: kernel/format/format.c and payload.c, built
-// for user space. An input is a command, a NUL, and a payload.
+// Fuzzes the module's command parser, payload check and parser of triggers: kernel/format/format.c,
+// payload.c and trigger_parse.c, built for user space. An input is a command or a trigger, a NUL,
+// and a payload or a trigger.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,7 @@
 extern "C" {
 #include "format/format.h"
 #include "format/payload.h"
+#include "format/trigger_parse.h"
 
 #include <linux/slab.h>
 }
@@ -294,6 +297,30 @@ void check_payload(const ue_format& format, std::string_view written, const std:
     }
 }
 
+/// Checks that what is accepted as the trigger of a rule names only fields, and no time stamp.
+void check_trigger(const std::string& trigger, const ue_format* format) {
+    if (ue_trigger_parse(trigger.c_str()) != nullptr)
+        return;
+    const std::string word = trigger.substr(0, trigger.find_first_of(" \t"));
+    std::size_t from = 0;
+    for (char separator = '\0'; from <= word.size();) {
+        const std::size_t end = std::min(word.find_first_of(":=,.", from), word.size());
+        const std::string part = word.substr(from, end - from);
+        require(part.find_first_not_of("_-0123456789abcdefghijklmnopqrstuvwxyz"
+                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == part.npos,
+                "a trigger has no expression and no variable", trigger);
+        require(part != "common_timestamp", "a trigger does not set the clock", trigger);
+        static const std::set<std::string> options{"key",    "keys", "val", "vals",
+                                                   "values", "sort", "size"};
+        require(separator != ':' || options.contains(part) || word.find("hist") != 0,
+                "a histogram has only known options", trigger);
+        separator = end < word.size() ? word[end] : '\0';
+        from = end + 1;
+    }
+    if (format)
+        ue_trigger_fits(trigger.c_str(), format);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -305,6 +332,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view payload = input.substr(std::min(end + 1, input.size()));
 
     const Parsed parsed = parse(command);
+    check_trigger(command, nullptr);
     check_name(parsed, command);
     check_spacing(parsed, command);
     check_without_memory(parsed, command);
@@ -314,6 +342,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check_text(*parsed.format, command);
         check_equality(parsed, command);
         check_payload(*parsed.format, payload, command);
+        check_trigger(std::string(payload), parsed.format.get());
     }
     return 0;
 }

@@ -163,6 +163,15 @@ TEST_CASE("A struct field has the size given in the command") {
     CHECK(has_line(format, "print fmt: \"when=%llu a=%llu b=%u\", REC->when, REC->a, REC->b"));
 }
 
+TEST_CASE("A format whose fixed fields no recorder can hold is EINVAL") {
+    const std::string most = std::to_string((1 << 20) - 8), name = unique_name("large");
+    CHECK(Registered(" struct s a " + most).outcome == succeeds());
+    CHECK(Registered(" struct s a " + most + "; u8 b").outcome == fails(EINVAL));
+    CHECK(Registered(" struct s a 2000000000").outcome == fails(EINVAL));
+    CHECK(write_text(tracing_file("dynamic_events"), "u:" + name + " struct s a 2000000000",
+                     O_APPEND) == fails(EINVAL));
+}
+
 TEST_CASE("The format file lists the common fields, the event's fields and the print format") {
     const Registered registered(" u32 a; __rel_loc char[] b");
     REQUIRE(registered.outcome == succeeds());

@@ -19,6 +19,7 @@
 #include "user_events.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -28,6 +29,7 @@
 #include <optional>
 #include <sched.h>
 #include <set>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <thread>
 
@@ -499,6 +501,68 @@ TEST_CASE("A group can be removed while a process lives that had registrations i
     CHECK(child.wait() == 0);
 }
 
+TEST_CASE("Old records of a group never read as records of another group", "[long]") {
+    const unsigned count = 4200;
+    const std::string fields = " u32 uid; char user[8]";
+    std::optional<Group> group{std::in_place, " mode=0666"};
+    const Group other;
+    const std::string name = group->name(), enable = "events/" + group->system() + "/enable";
+    Instance instance;
+    Child forger([&](Channel& channel) {
+        become_user(stranger);
+        Mapping memory(8);
+        DataFile file = group->open();
+        for (unsigned i = 0; i < count; i++)
+            file.must_register(memory.at<Word>() + i, 0, "forged" + std::to_string(i) + fields);
+        channel.send('r');
+        channel.receive<char>();
+        for (unsigned i = 0; i < count; i++)
+            if (!file.record(i, Payload().add(0u).add(std::array<char, 8>{"root"})).ok())
+                return 1;
+        return 0;
+    });
+    REQUIRE(forger.channel().receive<char>() == 'r');
+    // The events are removed in order of registration, or in reverse.
+    const std::set<int> old = {group->event("forged0").id(),
+                               group->event("forged" + std::to_string(count - 1)).id()};
+    REQUIRE(write_text(instance.path(enable), "1").ok());
+    forger.channel().send('w');
+    REQUIRE(forger.wait() == 0);
+    REQUIRE(write_text(instance.path(enable), "0").ok());
+    REQUIRE(eventually([&] { return group->line().find(" # events 0,") != std::string::npos; }));
+
+    Word word{0};
+    DataFile victim = other.open();
+    victim.must_register(&word, 0, "login" + fields);
+    CHECK_FALSE(old.contains(other.event("login").id()));
+    CHECK(read_text(instance.path("trace")).find("login: ") == std::string::npos);
+    // A group that is added again is the same one.
+    group.reset();
+    const Group again("", name);
+    DataFile file = again.open();
+    file.must_register(&word, 1, "next");
+    CHECK(old.contains(again.event("next").id()));
+}
+
+TEST_CASE(
+    "A group has no more type numbers than max=, removed events that were recorded included") {
+    const Group group(" max=3");
+    std::set<int> numbers;
+    for (unsigned i = 0; i < 6; i++) {
+        Word word{0};
+        const Event event = group.event(unique_name("removed"));
+        {
+            DataFile file = group.open();
+            file.must_register(&word, 0, event.name());
+            numbers.insert(event.id());
+            const Enabled enabled{event};
+        }
+        REQUIRE(event.wait_removed());
+    }
+    // One, if all groups together have many removed events.
+    CHECK(numbers.size() <= 3);
+}
+
 TEST_CASE("A program's events, bits and records are right while 1000 other groups come and go",
           "[long]") {
     const Group group;
@@ -518,10 +582,12 @@ TEST_CASE("A program's events, bits and records are right while 1000 other group
     DataFile file = group.open();
     file.must_register(&word, 0, name + " u32 a");
     Instance instance;
-    std::set<std::string> numbers;
+    std::set<dev_t> numbers;
     for (unsigned i = 0; i < count; i++) {
         const Group other;
-        numbers.insert(read_text("/sys/class/user_events/" + other.name() + "/dev"));
+        struct stat about;
+        REQUIRE(stat(other.device().c_str(), &about) == 0);
+        numbers.insert(about.st_rdev);
         if (i % 10)
             continue;
         Word theirs{0};

@@ -235,6 +235,35 @@ TEST_CASE("Each option is found at REG, and again after exec") {
     CHECK(target.bit() == after_exec);
 }
 
+TEST_CASE("exe= matches a program after its file was replaced") {
+    Kept kept;
+    Instance instance;
+    Program target(kept.event, false);
+    const Copy old, replacement;
+    target.execute(old.path);
+    REQUIRE(rename(replacement.path.c_str(), old.path.c_str()) == 0);
+    const Rule rule(rule_text(kept.event, instance, "exe=" + old.path));
+    REQUIRE(target.ask(Request::add) == 0);
+    CHECK(target.bit() == 1);
+}
+
+TEST_CASE("exe= is the path from the first root, also for a program in a chroot") {
+    Kept kept;
+    Instance instance;
+    const std::string root = std::filesystem::path(own_path()).parent_path();
+    REQUIRE(root != "/");
+    const auto [path, matches] =
+        GENERATE_COPY(table<std::string, int>({{own_path(), 1}, {own_path().substr(root.size()), 0}}));
+    const Rule rule(rule_text(kept.event, instance, "exe=" + path));
+    CHECK(in_child([&, matches = matches] {
+              DataFile file;
+              Word word{0};
+              expect(Outcome::of(chroot(root.c_str())), "chroot");
+              file.must_register(&word, 0, kept.event.name());
+              return word == static_cast<std::uint32_t>(matches) ? 0 : 1;
+          }) == 0);
+}
+
 TEST_CASE("A new name or user counts from the next registration of a process on, not before") {
     Kept kept;
     Instance instance;

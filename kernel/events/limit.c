@@ -3,8 +3,8 @@
  * Limits, and the buckets of their tokens. No lock is taken but to add a process.
  *
  * A bucket that is full says nothing about its process: after a second without a payload,
- * it may be freed. Each addition of a bucket frees full ones among those that were not looked at
- * for the longest time. So nothing has to watch processes.
+ * it may be freed. While a limit has processes, a work item frees such ones every second. So
+ * nothing has to watch processes.
  */
 #include <linux/hash.h>
 #include <linux/jiffies.h>
@@ -23,9 +23,8 @@
 #include "port/compat.h"
 #include "port/debug_counter.h"
 
-/* How many processes an addition looks at, at most; and of these, how many that are not idle. */
+/* How many processes the work item looks at while it holds the lock. */
 #define UE_LOOKED_AT		64
-#define UE_BUSY_LOOKED_AT	4
 
 /* ue_untold.nr of a process that the limit has forgotten: no count reaches 0 from this value. */
 #define UE_FORGOTTEN		(LONG_MIN / 2)
@@ -76,6 +75,7 @@ struct ue_program {
  *	there is no table.
  * @to_look_at: the same processes; the first was not looked at for the longest time
  * @lock: serializes changes of @programs, and protects @to_look_at
+ * @look: looks at them, while there are some
  * @rcu: when writes in progress have ended, adds the limit to ue_limits_unused
  * @unused_node: entry in ue_limits_unused
  */
@@ -90,6 +90,7 @@ struct ue_limit {
 	struct rhashtable programs;
 	struct list_head to_look_at;
 	spinlock_t lock;
+	struct delayed_work look;
 	union {
 		struct rcu_head rcu;
 		struct llist_node unused_node;
@@ -192,6 +193,7 @@ static void ue_program_free(void *program, void *arg)
 /* The end of a table waits for the work item that resizes it. */
 static void ue_limit_free_now(struct ue_limit *limit)
 {
+	cancel_delayed_work_sync(&limit->look);
 	if (limit->terms.rate)
 		rhashtable_free_and_destroy(&limit->programs, ue_program_free, NULL);
 	free_percpu(limit->countdown);
@@ -251,6 +253,53 @@ static int ue_limit_begin_sampling(struct ue_limit *limit)
 	return 0;
 }
 
+/*
+ * An idle bucket is as full as a new one. A task that has found this one just before may still take
+ * a token, which is lost. If its payload is suppressed, it counts in the @untold of the limit.
+ * Return: whether the process was idle.
+ */
+static bool ue_program_forget_idle(struct ue_program *program)
+{
+	return time_after_eq(jiffies, READ_ONCE(program->bucket.filled) + HZ) &&
+	       !atomic_long_cmpxchg(&program->untold.nr, 0, UE_FORGOTTEN);
+}
+
+static void ue_programs_look_at_first(struct ue_limit *limit)
+{
+	struct ue_program *program =
+		list_first_entry(&limit->to_look_at, struct ue_program, node);
+
+	list_move_tail(&program->node, &limit->to_look_at);
+	if (!ue_program_forget_idle(program))
+		return;
+	list_del(&program->node);
+	rhashtable_remove_fast(&limit->programs, &program->of_table,
+			       ue_by_process_params);
+	kfree_rcu(program, rcu);
+}
+
+/* Preemption is disabled for a part of the processes at a time. */
+static void ue_limit_look(struct work_struct *work)
+{
+	struct ue_limit *limit = container_of(to_delayed_work(work), struct ue_limit, look);
+	unsigned int left = atomic_read(&limit->programs.nelems);
+
+	while (left) {
+		unsigned int nr = min_t(unsigned int, left, UE_LOOKED_AT);
+
+		left -= nr;
+		spin_lock_bh(&limit->lock);
+		while (nr-- && !list_empty(&limit->to_look_at))
+			ue_programs_look_at_first(limit);
+		spin_unlock_bh(&limit->lock);
+		cond_resched();
+	}
+	spin_lock_bh(&limit->lock);
+	if (!list_empty(&limit->to_look_at))
+		queue_delayed_work(ue_unbound_wq, &limit->look, HZ);
+	spin_unlock_bh(&limit->lock);
+}
+
 int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **result)
 {
 	struct ue_limit *limit;
@@ -265,6 +314,7 @@ int ue_limit_create(const struct ue_rule_limit *terms, struct ue_limit **result)
 	limit->terms = *terms;
 	INIT_LIST_HEAD(&limit->to_look_at);
 	spin_lock_init(&limit->lock);
+	INIT_DELAYED_WORK(&limit->look, ue_limit_look);
 	ue_bucket_init(&limit->bucket, terms->rate, jiffies);
 	limit->collected = jiffies;
 	err = ue_limit_begin_sampling(limit);
@@ -288,59 +338,19 @@ static struct ue_program *ue_program_find(struct ue_limit *limit, pid_t process)
 	       rhashtable_lookup(&limit->programs, &process, ue_by_process_params);
 }
 
-/*
- * An idle bucket is as full as a new one. A task that has found this one just before may still take
- * a token, which is lost. If its payload is suppressed, it counts in the @untold of the limit.
- * Return: whether the process was idle.
- */
-static bool ue_program_forget_idle(struct ue_program *program)
-{
-	return time_after_eq(jiffies, READ_ONCE(program->bucket.filled) + HZ) &&
-	       !atomic_long_cmpxchg(&program->untold.nr, 0, UE_FORGOTTEN);
-}
-
-/*
- * Each process that is added looks at several others. So the entries of processes that have ended
- * do not add up.
- */
-static void ue_programs_look_at_some(struct ue_limit *limit)
-{
-	unsigned int seen = 0, busy = 0;
-	struct ue_program *program;
-
-	while (seen++ < UE_LOOKED_AT && busy < UE_BUSY_LOOKED_AT &&
-	       !list_empty(&limit->to_look_at)) {
-		program = list_first_entry(&limit->to_look_at, struct ue_program, node);
-		list_move_tail(&program->node, &limit->to_look_at);
-		if (!ue_program_forget_idle(program)) {
-			busy++;
-			continue;
-		}
-		list_del(&program->node);
-		rhashtable_remove_fast(&limit->programs, &program->of_table,
-				       ue_by_process_params);
-		kfree_rcu(program, rcu);
-	}
-}
-
-/*
- * @new: NULL if memory is short. Idle processes are looked at all the same: to free them may make
- *	room.
- * Return: @new, or what another thread has added; an error pointer if memory is short.
- */
+/* Return: @new, or what another thread has added; an error pointer if memory is short. */
 static struct ue_program *ue_program_insert(struct ue_limit *limit,
 					    struct ue_program *new)
 {
 	struct ue_program *found;
 
 	spin_lock_bh(&limit->lock);
-	found = !new ? ERR_PTR(-ENOMEM) :
-		rhashtable_lookup_get_insert_fast(&limit->programs, &new->of_table,
+	found = rhashtable_lookup_get_insert_fast(&limit->programs, &new->of_table,
 						  ue_by_process_params);
-	if (IS_ERR_OR_NULL(found))
-		ue_programs_look_at_some(limit);
-	if (!found)
+	if (!found) {
 		list_add_tail(&new->node, &limit->to_look_at);
+		queue_delayed_work(ue_unbound_wq, &limit->look, HZ);
+	}
 	spin_unlock_bh(&limit->lock);
 	return found ?: new;
 }
@@ -353,10 +363,10 @@ static noinline struct ue_program *ue_program_add(struct ue_limit *limit)
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return NULL;
 	new = kzalloc(sizeof(*new), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
-	if (new) {
-		new->process = current->tgid;
-		ue_bucket_init(&new->bucket, limit->terms.rate, jiffies);
-	}
+	if (!new)
+		return NULL;
+	new->process = current->tgid;
+	ue_bucket_init(&new->bucket, limit->terms.rate, jiffies);
 	program = ue_program_insert(limit, new);
 	if (program != new)
 		kfree(new);

@@ -6,8 +6,9 @@
  * number. The kernel would give the number of a removed event to another event,
  * whose print function would trust the bytes that a program has written. So an
  * event that ftrace has ever enabled keeps its number: it is retired, and its
- * records can still be printed. Only another event of this module can get the
- * number, because print.c does not trust a record. After the module is
+ * records can still be printed. Only another event of the same group can get the
+ * number: print.c does not trust a record, and a program of another group could have
+ * written old records that look like those of the new event. After the module is
  * unloaded, no event has the number.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -28,11 +29,11 @@
 #include "port/module_state.h"
 
 /*
- * How many retired events an owner has, and all owners together. A retired event takes
- * about 1 KiB, and one of the kernel's 65,000 type numbers. There are more retired
- * events only if more are removed before the next event is created.
+ * With so many retired events of the same owner, or of all owners together, a new event takes over
+ * the number of a retired event of the same owner, if there is one. A retired event takes about 1 KiB,
+ * and one of the kernel's 65,000 type numbers.
  */
-#define UE_RETIRED_MAX		1024
+#define UE_RETIRED_MAX		1024U
 #define UE_RETIRED_MAX_ALL	4096
 
 /* No event has this type number. */
@@ -83,28 +84,38 @@ static struct ue_event *ue_retired_oldest(const struct ue_retired *retired)
 }
 
 /*
- * An owner that creates and removes very many events takes no number from an owner that
- * has fewer retired events.
- * Return: the retired event whose number a new event takes over; NULL for none.
+ * A group may have been removed, and added again with the same name.
+ * Return: the oldest retired event of the owner of @event; NULL if there is none.
  */
-static struct ue_event *ue_retired_to_replace(const struct ue_retired *own)
+static struct ue_event *ue_retired_of_owner(const struct ue_event *event)
 {
-	const struct ue_retired *retired, *most = NULL;
+	const struct ue_retired *own = event->owner->retired, *retired;
 
-	if (own && own->nr >= UE_RETIRED_MAX)
-		return ue_retired_oldest(own);
-	if (ue_nr_retired < UE_RETIRED_MAX_ALL)
+	if (!own)
 		return NULL;
+	if (own->nr)
+		return ue_retired_oldest(own);
 	list_for_each_entry(retired, &ue_retired, node) {
-		if (!most || retired->nr > most->nr)
-			most = retired;
+		if (!strcmp(retired->system, own->system))
+			return ue_retired_oldest(retired);
 	}
-	return ue_retired_oldest(most);
+	return NULL;
+}
+
+/* Return: the retired event whose number a new event takes over; NULL for none. */
+static struct ue_event *ue_retired_to_replace(const struct ue_event *event)
+{
+	const struct ue_retired *own = event->owner->retired;
+
+	if (ue_nr_retired < UE_RETIRED_MAX_ALL &&
+	    (!own || own->nr < min(own->max, UE_RETIRED_MAX)))
+		return NULL;
+	return ue_retired_of_owner(event);
 }
 
 /*
  * The raw_init() of an event's class, called while the event is published. If there are
- * enough retired events, the event takes over the number of one of these.
+ * enough retired events, or no number is left, the event takes over the number of one of these.
  */
 static int ue_event_take_type(struct trace_event_call *call)
 {
@@ -112,9 +123,15 @@ static int ue_event_take_type(struct trace_event_call *call)
 	struct ue_event *retired;
 
 	lockdep_assert_held(ue_event_mutex);
-	retired = ue_retired_to_replace(event->owner->retired);
-	if (!retired)
-		return register_trace_event(&call->event) ? 0 : -ENODEV;
+	retired = ue_retired_to_replace(event);
+	if (!retired && register_trace_event(&call->event))
+		return 0;
+	retired = retired ?: ue_retired_of_owner(event);
+	if (!retired) {
+		pr_warn_ratelimited("event %s/%s is not created: the kernel has no type number left for it; remove events that are not needed\n",
+				    event->class.system, ue_event_name(event));
+		return -ENODEV;
+	}
 	ue_event_take_over(event, retired);
 	return 0;
 }

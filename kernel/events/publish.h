@@ -13,6 +13,10 @@ struct ue_event;
  * struct ue_retired - the retired events of an owner of events
  * @events: by @dynamic, the oldest first. Each has a reference to its owner.
  * @nr: how many
+ * @max: with so many, a new event takes over the number of one of these; set before each
+ *	ue_event_publish()
+ * @system: the tracing system of the owner's events. Two owners with the same one, of which
+ *	one was removed, are the same owner.
  * @node: entry in the list of all owners that have some
  *
  * Protected by event_mutex.
@@ -20,6 +24,8 @@ struct ue_event;
 struct ue_retired {
 	struct list_head events;
 	unsigned int nr;
+	unsigned int max;
+	const char *system;
 	struct list_head node;
 };
 

@@ -6,7 +6,6 @@
 #define UE_RECORD_H
 
 #include <linux/minmax.h>
-#include <linux/sizes.h>
 #include <linux/trace_events.h>
 #include <linux/types.h>
 
@@ -23,9 +22,6 @@ struct ue_event;
  * Return: true if ue_record() would record nothing on this CPU now.
  */
 bool ue_record_ignored(struct ue_event *event);
-
-/* No recorder holds a larger record: an ftrace sub-buffer has at most 1 MiB. */
-#define UE_RECORD_LIMIT		SZ_1M
 
 /*
  * Each recorder holds a record of this size, in bytes: the smaller of what ftrace has room for in a

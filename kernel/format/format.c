@@ -19,8 +19,8 @@
 /* Characters of an array's length; the kernel's own tests expect this limit. */
 #define UE_ARRAY_NUMBER_MAX	6
 
-/* Offsets in a record, which include the common fields, are ints. */
-#define UE_PAYLOAD_MAX		(INT_MAX - 64)
+/* No recorder holds a record with larger fields. */
+#define UE_PAYLOAD_MAX		(UE_RECORD_LIMIT - UE_RECORD_HEADER)
 
 const struct ue_kind ue_kinds[] = {
 	[UE_KIND_CHAR_ARRAY]	= { { "char[" },		0, true,  "%s" },

@@ -7,10 +7,17 @@
 #ifndef UE_FORMAT_H
 #define UE_FORMAT_H
 
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 /* Maximum length of a command, in bytes without its NUL. */
 #define UE_COMMAND_MAX		511
+
+/* Size of the common fields of a record, before the payload, in bytes. */
+#define UE_RECORD_HEADER	8
+
+/* No recorder holds a larger record: an ftrace sub-buffer has at most 1 MiB. */
+#define UE_RECORD_LIMIT		SZ_1M
 
 /*
  * How many bytes event probes read of a structure whose size is not 1, 2 or 4 bytes, even if it is

@@ -10,9 +10,6 @@
 
 #include "format/format.h"
 
-/* Size of the common fields of a record, before the payload, in bytes. */
-#define UE_RECORD_HEADER	8
-
 /* The most zeros that ue_payload_check() asks for. */
 #define UE_PAYLOAD_ZEROS_MAX	(UE_READ_SIZE - 1)
 

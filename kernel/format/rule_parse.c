@@ -9,6 +9,7 @@
 
 #include "format/group_parse.h"
 #include "format/rule_parse.h"
+#include "format/trigger_parse.h"
 
 /* The kernel's isspace() also accepts 0xa0, a byte of some UTF-8 characters. */
 #define UE_SPACES	" \t\n\v\f\r"
@@ -253,28 +254,6 @@ static const char *ue_rule_parse_pattern(char *pattern,
 	return NULL;
 }
 
-/*
- * Return: whether the trigger only pauses, continues or clears a histogram. If one with these keys
- * exists, the kernel adds no trigger that could be removed again.
- */
-static bool ue_trigger_changes_another(const char *trigger)
-{
-	static const char * const words[] = { "pause", "cont", "continue", "clear" };
-	const char *end = strstr(trigger, " if ") ?: trigger + strlen(trigger);
-
-	if (!strstarts(trigger, "hist:"))
-		return false;
-	while ((trigger = strchr(trigger, ':')) && trigger < end) {
-		size_t length = strcspn(++trigger, ": ");
-
-		for (int i = 0; i < ARRAY_SIZE(words); i++)
-			if (strlen(words[i]) == length &&
-			    !strncmp(trigger, words[i], length))
-				return true;
-	}
-	return false;
-}
-
 /* Parses what follows the pattern and the options, from @word on. */
 static const char *ue_rule_parse_action(const char *word, char *rest,
 					struct ue_rule_text *rule)
@@ -290,10 +269,7 @@ static const char *ue_rule_parse_action(const char *word, char *rest,
 	rule->trigger = ue_rule_rest(rest);
 	if (!rule->trigger)
 		return "no trigger after \"trigger\", or a quote without its end";
-	if (*rule->trigger == '!')
-		return "a rule can't remove a trigger";
-	return ue_trigger_changes_another(rule->trigger) ?
-	       "a rule can't change a histogram" : NULL;
+	return ue_trigger_parse(rule->trigger);
 }
 
 const char *ue_rule_parse(char *text, struct ue_rule_text *rule)

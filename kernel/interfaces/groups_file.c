@@ -269,18 +269,28 @@ static const struct seq_operations ue_groups_sequence = {
 	.show	= ue_groups_show,
 };
 
+static const struct ue_lines_file ue_groups_lines = {
+	.sequence	= &ue_groups_sequence,
+	.change		= ue_groups_change,
+	.remove_all	= ue_groups_remove_all,
+};
+
 static int ue_groups_open(struct inode *inode, struct file *file)
 {
 	if (!ue_module_is_ready())
 		return -ENODEV;
-	return ue_tracefs_open_lines(inode, file, &ue_groups_sequence, 0,
-				     ue_groups_remove_all);
+	return ue_lines_open(inode, file, &ue_groups_lines);
 }
 
 static ssize_t ue_groups_write(struct file *file, const char __user *from,
 			       size_t size, loff_t *position)
 {
-	return ue_tracefs_write_lines(from, size, ue_groups_change);
+	return ue_lines_write(file, from, size, &ue_groups_lines);
+}
+
+static int ue_groups_release(struct inode *inode, struct file *file)
+{
+	return ue_lines_release(inode, file, &ue_groups_lines);
 }
 
 static const struct file_operations ue_groups_operations = {
@@ -289,7 +299,7 @@ static const struct file_operations ue_groups_operations = {
 	.read		= seq_read,
 	.write		= ue_groups_write,
 	.llseek		= seq_lseek,
-	.release	= seq_release_private,
+	.release	= ue_groups_release,
 };
 
 int ue_groups_file_init(void)

@@ -27,21 +27,31 @@ static const struct seq_operations ue_rules_sequence = {
 	.show	= ue_rules_show,
 };
 
+static const struct ue_lines_file ue_rules_lines = {
+	.sequence	= &ue_rules_sequence,
+	.private_size	= sizeof(struct ue_scope_counts),
+	.change		= ue_rules_change,
+	.remove_all	= ue_rules_remove_all,
+};
+
 /* Opening the kernel's files that enable events fails under lockdown, too. */
 static int ue_rules_open(struct inode *inode, struct file *file)
 {
 	if (!ue_module_is_ready())
 		return -ENODEV;
 	return security_locked_down(LOCKDOWN_TRACEFS) ?:
-	       ue_tracefs_open_lines(inode, file, &ue_rules_sequence,
-				     sizeof(struct ue_scope_counts),
-				     ue_rules_remove_all);
+	       ue_lines_open(inode, file, &ue_rules_lines);
 }
 
 static ssize_t ue_rules_write(struct file *file, const char __user *from,
 			      size_t size, loff_t *position)
 {
-	return ue_tracefs_write_lines(from, size, ue_rules_change);
+	return ue_lines_write(file, from, size, &ue_rules_lines);
+}
+
+static int ue_rules_release(struct inode *inode, struct file *file)
+{
+	return ue_lines_release(inode, file, &ue_rules_lines);
 }
 
 static const struct file_operations ue_rules_operations = {
@@ -50,7 +60,7 @@ static const struct file_operations ue_rules_operations = {
 	.read		= seq_read,
 	.write		= ue_rules_write,
 	.llseek		= seq_lseek,
-	.release	= seq_release_private,
+	.release	= ue_rules_release,
 };
 
 int ue_rules_file_init(void)

@@ -66,61 +66,105 @@ void ue_tracefs_files_wait(void)
 		msleep(20);
 }
 
-int ue_tracefs_open_lines(struct inode *inode, struct file *file,
-			  const struct seq_operations *sequence,
-			  size_t private_size, int (*remove_all)(void))
+/* One write() takes no more; the program then writes the rest. No line is longer. */
+#define UE_WRITE_LINES_MAX	SZ_64K
+
+/* Behind the bytes for its sequence, an open file has a pointer to the beginning of a line, or NULL. */
+static size_t ue_kept_offset(const struct ue_lines_file *lines)
 {
-	int err = seq_open_private(file, sequence, private_size);
+	return ALIGN(lines->private_size, sizeof(void *));
+}
+
+int ue_lines_open(struct inode *inode, struct file *file, const struct ue_lines_file *lines)
+{
+	const size_t offset = ue_kept_offset(lines);
+	int err = seq_open_private(file, lines->sequence,
+				   offset + sizeof(char *));
 
 	if (err || !(file->f_mode & FMODE_WRITE) || !(file->f_flags & O_TRUNC))
 		return err;
-	err = remove_all();
+	err = lines->remove_all();
 	if (err)
 		seq_release_private(inode, file);
 	return err;
 }
 
-/* One write() takes no more; the program then writes the rest. */
-#define UE_WRITE_LINES_MAX	SZ_64K
-
-/* Stops at the first line that fails; the lines before it have their effect. */
-static int ue_change_lines(char *text, int (*change)(const char *line))
+/* An empty line asks for nothing. */
+static int ue_change_line(const struct ue_lines_file *lines, const char *line)
 {
-	char *line;
+	return *line ? lines->change(line) : 0;
+}
+
+/*
+ * @text: changed
+ * Return: the error of the first line that fails; the lines before it have their effect.
+ */
+static int ue_change_lines(const struct ue_lines_file *lines, char *text, char **kept)
+{
+	const bool is_line = !*kept && !strchr(text, '\n');
+	char *rest = text, *whole = NULL, *end;
 	int err = 0;
 
-	while (!err && (line = strsep(&text, "\n"))) {
-		/*
-		 * Behind the last newline is an empty rest. An error there would make the
-		 * write() fail after all lines had their effect.
-		 */
-		if (*line)
-			err = change(line);
+	if (*kept) {
+		whole = kasprintf(GFP_KERNEL, "%s%s", *kept, text);
+		kfree(*kept);
+		*kept = NULL;
+		rest = whole;
+		if (!whole)
+			return -ENOMEM;
 	}
+	while (!err && (end = strchr(rest, '\n'))) {
+		*end = '\0';
+		err = ue_change_line(lines, rest);
+		rest = end + 1;
+	}
+	if (!err && is_line) {
+		err = ue_change_line(lines, rest);
+	} else if (!err && *rest) {
+		if (strlen(rest) > UE_WRITE_LINES_MAX)
+			err = -EINVAL;
+		else
+			*kept = kstrdup(rest, GFP_KERNEL);
+		if (!err && !*kept)
+			err = -ENOMEM;
+	}
+	kfree(whole);
 	return err;
 }
 
-ssize_t ue_tracefs_write_lines(const char __user *from, size_t size,
-			       int (*change)(const char *line))
+ssize_t ue_lines_write(struct file *file, const char __user *from, size_t size,
+		       const struct ue_lines_file *lines)
 {
-	char *text, *last;
+	struct seq_file *seq = file->private_data;
+	char **kept = seq->private + ue_kept_offset(lines);
+	char *text;
 	int err = -EINVAL;
 
 	size = min_t(size_t, size, UE_WRITE_LINES_MAX);
 	text = memdup_user_nul(from, size);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	if (strlen(text) == size) {
-		/* A line that does not fit into this write() comes with the next one. */
-		last = strrchr(text, '\n');
-		if (size == UE_WRITE_LINES_MAX && last) {
-			last[1] = '\0';
-			size = last + 1 - text;
-		}
-		err = ue_change_lines(text, change);
-	}
+	mutex_lock(&seq->lock);
+	if (strlen(text) == size)
+		err = ue_change_lines(lines, text, kept);
+	mutex_unlock(&seq->lock);
 	kfree(text);
 	return err ?: size;
+}
+
+int ue_lines_release(struct inode *inode, struct file *file, const struct ue_lines_file *lines)
+{
+	struct seq_file *seq = file->private_data;
+	char *kept = *(char **)(seq->private + ue_kept_offset(lines));
+	const struct cred *cred = override_creds(file->f_cred);
+	int err = kept ? ue_change_line(lines, kept) : 0;
+
+	revert_creds(cred);
+	if (err)
+		pr_warn("the last line, which has no newline, has failed with error %d: %.128s\n",
+			err, kept);
+	kfree(kept);
+	return seq_release_private(inode, file);
 }
 
 void ue_tracefs_add_parameter(const char *what, char *parameter,

@@ -47,43 +47,67 @@ void ue_tracefs_files_remove(void);
 void ue_tracefs_files_wait(void);
 
 /**
- * ue_tracefs_open_lines() - open a file that has a line for each of several things
- * @inode: the inode
- * @file: the open file
+ * struct ue_lines_file - a file that has a line for each of several things
  * @sequence: reads the lines
- * @private_size: how many bytes of its own the open file has, zeroed, for @sequence
+ * @private_size: how many bytes of its own an open file has, zeroed, for @sequence
+ * @change: does what a line asks for, without its newline; 0 or an error
  * @remove_all: called if the file is opened for writing with O_TRUNC; removes all of the
  *	things; returns 0 or an error
- *
- * The file is released by seq_release_private().
- *
- * Context: the open() of the file; may sleep.
- * Return: 0; -ENOMEM; the error of @remove_all.
  */
-int ue_tracefs_open_lines(struct inode *inode, struct file *file,
-			  const struct seq_operations *sequence,
-			  size_t private_size, int (*remove_all)(void));
+struct ue_lines_file {
+	const struct seq_operations *sequence;
+	size_t private_size;
+	int (*change)(const char *line);
+	int (*remove_all)(void);
+};
 
 /**
- * ue_tracefs_write_lines() - do what the lines of a write() ask for
+ * ue_lines_open() - open such a file
+ * @inode: the inode
+ * @file: the open file
+ * @lines: the file
+ *
+ * Context: the open() of the file; may sleep.
+ * Return: 0; -ENOMEM; the error of @lines->remove_all.
+ */
+int ue_lines_open(struct inode *inode, struct file *file, const struct ue_lines_file *lines);
+
+/**
+ * ue_lines_write() - do what the lines of a write() ask for
+ * @file: the open file
  * @from: the text, in user space
  * @size: bytes
- * @change: does what a line asks for, without its newline; 0 or an error
+ * @lines: the file
  *
- * Stops at the first line that fails.
+ * Stops at the first line that fails. The text behind the last newline is kept for the next
+ * write(), or for ue_lines_release(). But a write() without any newline, while no text is
+ * kept, is a line of its own, so that its error can be returned.
  *
- * Context: may sleep.
+ * Context: the write() of the file; may sleep.
  * Return: how much of the text was used; -EFAULT; -ENOMEM; -EINVAL for a NUL in the
- * text; the error of @change.
+ * text, or for a line that is too long; the error of @change. After an error, no text is kept.
  */
-ssize_t ue_tracefs_write_lines(const char __user *from, size_t size,
-			       int (*change)(const char *line));
+ssize_t ue_lines_write(struct file *file, const char __user *from, size_t size,
+		       const struct ue_lines_file *lines);
+
+/**
+ * ue_lines_release() - close such a file
+ * @inode: the inode
+ * @file: the open file
+ * @lines: the file
+ *
+ * Text that is kept is a line, whose error is only logged.
+ *
+ * Context: the release() of the file; may sleep.
+ * Return: 0.
+ */
+int ue_lines_release(struct inode *inode, struct file *file, const struct ue_lines_file *lines);
 
 /**
  * ue_tracefs_add_parameter() - do what the lines of a module parameter ask for
  * @what: what a line adds, for messages
  * @parameter: lines with semicolons between them; changed. Or NULL
- * @change: as for ue_tracefs_write_lines()
+ * @change: as in struct ue_lines_file
  *
  * Context: module init; may sleep.
  */

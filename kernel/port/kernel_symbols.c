@@ -37,6 +37,7 @@ DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 			ring_buffer_record_is_set_on);
 /* Returns NULL if the kernel lacks the function. */
 DEFINE_STATIC_CALL_RET0(ue_get_task_exe_file, get_task_exe_file);
+DEFINE_STATIC_CALL_RET0(ue_d_absolute_path, d_absolute_path);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
 DEFINE_STATIC_CALL_NULL(ue_tracing_update_buffers, tracing_update_buffers);
@@ -139,6 +140,8 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "the file user_events_rules", UE_FUNCTION(print_event_filter) },
 	{ "trigger_process_regex", UE_SYMBOL_OPTIONAL,
 	  "the file user_events_rules", UE_FUNCTION(trigger_process_regex) },
+	{ "d_absolute_path", UE_SYMBOL_OPTIONAL,
+	  "the option exe= of rules", UE_FUNCTION(d_absolute_path) },
 	{ "get_task_exe_file", UE_SYMBOL_OPTIONAL,
 	  "the option exe= of rules", UE_FUNCTION(get_task_exe_file) },
 };

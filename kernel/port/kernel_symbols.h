@@ -17,6 +17,7 @@
 #ifndef UE_KERNEL_SYMBOLS_H
 #define UE_KERNEL_SYMBOLS_H
 
+#include <linux/dcache.h>
 #include <linux/list.h>
 #include <linux/mount.h>
 #include <linux/mutex.h>
@@ -90,6 +91,8 @@ extern int *ue_perf_event_paranoid;
 /* From linux/ptrace.h. */
 DECLARE_STATIC_CALL(ue_ptrace_may_access, ptrace_may_access);
 DECLARE_STATIC_CALL(ue_get_task_exe_file, get_task_exe_file);
+/* From linux/dcache.h. */
+DECLARE_STATIC_CALL(ue_d_absolute_path, d_absolute_path);
 
 /* For rule_action.c; see ue_has_instances(). */
 DECLARE_STATIC_CALL(ue_tracing_update_buffers, tracing_update_buffers);

@@ -102,6 +102,7 @@ static struct ue_group *ue_group_allocate(const char *name)
 	INIT_LIST_HEAD(&group->retired.events);
 	INIT_LIST_HEAD(&group->node);
 	ue_group_set_names(group, name);
+	group->retired.system = group->system;
 	group->max = UE_MAX_EVENTS;
 	group->mode = UE_GROUP_MODE_AT_FIRST;
 	INIT_LIST_HEAD(&group->events);

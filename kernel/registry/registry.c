@@ -325,6 +325,8 @@ static int ue_registry_link(struct ue_event *event)
 	event->creator->nr_events++;
 	WRITE_ONCE(group->nr_active, group->nr_active + 1);
 
+	/* All events of the group, the retired ones too, have at most as many type numbers. */
+	group->retired.max = READ_ONCE(group->max) - group->nr_active + 1;
 	err = ue_event_publish(event);
 	if (err)
 		ue_registry_unlink(event);
@@ -635,6 +637,7 @@ struct ue_group ue_default_group = {
 		.freed = ue_registry_freed,
 	},
 	.retired.events = LIST_HEAD_INIT(ue_default_group.retired.events),
+	.retired.system = USER_EVENTS_SYSTEM,
 	.name = UE_DEFAULT_GROUP,
 	.system = USER_EVENTS_SYSTEM,
 	.multi_system = USER_EVENTS_MULTI_SYSTEM,

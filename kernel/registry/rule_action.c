@@ -251,9 +251,9 @@ int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
 	if (err)
 		return err;
 	err = ue_file_trigger(file, "", trigger);
-	/* The kernel has changed a trigger that is there. */
+	/* Linux 6.1 reports success if it has no memory for a snapshot. */
 	if (!err && atomic_read(&file->tm_ref) == before)
-		err = -EEXIST;
+		err = -ENOMEM;
 	if (err)
 		ue_errno_reason(err, reason);
 	return err;
@@ -261,8 +261,7 @@ int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
 
 int ue_file_remove_trigger(struct trace_event_file *file, const char *trigger)
 {
-	int err = ue_file_trigger(file, "!", trigger);
-
-	/* All other errors say that there is no such trigger. */
-	return err == -EBUSY || err == -ENOMEM ? err : 0;
+	lockdep_assert_held(ue_event_mutex);
+	/* The kernel also succeeds if this trigger is not among those that are there. */
+	return atomic_read(&file->tm_ref) ? ue_file_trigger(file, "!", trigger) : 0;
 }

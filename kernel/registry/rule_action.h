@@ -119,12 +119,11 @@ void ue_file_disable(struct trace_event_file *file);
 /**
  * ue_file_add_trigger() - give an event a trigger
  * @file: from ue_instance_file()
- * @trigger: as it is written to the event's file "trigger"
+ * @trigger: one for which ue_trigger_parse() has returned NULL
  * @reason: set to the reason for an error; UE_REASON_MAX bytes
  *
  * Context: event_mutex held; may sleep.
- * Return: 0; -EEXIST if this has only changed an existing trigger, such as a
- * histogram that is paused; or the error of the kernel.
+ * Return: 0; the error of the kernel.
  */
 int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
 			char *reason);
@@ -135,8 +134,7 @@ int ue_file_add_trigger(struct trace_event_file *file, const char *trigger,
  * @trigger: as passed to ue_file_add_trigger()
  *
  * Context: event_mutex held; may sleep.
- * Return: 0; -EBUSY if another trigger, such as a histogram, uses the trigger's
- * variables; -ENOMEM.
+ * Return: 0; the error of the kernel, and the event may still have the trigger.
  */
 int ue_file_remove_trigger(struct trace_event_file *file, const char *trigger);
 

@@ -18,6 +18,7 @@
 #include "events/limit.h"
 #include "format/format.h"
 #include "format/rule_parse.h"
+#include "format/trigger_parse.h"
 #include "port/compat.h"
 #include "port/debug_counter.h"
 #include "port/kernel_symbols.h"
@@ -350,6 +351,10 @@ static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 	}
 	if (!ue_rule_scope_fits(rule, event)) {
 		strscpy(reason, "recorded for all programs only", UE_REASON_MAX);
+		return -EINVAL;
+	}
+	if (rule->parsed.trigger && !ue_trigger_fits(rule->parsed.trigger, event->format)) {
+		strscpy(reason, "the histogram needs a number, and the field is none", UE_REASON_MAX);
 		return -EINVAL;
 	}
 	if (ue_rule_is_full(rule, event)) {
@@ -845,13 +850,13 @@ int ue_rules_change(const char *text)
 	mutex_unlock(&ue_rules_mutex);
 	if (err || remove)
 		ue_rule_free(rule);
-	return err;
+	/* So a file that is loaded again adds its new rules. */
+	return err == -EEXIST ? 0 : err;
 }
 
 /*
  * All rules are marked as removed first, so that none takes over the events of
- * another one. The newest rule is undone first: its trigger may use the
- * variables of an earlier histogram.
+ * another one.
  */
 int ue_rules_remove_all(void)
 {
@@ -861,7 +866,7 @@ int ue_rules_remove_all(void)
 	mutex_lock(&ue_rules_mutex);
 	list_for_each_entry(rule, &ue_rules, node)
 		ue_rules_set_removed(rule);
-	list_for_each_entry_safe_reverse(rule, next, &ue_rules, node) {
+	list_for_each_entry_safe(rule, next, &ue_rules, node) {
 		result = ue_rule_undo_all(rule);
 		if (result)
 			err = result;

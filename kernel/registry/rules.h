@@ -23,20 +23,19 @@ struct ue_event;
  * reason to the kernel log if the text is malformed, or another rule prevents a new one.
  *
  * Context: may sleep; event_mutex not held.
- * Return: 0; -EINVAL if the text is malformed; -EEXIST if the rule exists;
+ * Return: 0, also if the rule exists; -EINVAL if the text is malformed;
  * -ENOENT if the rule to remove does not exist, or a process that a new rule names;
  * -ENOSPC and -EOPNOTSUPP as ue_scope_get(); -EBUSY if an earlier rule records an
- * event for other programs and with another filter or limit in the same instance, or
- * if the trigger of the rule to remove is used by another trigger; -ENOMEM, also if
- * the kernel can't create the instance, or remove the trigger. A rule whose trigger can't be
- * removed from an event stays, and is undone for the other events.
+ * event for other programs and with another filter or limit in the same instance; -ENOMEM, also
+ * if the kernel can't create the instance; the kernel's error if it can't remove the trigger. A
+ * rule whose trigger can't be removed from an event stays, and is undone for the other events.
  */
 int ue_rules_change(const char *text);
 
 /**
  * ue_rules_remove_all() - remove all rules
  *
- * Undoes the newest rule first. No rule takes over what another one has done.
+ * No rule takes over what another one has done.
  *
  * Context: may sleep; event_mutex not held.
  * Return: 0; the error of one that stays.

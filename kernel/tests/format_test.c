@@ -11,7 +11,7 @@
 #include "format/format.h"
 
 /* Maximum size of a payload's fixed part, bytes; see format.c. */
-#define UE_TEST_PAYLOAD_MAX	(INT_MAX - 64)
+#define UE_TEST_PAYLOAD_MAX	(UE_RECORD_LIMIT - UE_RECORD_HEADER)
 
 KUNIT_DEFINE_ACTION_WRAPPER(ue_test_free, kfree, const void *);
 

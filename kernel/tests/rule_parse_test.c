@@ -38,16 +38,16 @@ static const struct ue_test_rule {
 	{ "quoted number sign", "o if a == \" # \" # c", "o if a == \" # \"" },
 	{ "quote in quotes", "o if a == \"' # \" # c", "o if a == \"' # \"" },
 	{ "maximum", "o max=010 if a # c", "o max=10 if a" },
-	{ "instance, maximum, trigger", "o instance=i max=1 trigger x",
-	  "o instance=i max=1 trigger x" },
+	{ "instance, maximum, trigger", "o instance=i max=1 trigger traceon",
+	  "o instance=i max=1 trigger traceon" },
 	{ "maximum, instance", "o max=1 instance=i if a", "o instance=i max=1 if a" },
 	{ "all options, backwards",
 	  "o cgroup=/a/b exe=/bin/x? comm=x? uid=0,4294967295 pid=1 max=2 instance=i if a",
 	  "o instance=i max=2 pid=1 uid=0,4294967295 comm=x? exe=/bin/x? cgroup=/a/b if a" },
 	{ "limit", "o instance=i limit=010/s", "o instance=i limit=10/s" },
 	{ "limit of each program, sample, before another option",
-	  "o pid=1 sample=1/07 limit=1000000000/s/program instance=i trigger x",
-	  "o instance=i limit=1000000000/s/program sample=1/7 pid=1 trigger x" },
+	  "o pid=1 sample=1/07 limit=1000000000/s/program instance=i trigger traceon",
+	  "o instance=i limit=1000000000/s/program sample=1/7 pid=1 trigger traceon" },
 	{ "the root of control groups", "o instance=i cgroup=/",
 	  "o instance=i cgroup=/" },
 	{ "group", "o instance=i group=web", "o group=web instance=i" },
@@ -104,6 +104,23 @@ static void ue_rule_text_test(struct kunit *test)
 	"not the path of a control group, from /, after \"cgroup=\""
 #define UE_TEST_NO_INSTANCE \
 	"a rule for some programs needs \"instance=\""
+
+#define UE_TEST_NO_TRIGGER \
+	"a rule can only have the triggers traceon, traceoff, snapshot, stacktrace and hist"
+#define UE_TEST_NO_COUNT \
+	"not a number above 0 after the trigger and a colon"
+#define UE_TEST_NO_CONDITION \
+	"expected \"if\" and a filter after the trigger"
+#define UE_TEST_NO_KEYS \
+	"a histogram without \"keys=\""
+#define UE_TEST_NO_OPTION \
+	"the histogram of a rule can only have keys=, vals=, sort= and size="
+#define UE_TEST_BAD_KEYS \
+	"not one to three fields, each without or with .hex, .sym, .sym-offset, .syscall, .execname, .log2 or .buckets=N, as the keys of a histogram"
+#define UE_TEST_BAD_VALUES \
+	"not one to three fields as the values of a histogram"
+#define UE_TEST_BAD_SIZE \
+	"not a number from 1 to 2048 after \"size=\""
 
 static const struct ue_test_refusal {
 	const char *line;
@@ -165,11 +182,51 @@ static const struct ue_test_refusal {
 	{ "o instance=a instance=b", "an option is given twice" },
 	{ "o trigger", "no trigger after \"trigger\", or a quote without its end" },
 	{ "o trigger # x", "no trigger after \"trigger\", or a quote without its end" },
-	{ "o trigger !x", "a rule can't remove a trigger" },
-	{ "o trigger hist:keys=a:pause", "a rule can't change a histogram" },
-	{ "o trigger hist:keys=a:cont if a > 1", "a rule can't change a histogram" },
-	{ "o trigger hist:continue:keys=a", "a rule can't change a histogram" },
-	{ "o trigger hist:keys=a:clear:vals=b", "a rule can't change a histogram" },
+	{ "o trigger !traceon", UE_TEST_NO_TRIGGER },
+	{ "o trigger enable_event:a:b", UE_TEST_NO_TRIGGER },
+	{ "o trigger traceonx", UE_TEST_NO_TRIGGER },
+	{ "o trigger traceon if a > 1", NULL },
+	{ "o trigger traceon:0", UE_TEST_NO_COUNT },
+	{ "o trigger traceon:", UE_TEST_NO_COUNT },
+	{ "o trigger traceon:1:2", UE_TEST_NO_COUNT },
+	{ "o trigger snapshot:4294967295", NULL },
+	{ "o trigger snapshot:4294967296", UE_TEST_NO_COUNT },
+	{ "o trigger traceoff 1", UE_TEST_NO_CONDITION },
+	{ "o trigger traceoff if", UE_TEST_NO_CONDITION },
+	{ "o trigger traceoff\vif a", UE_TEST_NO_TRIGGER },
+	{ "o trigger hist", UE_TEST_NO_KEYS },
+	{ "o trigger hist:vals=a", UE_TEST_NO_KEYS },
+	{ "o trigger hist:keys=a if a", NULL },
+	{ "o trigger hist:size=64:sort=a.descending,b:values=b,hitcount:key=a.log2,b.buckets=5,stacktrace",
+	  NULL },
+	{ "o trigger hist:keys=a.sym-offset,b.syscall,common_pid.execname", NULL },
+	{ "o trigger hist:keys=a,b,c,d", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=a,", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=$a", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=a-b", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=1", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=hitcount", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=stacktrace.log2", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=a.usecs", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=a.buckets=0", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=common_timestamp", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=a:vals=b.hex", UE_TEST_BAD_VALUES },
+	{ "o trigger hist:keys=a:vals=stacktrace", UE_TEST_BAD_VALUES },
+	{ "o trigger hist:keys=a:vals=b,c,d,e", UE_TEST_BAD_VALUES },
+	{ "o trigger hist:keys=a:sort=a.up",
+	  "not one or two fields, each without or with .ascending or .descending, after \"sort=\"" },
+	{ "o trigger hist:keys=a:size=2049", UE_TEST_BAD_SIZE },
+	{ "o trigger hist:keys=a:size=0x80", UE_TEST_BAD_SIZE },
+	{ "o trigger hist:keys=a:size=128,128", UE_TEST_BAD_SIZE },
+	{ "o trigger hist:keys=a:key=b", "an option of the histogram is given twice" },
+	{ "o trigger hist:keys=a:name=n", UE_TEST_NO_OPTION },
+	{ "o trigger hist:keys=a:x=b", UE_TEST_NO_OPTION },
+	{ "o trigger hist:keys=a:onmax(b).snapshot()", UE_TEST_NO_OPTION },
+	{ "o trigger hist:keys=a:clock=mono", UE_TEST_NO_OPTION },
+	{ "o trigger hist:keys=a:pause", UE_TEST_NO_OPTION },
+	{ "o trigger hist:keys=a:", UE_TEST_NO_OPTION },
+	{ "o trigger hist:keys=a :pause", UE_TEST_NO_CONDITION },
 };
 
 KUNIT_ARRAY_PARAM_DESC(ue_test_refusal, ue_test_refusals, line);

@@ -106,6 +106,41 @@ private:
         write(Operation::trigger, path, "!" + text);
     }
 
+    /// Returns a trigger of a rule. Most parts may be used, some may not.
+    std::string random_trigger() {
+        static const std::string counted[] = {"traceon",    "traceoff", "snapshot",
+                                              "stacktrace", "hist",     "enable_event:a:b"};
+        static const std::string counts[] = {"", "", ":1", ":2", ":0", ":x"};
+        static const std::string filters[] = {"", "", "", " if a > 5", " if common_pid != 7", " if"};
+        static const std::string names[] = {"a",          "b",        "c",
+                                            "common_pid", "hitcount", "common_cpu",
+                                            "stacktrace", "absent",   "common_stacktrace",
+                                            "common_pid", "a",        "common_timestamp",
+                                            "$x",         "a+b"};
+        static const std::string modifiers[] = {"",        "",         "",       "",
+                                                ".hex",    ".sym",     ".log2",  ".buckets=3",
+                                                ".syscall", ".execname", ".usecs", ".sym-offset"};
+        static const std::string options[] = {":vals=",      ":sort=",    ":values=",
+                                              ":keys=",      ":x=",       ":name=stress",
+                                              ":clock=mono", ":pause",    ":clear",
+                                              ":nohitcount", ":onmax($x).snapshot()"};
+        static const std::string sizes[] = {":size=128", ":size=128", ":size=300", ":size=1000000"};
+        if (random_.chance(40))
+            return random_.one_of(counted) + random_.one_of(counts) + random_.one_of(filters);
+        const auto list = [this](const std::string& name, unsigned most) {
+            std::string text = name;
+            for (unsigned left = random_.below(most) + 1; left > 0; left--)
+                text += random_.one_of(names) + random_.one_of(modifiers) + (left > 1 ? "," : "");
+            return text;
+        };
+        std::string text = list("hist:keys=", 3);
+        if (random_.chance(30)) {
+            const std::string& option = random_.one_of(options);
+            text += option.back() == '=' ? list(option, 2) : option;
+        }
+        return text + random_.one_of(sizes) + random_.one_of(filters);
+    }
+
     /// Adds or removes a rule. None is for the counted event.
     void rule() {
         static constexpr const char* patterns[] = {
@@ -115,8 +150,7 @@ private:
                                                   "",
                                                   " if a > 5",
                                                   " if common_pid != 7",
-                                                  " trigger stacktrace:2",
-                                                  " trigger hist:keys=common_pid:size=128"};
+                                                  " trigger "};
         static const std::string options[] = {"",
                                               "",
                                               " limit=100/s",
@@ -141,8 +175,9 @@ private:
             const std::string& path = random_.one_of(instances_);
             text += " instance=" + path.substr(path.rfind('/') + 1) + random_.one_of(options);
         }
-        write(Operation::rule, tracing_file("user_events_rules"), text + random_.one_of(actions),
-              O_APPEND);
+        text += random_.one_of(actions);
+        write(Operation::rule, tracing_file("user_events_rules"),
+              text.ends_with(" trigger ") ? text + random_trigger() : text, O_APPEND);
     }
 
     void remove_rules() {

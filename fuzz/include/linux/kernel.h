@@ -12,6 +12,7 @@
 #define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))
 #define BIT(number)		(1UL << (number))
 #define U16_MAX			((u16)~0U)
+#define U32_MAX			(~0U)
 #define likely(condition)	(condition)
 #define unlikely(condition)	(condition)
 #define noinline		__attribute__((noinline))

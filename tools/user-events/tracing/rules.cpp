@@ -35,8 +35,6 @@ std::string remedy_for(int error, bool removes) {
     case EOPNOTSUPP:
         return "this kernel lacks memory cgroups (CONFIG_MEMCG), which rules for some programs "
                "need; `user-events watch --pid PID --children` does without";
-    case EEXIST:
-        return "nothing is left to do: the same rule exists";
     case EBUSY:
         return removes
                    ? "another histogram uses its variables: remove that rule first"
