@@ -154,6 +154,8 @@ class Recording:
         self.cpus, self.date = cpus, date
         self.events, self.tasks, self.buffers = [], {}, [Buffer("", cpus)]
         self.options, self.threads, self.sampled, self.frames = [], [], [], []
+        # As in trace_clock.
+        self.clock = b""
         # As in /proc/kallsyms.
         self.functions = b""
 
@@ -218,6 +220,8 @@ class Recording:
             options.append((1, b"%#x\0" % self.date))
         lists = (("thread process name", self.threads), ("system event one record of", self.sampled),
                  ("process since address function", self.frames))
+        if self.clock:
+            options.append((4, b""))
         appended = "".join(f"\n{title}:\n" + "".join(of) for title, of in lists if of)
         if appended:
             options.append((2, b"CPU: 0\nentries: 0\n\0"))
@@ -237,6 +241,8 @@ class Recording:
             out += b"flyrecord\0"
             buffer.table = len(out)
             out += bytes(16 * self.cpus)
+            if i == 0 and self.clock:
+                out += struct.pack("<Q", len(self.clock)) + self.clock
             for cpu in range(self.cpus):
                 buffer.finish_page(cpu)
                 out += bytes(-len(out) % PAGE)

@@ -63,6 +63,12 @@ private:
     void* at_ = nullptr;
 };
 
+/// The name of the clock in "local [mono]", or in "mono".
+std::string chosen_clock(const std::string& clocks) {
+    const auto open = clocks.find('['), close = clocks.find(']', std::min(open, clocks.size()));
+    return close == clocks.npos ? clocks : clocks.substr(open + 1, close - open - 1);
+}
+
 file_head head_of(const input& from) {
     try {
         return read_head(mapping(from).bytes());
@@ -563,6 +569,29 @@ void file::warn_about_gaps(bool is_strict) const {
                         missing_.unknown, from_.path()));
     if (is_strict && (missing_.times || missing_.unknown))
         throw text::silent_failure{complete_but_failed};
+}
+
+void warn_about_times(const file& from, const std::string& remedy) {
+    /// A time of day that was set by less is that of a network's time servers.
+    constexpr std::int64_t tolerated = 10'000'000;
+    const file_head& head = from.head();
+    const std::string clock = chosen_clock(head.clock_name);
+    if (clock == "counter" || (clock == "x86-tsc" && !head.clock.multiplier))
+        text::warn(fmt::format("the clock {} of {} counts no seconds: each of its steps is shown "
+                               "as a nanosecond",
+                               clock, from.path()));
+    if (clock == "tai" && !head.clock.offset)
+        text::warn(fmt::format("the times of {} are TAI, which is ahead of the time of day by the "
+                               "leap seconds that its kernel knew",
+                               from.path()));
+    if (!head.machine || !head.clock.offset)
+        return;
+    const std::int64_t step = head.machine->last_offset - head.machine->first_offset;
+    if (std::abs(step) > tolerated)
+        text::warn(fmt::format("the time of day was set by {:+.3f} s while {} was made: its times "
+                               "count by the clock as it was at the end",
+                               static_cast<double>(step) / 1e9, from.path()),
+                   remedy);
 }
 
 } // namespace tool::recording

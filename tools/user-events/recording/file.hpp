@@ -206,4 +206,8 @@ private:
     gaps missing_;
 };
 
+/// Warns if the file's times are none, and if the time of day, of which they are made, was set
+/// while the recording was made. `remedy` is for the latter.
+void warn_about_times(const file& from, const std::string& remedy);
+
 } // namespace tool::recording

@@ -140,7 +140,8 @@ eventheader::shown_event to_shown_event(const record& record) {
     const std::size_t offset =
         std::min<std::size_t>(record.event->fields.front().offset, record.data.size());
     return {record.event->registered_name(), record.event->parts,
-            eventheader::to_event(record.data.subspan(offset)), record.event->chosen};
+            eventheader::to_event(record.data.subspan(offset), record.event->most_padding),
+            record.event->chosen};
 }
 
 void append_seconds(std::string& to, std::uint64_t time) {
