@@ -113,7 +113,7 @@ TEST_CASE("Removing the only instance that has the event enabled clears the bit"
     CHECK(word == 0);
 }
 
-TEST_CASE("Every bit of a word of 4 or 8 bytes can be registered") {
+TEST_CASE("Every bit of a word of 4 or 8 bytes can be registered", "[long]") {
     alignas(8) LongWord word{0};
     const unsigned size = GENERATE(4u, 8u);
     CAPTURE(size);

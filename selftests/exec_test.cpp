@@ -338,7 +338,7 @@ TEST_CASE("exec by a CLONE_VM child keeps all registrations of the shared addres
     CHECK(file.unregister(&words[1], 0) == succeeds());
 }
 
-TEST_CASE("exec does not sleep to remove registrations") {
+TEST_CASE("exec does not sleep to remove registrations", "[long]") {
     Word word{0};
     DataFile file;
     const std::string name = unique_name("sleeps");
@@ -353,7 +353,8 @@ TEST_CASE("exec does not sleep to remove registrations") {
     CHECK(median(with) <= median(without));
 }
 
-TEST_CASE("exec succeeds and the parent's bit is right while the event changes in parallel") {
+TEST_CASE("exec succeeds and the parent's bit is right while the event changes in parallel",
+          "[long]") {
     const unsigned rounds = fewer_if_debug(60);
     const Event event(unique_name("changes"));
     Word word{0};

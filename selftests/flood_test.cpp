@@ -133,7 +133,7 @@ TEST_CASE("While a program goes on to flood, its bit is 0 for longer each time, 
     CHECK(times.back() > longest.count() * 0.8);
 }
 
-TEST_CASE("The bit stays 1 as long as something records the program without a limit") {
+TEST_CASE("The bit stays 1 as long as something records the program without a limit", "[long]") {
     Kept kept;
     Instance instance, other;
     Program program(kept.event);
@@ -193,7 +193,7 @@ TEST_CASE("Other limits let the bit be 0 if they are exceeded, too") {
     CHECK(gets_bit(program));
 }
 
-TEST_CASE("Registrations, updates, forks and exec keep a bit 0 or have the right one") {
+TEST_CASE("Registrations, updates, forks and exec keep a bit 0 or have the right one", "[long]") {
     Kept kept;
     Instance instance;
     Program program(kept.event);

@@ -245,7 +245,8 @@ private:
 
 } // namespace
 
-TEST_CASE("A child inherits registrations while other tracers are attached to forks and exits") {
+TEST_CASE("A child inherits registrations while other tracers are attached to forks and exits",
+          "[long]") {
     // ftrace then calls the module with preemption disabled.
     TracedFunctions traced;
     SECTION("the function tracer") {
@@ -483,8 +484,8 @@ TEST_CASE("A child signalled before its first instruction inherits its parent's 
     sigaction(SIGUSR1, &before, nullptr);
 }
 
-TEST_CASE(
-    "Children inherit consistent registrations while threads register and the event changes") {
+TEST_CASE("Children inherit consistent registrations while threads register and the event changes",
+          "[long]") {
     constexpr unsigned threads = 3;
     const unsigned rounds = fewer_if_debug(50, 20);
     const Event event(unique_name("threads"));

@@ -281,7 +281,7 @@ TEST_CASE("The module cannot be unloaded while a worker waits for a page of a ki
     CHECK(module::load() == succeeds());
 }
 
-TEST_CASE("A program whose mmap_lock is held for long delays no other program's bits") {
+TEST_CASE("A program whose mmap_lock is held for long delays no other program's bits", "[long]") {
     // Whether a worker already waits in a page fault of the bit when the lock is taken.
     const bool in_fault = GENERATE(false, true);
     CAPTURE(in_fault);

@@ -610,7 +610,7 @@ TEST_CASE("A program's events, bits and records are right while 1000 other group
 }
 
 TEST_CASE("With 1000 groups of 30 events, adding, registering and enabling do not take much longer",
-          "[slow]") {
+          "[slow][long]") {
     using Clock = std::chrono::steady_clock;
     const unsigned groups = fewer_if_debug(1000, 100), each = 30;
     const std::string topic = unique_name("many");

@@ -99,7 +99,7 @@ struct Filled {
 
 TEST_CASE("Among 1000 groups of 30 events, what a group does costs within a tenth of what it costs "
           "beside one",
-          "[counted]") {
+          "[counted][long]") {
     constexpr unsigned events = 30;
     std::vector<std::unique_ptr<Filled>> groups;
     groups.push_back(std::make_unique<Filled>(events));

@@ -173,7 +173,8 @@ unsigned kernel_threads() {
 
 } // namespace
 
-TEST_CASE("300 blocking programs of a user get few kernel threads and delay no other user's bits") {
+TEST_CASE("300 blocking programs of a user get few kernel threads and delay no other user's bits",
+          "[long]") {
     const unsigned count = fewer_if_debug(300);
     Setting permitted("/proc/sys/vm/unprivileged_userfaultfd");
     permitted.set("1");
@@ -200,7 +201,8 @@ TEST_CASE("300 blocking programs of a user get few kernel threads and delay no o
     }
 }
 
-TEST_CASE("The blocking programs of 400 users occupy at most 256 kernel threads, in 64 pools") {
+TEST_CASE("The blocking programs of 400 users occupy at most 256 kernel threads, in 64 pools",
+          "[long]") {
     // Were there 32 pools, they would occupy at most 128 threads; with 128 pools, about 340.
     const unsigned count = fewer_if_debug(400);
     Setting permitted("/proc/sys/vm/unprivileged_userfaultfd");
@@ -283,7 +285,8 @@ TEST_CASE("All users of a user namespace together get four kernel threads") {
     CHECK(most == 4);
 }
 
-TEST_CASE("300 blocking programs do not keep the bits of their own user's programs from changing") {
+TEST_CASE("300 blocking programs do not keep the bits of their own user's programs from changing",
+          "[long]") {
     const unsigned count = fewer_if_debug(300);
     const Event blocked(unique_name("blocked")), other(unique_name("other"));
     DiscardableWord discardable(other);
@@ -308,8 +311,8 @@ TEST_CASE("300 blocking programs do not keep the bits of their own user's progra
         CHECK(eventually([&] { return blocking[i]->word() == 1; }));
 }
 
-TEST_CASE(
-    "Four programs with very many bits delay their user's other programs by a turn of 200 ms") {
+TEST_CASE("Four programs with very many bits delay their user's other programs by a turn of 200 ms",
+          "[long]") {
     const Event event(unique_name("many")), other(unique_name("other"));
     DiscardableWord discardable(other);
     const Mapping shared(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
@@ -351,7 +354,8 @@ TEST_CASE(
     CHECK(eventually([&] { return nr.complete == 4; }));
 }
 
-TEST_CASE("Programs that block in turns, each for less than the timeout, delay a change for 1 s") {
+TEST_CASE("Programs that block in turns, each for less than the timeout, delay a change for 1 s",
+          "[long]") {
     const unsigned count = fewer_if_debug(400, 150);
     const Event event(unique_name("turns")), silent(unique_name("silent"));
     // A change waits 200 ms for a program that never answers.
@@ -382,7 +386,8 @@ TEST_CASE("Programs that block in turns, each for less than the timeout, delay a
     REQUIRE(event.disable() == succeeds(1));
 }
 
-TEST_CASE("REG, UNREG and changes of other events proceed while a change waits for a program") {
+TEST_CASE("REG, UNREG and changes of other events proceed while a change waits for a program",
+          "[long]") {
     const unsigned rounds = fewer_if_debug(10, 4);
     const auto end = Clock::now() + wait_limit;
     const Event event(unique_name("blocked")), other(unique_name("other"));
@@ -492,7 +497,7 @@ TEST_CASE("A blocking program can be killed and leaves nothing behind") {
         CHECK(eventually([&] { return !Userfault::has_waiter(userfault); }));
 }
 
-TEST_CASE("A program can close its userfaultfd while a worker begins to wait for it") {
+TEST_CASE("A program can close its userfaultfd while a worker begins to wait for it", "[long]") {
     const Event event(unique_name("closes"));
     Child program([&](Channel& channel) {
         Mapping memory(1);
@@ -632,7 +637,8 @@ private:
 
 } // namespace
 
-TEST_CASE("After exit or exec, the kernel writes no bit in memory that the program had shared") {
+TEST_CASE("After exit or exec, the kernel writes no bit in memory that the program had shared",
+          "[long]") {
     const Event event(unique_name("shared")), last(unique_name("last"));
     Sharer program(event, last);
     const bool execs = GENERATE(false, true), disables = GENERATE(false, true);

@@ -134,7 +134,7 @@ TEST_CASE("After an event is removed, its name can be registered with other fiel
     }
 }
 
-TEST_CASE("Open tracefs files of a removed event fail with ENODEV or have no effect") {
+TEST_CASE("Open tracefs files of a removed event fail with ENODEV or have no effect", "[long]") {
     // On kernels before 6.6, some of these files refer to freed memory.
     const Instance instance;
     const bool in_instance = GENERATE(false, true);
@@ -334,7 +334,7 @@ TEST_CASE("An event is removed when its only process exits or is killed") {
     CHECK(event.wait_removed());
 }
 
-TEST_CASE("The name of an event is free as soon as its only process has been reaped") {
+TEST_CASE("The name of an event is free as soon as its only process has been reaped", "[long]") {
     Rounds rounds(2, 40, std::chrono::seconds(5));
     const std::string name = unique_name("free");
     const std::string directory = tracing_file("instances/" + name);

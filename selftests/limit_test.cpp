@@ -137,7 +137,7 @@ TEST_CASE("A limit is kept over several seconds", "[long]") {
     CHECK(made + suppressed(rule.comment()) == written);
 }
 
-TEST_CASE("A pause saves no more records for later than a second allows") {
+TEST_CASE("A pause saves no more records for later than a second allows", "[long]") {
     Registered registered("");
     Instance instance;
     const std::string options = GENERATE(of_all, of_each);
@@ -209,7 +209,7 @@ TEST_CASE("A limit without /program is for all programs together") {
     CHECK(suppressed(kept.status()) == suppressed(rule.comment()));
 }
 
-TEST_CASE("What programs that have exited lost stays in the count") {
+TEST_CASE("What programs that have exited lost stays in the count", "[long]") {
     Kept kept;
     Instance instance;
     const Rule rule(rule_text(kept.event, instance, "limit=2/s/program"));
@@ -312,7 +312,8 @@ TEST_CASE("An event that is registered later has the limit of the first of rules
     CHECK_THAT(two.comment(), Catch::Contains("failed for 1"));
 }
 
-TEST_CASE("Records in the instance tell what was suppressed, of which event and process") {
+TEST_CASE("Records in the instance tell what was suppressed, of which event and process",
+          "[long]") {
     Kept kept;
     Instance instance, other;
     std::list<Program> programs;
@@ -363,7 +364,7 @@ TEST_CASE("Such a record has the whole name of an event and its system, however 
     CHECK(told.front().event == event.system() + ":" + event.name());
 }
 
-TEST_CASE("With more than 63 processes in a second, others are counted as process 0") {
+TEST_CASE("With more than 63 processes in a second, others are counted as process 0", "[long]") {
     Kept kept;
     Instance instance;
     std::list<Program> programs;
@@ -384,7 +385,7 @@ TEST_CASE("With more than 63 processes in a second, others are counted as proces
     }));
 }
 
-TEST_CASE("A process has such a record once a second") {
+TEST_CASE("A process has such a record once a second", "[long]") {
     Registered registered("");
     Instance instance;
     const Rule rule(rule_text(registered.event, instance, of_each));
@@ -595,7 +596,8 @@ TEST_CASE("A rule that names their system limits marks, and no other rule is for
 }
 
 TEST_CASE(
-    "A sample begins at random, so that rare events are not always left out, nor always recorded") {
+    "A sample begins at random, so that rare events are not always left out, nor always recorded",
+    "[long]") {
     constexpr unsigned rules = 100;
     Registered registered("");
     const OnCpu pinned(0);

@@ -105,7 +105,7 @@ TEST_CASE("The device is a character device that every process may read and writ
           }) == 0);
 }
 
-TEST_CASE("The parameter mark_mode sets the permissions of the device") {
+TEST_CASE("The parameter mark_mode sets the permissions of the device", "[long]") {
     const module::Loaded loaded;
     const auto unload = [] { REQUIRE(eventually([] { return module::unload().ok(); })); };
     const auto [mode, text] = GENERATE(table<mode_t, std::string>(
@@ -233,7 +233,7 @@ TEST_CASE("An ioctl with any type but 0 records the type and the data") {
     CHECK(recording.trace(mark_data) == Lines{"data: type=5 data=01ab"});
 }
 
-TEST_CASE("Texts and data of every size are recorded completely, or fail with E2BIG") {
+TEST_CASE("Texts and data of every size are recorded completely, or fail with E2BIG", "[long]") {
     Recording recording;
     MarkFile file;
     std::size_t wrong = 0, largest = 0;
@@ -637,7 +637,8 @@ TEST_CASE("With Debian's default of kernel.perf_event_paranoid, a process cannot
     CHECK(child.channel().receive<long>() == 17);
 }
 
-TEST_CASE("Unloading fails while the device is open, or an event has a recorder or a probe") {
+TEST_CASE("Unloading fails while the device is open, or an event has a recorder or a probe",
+          "[long]") {
     const module::Loaded loaded;
     SECTION("open device") {
         MarkFile file(GENERATE(O_RDONLY, O_WRONLY));
@@ -705,7 +706,7 @@ TEST_CASE("A node of the marks that was kept while the module was unloaded canno
 }
 
 TEST_CASE("Marks succeed and are complete while recorders come and the module is reloaded",
-          "[race]") {
+          "[race][long]") {
     const module::Loaded loaded;
     std::atomic<bool> stop{false};
     std::atomic<unsigned> made{0}, missed{0}, wrong{0};

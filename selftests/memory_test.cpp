@@ -348,7 +348,7 @@ TEST_CASE("A bit in memory whose accesses are checked by tags (MTE) follows the 
 }
 #endif
 
-TEST_CASE("A bit in a mapped block device follows the event, and writeback stores it") {
+TEST_CASE("A bit in a mapped block device follows the event, and writeback stores it", "[long]") {
     const Event event(unique_name("written_back"));
     const Descriptor stored(memfd_create("stored", MFD_CLOEXEC));
     REQUIRE(ftruncate(stored.number(), static_cast<off_t>(page_size)) == 0);

@@ -135,7 +135,8 @@ TEST_CASE("Unloading loses the limits, and the owners and modes of the files") {
     CHECK(access() == before);
 }
 
-TEST_CASE("Opening a file through an O_PATH descriptor or bind mount after unload fails with EIO") {
+TEST_CASE("Opening a file through an O_PATH descriptor or bind mount after unload fails with EIO",
+          "[long]") {
     Loaded loaded;
     for (const char* file : tracing_files) {
         CAPTURE(file);
@@ -155,7 +156,7 @@ TEST_CASE("Opening a file through an O_PATH descriptor or bind mount after unloa
     }
 }
 
-TEST_CASE("The module works after many rounds of loading and unloading") {
+TEST_CASE("The module works after many rounds of loading and unloading", "[long]") {
     Loaded loaded;
     REQUIRE(eventually([] { return unload().ok(); }));
     for (Rounds rounds(fewer_if_debug(10, 3), 100, std::chrono::seconds(fewer_if_debug(4, 3)));
@@ -170,7 +171,8 @@ TEST_CASE("The module works after many rounds of loading and unloading") {
     check_basic_recording();
 }
 
-TEST_CASE("The module can be unloaded and loaded while threads read and write dynamic_events") {
+TEST_CASE("The module can be unloaded and loaded while threads read and write dynamic_events",
+          "[long]") {
     Loaded loaded;
     const std::string path = tracing_file("dynamic_events");
     const std::string name = unique_name("dynamic");
@@ -205,7 +207,8 @@ TEST_CASE("The module can be unloaded and loaded while threads read and write dy
     check_basic_recording();
 }
 
-TEST_CASE("Unloading fails while an open file, a registration or a recorder uses the module") {
+TEST_CASE("Unloading fails while an open file, a registration or a recorder uses the module",
+          "[long]") {
     Loaded loaded;
     Word word{0};
     const Event event(unique_name("in_use"));
@@ -326,7 +329,8 @@ TEST_CASE("Unloading fails while an open file, a registration or a recorder uses
     CHECK(eventually([] { return unload().ok(); }));
 }
 
-TEST_CASE("Processes that have unregistered can fork and exit during or after unloading") {
+TEST_CASE("Processes that have unregistered can fork and exit during or after unloading",
+          "[long]") {
     constexpr unsigned processes = 8;
     const unsigned rounds = fewer_if_debug(5, 2);
     Loaded loaded;
@@ -368,7 +372,8 @@ TEST_CASE("Processes that have unregistered can fork and exit during or after un
 }
 
 // The module learns of forks and exits by ftrace.
-TEST_CASE("kernel.ftrace_enabled must be 1 to load the module, and stays so until it is unloaded") {
+TEST_CASE("kernel.ftrace_enabled must be 1 to load the module, and stays so until it is unloaded",
+          "[long]") {
     Loaded loaded;
     Setting enabled("/proc/sys/kernel/ftrace_enabled");
     CHECK(write_text("/proc/sys/kernel/ftrace_enabled", "0") == fails(EBUSY));
@@ -397,7 +402,8 @@ TEST_CASE("Unloading removes a persistent event that has no users") {
     CHECK(status_line(event.name()).empty());
 }
 
-TEST_CASE("Unloading clears no trace buffer, and no later event gets an old type number") {
+TEST_CASE("Unloading clears no trace buffer, and no later event gets an old type number",
+          "[long]") {
     Loaded loaded;
     Instance instance;
     const Event event(unique_name("outlived"));
@@ -503,7 +509,7 @@ TEST_CASE("Opening the module's files in tracefs fails with ENODEV while it is b
 
 // The first device is created in a directory that exists; the creation of the second one waits. It
 // holds the lock that open() needs, and the mark events are created after that.
-TEST_CASE("Opening the first device fails with ENODEV while the module is being loaded") {
+TEST_CASE("Opening the first device fails with ENODEV while the module is being loaded", "[long]") {
     Loaded loaded;
     REQUIRE(eventually([] { return unload().ok(); }));
     REQUIRE(mkdir("/dev/user_events", 0755) == 0);
@@ -539,7 +545,8 @@ TEST_CASE("Opening the first device fails with ENODEV while the module is being 
 }
 
 // The device exists before the module is ready: the module then creates the events of marks.
-TEST_CASE("Opening the device of the marks fails with ENODEV while the module is being loaded") {
+TEST_CASE("Opening the device of the marks fails with ENODEV while the module is being loaded",
+          "[long]") {
     Loaded loaded;
     CHECK(eventually([] {
         if (!eventually([] { return !is_loaded() || unload().ok(); }))

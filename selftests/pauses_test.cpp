@@ -126,7 +126,7 @@ private:
 } // namespace
 
 TEST_CASE("The bits of four programs with 8000 each are up to date when each of 30 changes returns",
-          "[counted]") {
+          "[counted][long]") {
     constexpr unsigned programs = 4, each = 8000, words = each / 32;
     const Event event(unique_name("four"));
     const Mapping memory(programs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
@@ -230,7 +230,7 @@ TEST_CASE("A change writes 4096 bits in 100 ms itself, and then 32, and workers 
 }
 
 TEST_CASE("Bits in four pages each of 600 forked children are up to date when the change returns",
-          "[counted]") {
+          "[counted][long]") {
     constexpr unsigned processes = 600, pages = 4;
     const Event event(unique_name("forked"));
     Family family(event, pages, processes);
@@ -243,7 +243,7 @@ TEST_CASE("Bits in four pages each of 600 forked children are up to date when th
 
 TEST_CASE("Very many forked children occupy event_mutex for little more than 2 ms, and the lock of "
           "enable bits not longer",
-          "[counted]") {
+          "[counted][long]") {
     const Event event(unique_name("family"));
     Family family(event, 1, 6000);
     // The first is called with both held, the second by the work item as well.
@@ -261,7 +261,7 @@ TEST_CASE("Very many forked children occupy event_mutex for little more than 2 m
 }
 
 TEST_CASE("Blocking programs delay no other program's bits: these are right when a change returns",
-          "[counted]") {
+          "[counted][long]") {
     constexpr unsigned count = 100;
     Setting permitted("/proc/sys/vm/unprivileged_userfaultfd");
     permitted.set("1");

@@ -267,7 +267,7 @@ TEST_CASE(
     target.end();
 }
 
-TEST_CASE("A child inherits perf events of very many events") {
+TEST_CASE("A child inherits perf events of very many events", "[long]") {
     constexpr int count = 200;
     Child target([](Channel& channel) {
         DataFile file;
@@ -531,7 +531,8 @@ TEST_CASE("A program that registers while perf opens and closes never keeps a wr
     CHECK(target.bit() == 1);
 }
 
-TEST_CASE("Children that are forked while perf opens and closes end with the right bit", "[race]") {
+TEST_CASE("Children that are forked while perf opens and closes end with the right bit",
+          "[race][long]") {
     Kept kept;
     Program target(kept.event);
     const bool inherit = GENERATE(false, true);

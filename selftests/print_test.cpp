@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // How records are printed in the `trace` file.
 #include "catch.hpp"
+#include "deadline.hpp"
 #include "descriptor.hpp"
 #include "mapping.hpp"
+#include "module.hpp"
 #include "rule.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
@@ -17,9 +19,7 @@ namespace {
 
 /// Records one payload of an event with these fields. Returns the text that follows "NAME: " in the
 /// trace file.
-std::string printed(const std::string& fields, const Payload& payload) {
-    // Creating an instance is slow.
-    static Instance instance;
+std::string printed(Instance& instance, const std::string& fields, const Payload& payload) {
     Word word{0};
     DataFile file;
     const Event event(unique_name("printed"));
@@ -34,6 +34,12 @@ std::string printed(const std::string& fields, const Payload& payload) {
     const std::string start = event.name() + ":";
     const std::string rest = lines[0].substr(start.size());
     return rest.starts_with(" ") ? rest.substr(1) : rest;
+}
+
+std::string printed(const std::string& fields, const Payload& payload) {
+    // Creating an instance is slow.
+    static Instance instance;
+    return printed(instance, fields, payload);
 }
 
 /// The longest line, from the event's name on. A longer one is truncated here, and "..." added.
@@ -437,4 +443,37 @@ TEST_CASE(
     CHECK(instance.trace(event).empty());
     CHECK(other.trace(event).size() == 1);
     REQUIRE((instance.disable(event).ok() && other.disable(event).ok()));
+}
+
+TEST_CASE(
+    "With the parameter intree_text, a record is printed as Linux's own user_events prints it") {
+    const module::Loaded loaded;
+    REQUIRE(eventually([] { return module::unload().ok(); }));
+    REQUIRE(module::load("intree_text=1") == succeeds());
+    {
+        Instance instance;
+        CHECK(printed(instance,
+                      " u8 a; char b; s8 c; s16 d; int e; s64 f; unsigned char[4] g; unsigned "
+                      "char[3] h; char[4] i",
+                      Payload()
+                          .add<std::uint8_t>(4)
+                          .add('A')
+                          .add<std::int8_t>(-1)
+                          .add<std::int16_t>(-1)
+                          .add(-2)
+                          .add<std::int64_t>(-3)
+                          .add_characters("\1\2\3\4\5\6\7")
+                          .add_string("tea")) == "a=(4) b='A'(65) c='\xff'(255) d=0xffff (65535) "
+                                                 "e=0xfffffffe (-2) f=0xfffffffffffffffd (-3) "
+                                                 "g=0x4030201 (67305985) h=<INVALID-SIZE> i=tea");
+        CHECK(printed(instance, " __rel_loc u8[] a; __data_loc char[] b; u32 c",
+                      Payload()
+                          .add(location(8, 3))
+                          .add(location(23, 4))
+                          .add(0u)
+                          .add_characters("\1\x2f\xff")
+                          .add_string("tea")) == "a=01,2f,ff b=tea c=0x0 (0)");
+    }
+    REQUIRE(eventually([] { return module::unload().ok(); }));
+    REQUIRE(module::load() == succeeds());
 }

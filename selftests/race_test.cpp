@@ -339,7 +339,8 @@ private:
 
 } // namespace
 
-TEST_CASE("A program that gets a set of its own during a change of very many bits misses nothing") {
+TEST_CASE("A program that gets a set of its own during a change of very many bits misses nothing",
+          "[long]") {
     const unsigned bits = fewer_if_debug(150000);
     const Event event(unique_name("many")), other(unique_name("other"));
     std::vector<Word> words(bits / 32 + 1);
@@ -526,7 +527,7 @@ TEST_CASE("A file that is shared while it gets indexes itself shares those, or g
 }
 
 TEST_CASE("Sharing in parallel with the close of the other file succeeds, or finds it closed",
-          "[race]") {
+          "[race][long]") {
     const Event event(unique_name("closed"));
     Word word{0};
     std::optional<DataFile> source, sharing;

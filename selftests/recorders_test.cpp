@@ -230,7 +230,8 @@ TEST_CASE("All recorders get the same bytes of a payload that another thread kee
         REQUIRE(instance->disable(registered.event) == succeeds());
 }
 
-TEST_CASE("A recorder that is removed during a write does not get the record; the others do") {
+TEST_CASE("A recorder that is removed during a write does not get the record; the others do",
+          "[long]") {
     const RecorderKind& kind = GENERATE(from_range(recorder_kinds));
     CAPTURE(kind.name);
     Registered registered(fields_of_recorders);

@@ -760,10 +760,9 @@ TEST_CASE("A histogram of a rule takes as a number only a field that is one") {
     CAPTURE(trigger);
     const Rule rule("rule_number_* instance=" + instance.name() + " trigger " + trigger);
     CHECK(event.word == fits);
-    CHECK(rule.comment() ==
-          (fits ? "applied to 1"
-                : "applied to 0, failed for 1: " + event.event.name() +
-                      ": the histogram needs a number, and the field is none"));
+    CHECK(rule.comment() == (fits ? "applied to 1"
+                                  : "applied to 0, failed for 1: " + event.event.name() +
+                                        ": the histogram needs a number, and the field is none"));
     CHECK(rule.remove() == succeeds());
     CHECK(event.word == 0);
 }
@@ -1017,7 +1016,7 @@ TEST_CASE("Rules are removed while their events are registered and removed", "[r
     CHECK(eventually([&] { return status_count("Active: ") == active; }));
 }
 
-TEST_CASE("Two administrators change the same rules, and a third reads them", "[race]") {
+TEST_CASE("Two administrators change the same rules, and a third reads them", "[race][long]") {
     const unsigned long active = stable_status_count("Active: ");
     const SharedOverlaps overlaps;
     {

@@ -3,6 +3,8 @@
  * Prints a record. The bytes of a record are not trusted: the record may be older
  * than the event that has its type number now.
  */
+#include <linux/ctype.h>
+#include <linux/module.h>
 #include <linux/trace_events.h>
 #include <linux/trace_seq.h>
 
@@ -19,6 +21,10 @@
  * can't get past a longer line.
  */
 #define UE_LINE_MAX	3072
+
+static bool ue_intree_text;
+module_param_named(intree_text, ue_intree_text, bool, 0444);
+MODULE_PARM_DESC(intree_text, "trace shows records as Linux's own user_events does (off)");
 
 /**
  * struct ue_line - a line that is being printed
@@ -103,6 +109,52 @@ static void ue_print_bytes(const struct ue_line *line,
 	}
 }
 
+static void ue_print_both(const struct ue_line *line, u64 natural, s64 integer)
+{
+	trace_seq_printf(line->seq, "0x%llx (%lld)", natural, integer);
+}
+
+/* As the kernel prints fields without a print format: by their size. */
+static void ue_print_as_in_tree(const struct ue_line *line,
+				const struct ue_field *field, const u8 *at,
+				u32 size)
+{
+	u64 number;
+
+	if (field->kind == UE_KIND_LOCATED_BYTES) {
+		for (u32 i = 0; i < size && ue_line_remaining(line); i++)
+			trace_seq_printf(line->seq, i ? ",%02x" : "%02x", at[i]);
+		return;
+	}
+	switch (size) {
+	case 1:
+		if (isprint(*at))
+			trace_seq_printf(line->seq, "'%c'", *at);
+		trace_seq_printf(line->seq, "(%d)", *at);
+		break;
+	case 2:
+		number = get_unaligned((const u16 *)at);
+		ue_print_both(line, number, number);
+		break;
+	case 4:
+		number = get_unaligned((const u32 *)at);
+		ue_print_both(line, number, (s32)number);
+		break;
+	case 8:
+		number = get_unaligned((const u64 *)at);
+		ue_print_both(line, number, number);
+		break;
+	default:
+		trace_seq_puts(line->seq, "<INVALID-SIZE>");
+	}
+}
+
+static bool ue_is_text(const struct ue_field *field)
+{
+	return field->kind == UE_KIND_CHAR_ARRAY ||
+	       field->kind == UE_KIND_LOCATED_TEXT;
+}
+
 static void ue_print_field(const struct ue_line *line,
 			   const struct ue_field *field, const void *payload,
 			   u32 size)
@@ -120,7 +172,10 @@ static void ue_print_field(const struct ue_line *line,
 			trace_seq_puts(line->seq, "(outside)");
 		return;
 	}
-	ue_print_bytes(line, field, payload + span.start, span.size);
+	if (ue_intree_text && !ue_is_text(field))
+		ue_print_as_in_tree(line, field, payload + span.start, span.size);
+	else
+		ue_print_bytes(line, field, payload + span.start, span.size);
 }
 
 static void ue_print_line(const struct ue_line *line,

@@ -32,25 +32,28 @@ COMMON = """\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
 """
 # The letters of the module struct.
 NUMBERS = {"u8": "B", "s8": "b", "u16": "H", "s16": "h", "u32": "I", "s32": "i",
-           "int": "i", "u64": "Q", "s64": "q", "pid_t": "i", "unsigned long": "Q",
+           "int": "i", "u64": "Q", "s64": "q", "pid_t": "i", "unsigned long": "Q", "const char *": "Q",
            "struct f64": "d", "struct f32": "f"}
 
 
 class Event:
     """An event. Its fields are as for the kernel's file: "u32 count; char name[16]"."""
 
-    def __init__(self, number, name, fields="", system="user_events"):
+    def __init__(self, number, name, fields="", system="user_events", shown_as=None):
         self.number, self.name, self.system, self.fields = number, name, system, []
         lines, shown, values, offset = [], [], [], 8
         for text in filter(None, (part.strip() for part in fields.split(";"))):
             size_given = re.fullmatch(r"(struct \S+) (\S+) (\d+)", text)
             array = re.fullmatch(r"(.*) (\S+)\[(\d+)\]", text)
             location = re.fullmatch(r"(__(?:data|rel)_loc) (.*\[\]) (\S+)", text)
+            rest = re.fullmatch(r"(.*) (\S+)\[\]", text)
             if size_given:
                 kind, field = size_given[1], size_given[2]
                 size = int(size_given[3])
             elif location:
                 kind, field, size = location[1], location[3], 4
+            elif rest:
+                kind, field, size = "rest", rest[2], 0
             elif array:
                 kind, field, size = "array", array[2], int(array[3])
                 element = NUMBERS.get(array[1].strip())
@@ -76,7 +79,7 @@ class Event:
         self.size = offset
         arguments = "".join(", " + value for value in values)
         self.format = (f"name: {name}\nID: {number}\nformat:\n{COMMON}{''.join(lines)}\n"
-                       f"print fmt: \"{' '.join(shown)}\"{arguments}\n"
+                       f"print fmt: " + (shown_as or f"\"{' '.join(shown)}\"{arguments}") + "\n"
                        ).encode(errors="surrogateescape")
 
     def pack(self, pid, values):
@@ -85,7 +88,9 @@ class Event:
         struct.pack_into("<HBBi", fixed, 0, self.number, 0, 0, pid)
         tail = bytearray()
         for (kind, field, offset, size), value in zip(self.fields, values, strict=True):
-            if kind in ("__data_loc", "__rel_loc"):
+            if kind == "rest":
+                tail += value
+            elif kind in ("__data_loc", "__rel_loc"):
                 start = self.size + len(tail) - (offset + 4 if kind == "__rel_loc" else 0)
                 struct.pack_into("<I", fixed, offset, len(value) << 16 | start)
                 tail += value
@@ -154,11 +159,13 @@ class Recording:
         self.cpus, self.date = cpus, date
         self.events, self.tasks, self.buffers = [], {}, [Buffer("", cpus)]
         self.options, self.threads, self.sampled, self.frames = [], [], [], []
-        # As in /proc/kallsyms.
-        self.functions = b""
+        # As in trace_clock.
+        self.clock = b""
+        # As in /proc/kallsyms, and in tracefs' printk_formats.
+        self.functions = self.formats = b""
 
-    def event(self, name, fields="", system="user_events"):
-        self.events.append(Event(1000 + len(self.events), name, fields, system))
+    def event(self, name, fields="", system="user_events", shown_as=None):
+        self.events.append(Event(1000 + len(self.events), name, fields, system, shown_as))
         return self.events[-1]
 
     def instance(self, name):
@@ -204,7 +211,8 @@ class Recording:
             out += system.encode() + b"\0" + struct.pack("<I", len(events))
             for event in events:
                 out += struct.pack("<Q", len(event.format)) + event.format
-        out += struct.pack("<I", len(self.functions)) + self.functions + struct.pack("<I", 0)
+        out += struct.pack("<I", len(self.functions)) + self.functions
+        out += struct.pack("<I", len(self.formats)) + self.formats
         tasks = b"".join(b"%d %s\n" % (pid, name if isinstance(name, bytes) else name.encode())
                          for pid, name in self.tasks.items())
         out += struct.pack("<Q", len(tasks)) + tasks + struct.pack("<I", self.cpus)
@@ -218,6 +226,8 @@ class Recording:
             options.append((1, b"%#x\0" % self.date))
         lists = (("thread process name", self.threads), ("system event one record of", self.sampled),
                  ("process since address function", self.frames))
+        if self.clock:
+            options.append((4, b""))
         appended = "".join(f"\n{title}:\n" + "".join(of) for title, of in lists if of)
         if appended:
             options.append((2, b"CPU: 0\nentries: 0\n\0"))
@@ -237,6 +247,8 @@ class Recording:
             out += b"flyrecord\0"
             buffer.table = len(out)
             out += bytes(16 * self.cpus)
+            if i == 0 and self.clock:
+                out += struct.pack("<Q", len(self.clock)) + self.clock
             for cpu in range(self.cpus):
                 buffer.finish_page(cpu)
                 out += bytes(-len(out) % PAGE)

@@ -80,13 +80,17 @@ std::string_view task_of(void* context) {
 }
 
 constexpr std::uint64_t second = 1'000'000'000;
+/// What perf has in place of the time of a record that has none.
+constexpr std::uint64_t no_time = ~std::uint64_t{0};
 
 /// As perf prints its lines.
 void append_line(std::string& to, const perf_dlfilter_sample& sample, std::string_view task,
                  const eventheader::shown_event& shown) {
-    fmt::format_to(std::back_inserter(to),
-                   "{:>16} {:>7} [{:03}] {:>5}.{:06}: ", text::escaped(task), sample.tid,
-                   sample.cpu, sample.time / second, sample.time % second / 1000);
+    fmt::format_to(std::back_inserter(to), "{:>16} {:>7} [{:03}] ", text::escaped(task), sample.tid,
+                   sample.cpu);
+    if (sample.time != no_time)
+        fmt::format_to(std::back_inserter(to), "{:>5}.{:06}: ", sample.time / second,
+                       sample.time % second / 1000);
     eventheader::append_line(to, shown);
     to += '\n';
 }
@@ -94,9 +98,11 @@ void append_line(std::string& to, const perf_dlfilter_sample& sample, std::strin
 /// As `user-events report --json` prints them.
 void append_json(std::string& to, const perf_dlfilter_sample& sample, std::string_view task,
                  const names& names, const eventheader::shown_event& shown) {
-    fmt::format_to(std::back_inserter(to),
-                   "{{\"time\":{}.{:09},\"cpu\":{},\"task\":", sample.time / second,
-                   sample.time % second, sample.cpu);
+    fmt::format_to(std::back_inserter(to), "{{\"time\":{},\"cpu\":{},\"task\":",
+                   sample.time == no_time
+                       ? "null"
+                       : fmt::format("{}.{:09}", sample.time / second, sample.time % second),
+                   sample.cpu);
     text::append_json(to, task);
     fmt::format_to(std::back_inserter(to), ",\"pid\":{},\"tgid\":{},\"system\":", sample.tid,
                    sample.pid);

@@ -50,12 +50,42 @@ TEST_CASE("a filter compares numbers") {
     for (const char* const text :
          {"status >= 500", "status == 503", "status != 500", "status < 504", "status<=503",
           "status > 0x1f6", "status & 1", "delta == -2", "delta < 0", "ratio == 1.5", "ratio > 1",
-          "big == 18446744073709551615", "big > 18446744073709551614", "code == 2"})
+          "big == 18446744073709551615", "big > 18446744073709551614", "code == 2", "big > -1"})
         CHECK((passes(text) ? "" : text) == std::string());
     for (const char* const text :
          {"status >= 504", "status == 502", "status != 503", "status & 8", "delta > 0",
-          "delta == 254", "ratio > 1.5", "big == 18446744073709551614", "code != 2"})
+          "ratio > 1.5", "big == 18446744073709551614", "code != 2", "big == -1", "status == 08"})
         CHECK((passes(text) ? text : "") == std::string());
+}
+
+TEST_CASE("a filter converts a number to the type of the field, as the kernel does") {
+    for (const char* const text :
+         {"delta == 254", "delta == 0xfe", "delta == 0x1fe", "delta < 0xff", "delta & 0x80",
+          "delta & -1", "delta & 2", "status == 0767", "status == 66039", "big & -1"})
+        CHECK((passes(text) ? "" : text) == std::string());
+    for (const char* const text : {"delta & 1", "delta != 254", "delta > 0xfe", "status & 0x10000",
+                                   "status < 65536", "delta == 0376376377"})
+        CHECK((passes(text) ? text : "") == std::string());
+}
+
+TEST_CASE("a glob behind ! is true for the texts that it does not fit") {
+    CHECK(passes("path ~ '!/jam*'"));
+    CHECK(!passes("path ~ '!/tea*'"));
+    CHECK(passes("path != '!/tea'"));
+}
+
+TEST_CASE("a filter has the names of what all records have, as the kernel has them") {
+    for (const char* const text : {"comm == shop", "comm ~ \"sh*\"", "cpu == 1", "common_cpu < 2",
+                                   "CPU != 0", "cpu & 1", "common_pid & 0x7d"})
+        CHECK((passes(text) ? "" : text) == std::string());
+    for (const char* const text : {"cpu & CPUS{0-2}", "cpu & CPUS{0,1}", "CPU == CPUS{1}",
+                                   "cpu != CPUS{0-1}", "!cpu & CPUS{2-4, 7}"})
+        CHECK((passes(text) ? "" : text) == std::string());
+    for (const char* const text : {"cpu == CPUS{0-1}", "cpu & CPUS{0,2}", "cpu != CPUS{1}"})
+        CHECK((passes(text) ? text : "") == std::string());
+    payload own;
+    own.field("cpu", byte).value("\x09");
+    CHECK(passes("cpu == 9 && CPU == 1", own));
 }
 
 TEST_CASE("a filter compares text") {
@@ -136,9 +166,30 @@ TEST_CASE("the fields before those that cannot be decoded are compared") {
 }
 
 TEST_CASE("what is no filter is not taken for one") {
-    for (const char* const text :
-         {"", " ", "a", "a ==", "== 1", "a == 1 &&", "a == 1 b == 2", "a == 1)", "(a == 1", "!",
-          "a = 1", "a == \"x", "a < x", "a && b", "a == 1 && && b == 2", "()", "a =~ '['",
-          "a == 1 || )", "a == -"})
+    for (const char* const text : {"",
+                                   " ",
+                                   "a",
+                                   "a ==",
+                                   "== 1",
+                                   "a == 1 &&",
+                                   "a == 1 b == 2",
+                                   "a == 1)",
+                                   "(a == 1",
+                                   "!",
+                                   "a = 1",
+                                   "a == \"x",
+                                   "a < x",
+                                   "a && b",
+                                   "a == 1 && && b == 2",
+                                   "()",
+                                   "a =~ '['",
+                                   "a == 1 || )",
+                                   "a == -",
+                                   "a & 1.5",
+                                   "a & CPUS{}",
+                                   "a & CPUS{1",
+                                   "a < CPUS{1}",
+                                   "a & CPUS{2-1}",
+                                   "a & CPUS{1-}"})
         CHECK((filter::parse(text) ? text : "") == std::string());
 }

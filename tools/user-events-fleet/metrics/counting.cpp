@@ -122,7 +122,7 @@ void counting::add_rules() {
     const auto add = [this](const tracing::pattern& wanted, const std::string& trigger) {
         // The module's own limit for a rule with a trigger is lower than what may be asked for.
         tracing::rule rule{.trigger = trigger};
-        wanted.set_glob(rule, wanted.text());
+        wanted.set_glob(rule, wanted.event());
         rule.options[tracing::rule::instance] = in_.name();
         if (limits_.events > triggers_max)
             rule.options[tracing::rule::max] =

@@ -44,7 +44,7 @@ void enable_from_now_on(const tracing::pattern& wanted, const options& given) {
         throw text::usage_error(
             fmt::format("--future is for user events, {} is none", wanted.text()));
     tracing::rule rule{.filter = given.filter};
-    wanted.set_glob(rule, wanted.text());
+    wanted.set_glob(rule, wanted.event());
     rule.options[tracing::rule::instance] = given.instance;
     tracing::add_rule(rule.text());
     if (const auto reason = tracing::failure_of_rule(rule); !reason.empty())
@@ -61,7 +61,7 @@ void disable_now(const tracing::instance& instance, const tracing::pattern& want
 
 void disable_from_now_on(const tracing::pattern& wanted, const options& given) {
     tracing::rule meant;
-    wanted.set_glob(meant, wanted.text());
+    wanted.set_glob(meant, wanted.event());
     meant.options[tracing::rule::instance] = given.instance;
     int removed = 0;
     for (const tracing::rule& each : tracing::rules()) {

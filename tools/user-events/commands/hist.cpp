@@ -4,6 +4,7 @@
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/escape.hpp"
+#include "text/number.hpp"
 #include "text/output.hpp"
 #include "tracing/events.hpp"
 #include "tracing/following.hpp"
@@ -22,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace tool {
@@ -37,6 +39,15 @@ struct options {
 };
 
 using buckets = std::vector<tracing::histogram::bucket>;
+
+constexpr std::string_view process_key = "process";
+
+[[noreturn]] void throw_no_histogram(const std::string& trigger, const std::string& event) {
+    throw text::failure(
+        fmt::format("cannot make the histogram \"{}\" of {}", trigger, event),
+        "its keys are fields of the event, or `process`; `user-events list` shows the fields; "
+        "PROVIDER:EVENT has the fields in payloads");
+}
 
 /// The kernel counts as many, and the tool does the same.
 constexpr std::size_t most_buckets = 2048;
@@ -93,9 +104,8 @@ void show_until_end(const options& given, tracing::stop_signals& signals, const 
 std::string trigger_of(const options& given) {
     std::string trigger = "hist:keys=";
     for (const auto& key : given.keys)
-        trigger += fmt::format("{}{}{}", &key == given.keys.data() ? "" : ",",
-                               key == "process" ? "common_pid.execname" : key,
-                               given.log2 && key != "process" ? ".log2" : "");
+        trigger += fmt::format("{}{}{}", &key == given.keys.data() ? "" : ",", key,
+                               given.log2 ? ".log2" : "");
     if (!given.live.filter.empty())
         trigger += " if " + given.live.filter;
     return trigger;
@@ -121,8 +131,26 @@ tracing::temporary_rule make_rule(const tracing::scope& programs, const tracing:
     return tracing::temporary_rule(std::move(rule));
 }
 
+/// The kernel shows a negative number as one of 64 bits without a sign.
+std::string with_signs(const std::string& keys, const recording::event_type& type) {
+    std::string result;
+    for (std::size_t at = 0; at < keys.size();) {
+        const auto end = std::min(keys.find(", ", at), keys.size());
+        std::string key = keys.substr(at, end - at);
+        const auto colon = std::min(key.find(": "), key.size());
+        const recording::field* const field = type.find(key.substr(0, colon));
+        const auto number = text::to_number<std::uint64_t>(
+            std::string_view(key).substr(std::min(colon + 2, key.size())));
+        if (field && field->is_signed && number)
+            key = fmt::format("{}: {}", field->name, static_cast<std::int64_t>(*number));
+        result += (result.empty() ? "" : ", ") + key;
+        at = end + 2;
+    }
+    return result;
+}
+
 void count_in_kernel(const options& given, tracing::stop_signals& signals,
-                     const tracing::event_name& name) {
+                     const tracing::event_name& name, const recording::event_type& type) {
     // An instance of its own: the histogram goes with it.
     const auto in = tracing::instance::temporary();
     const std::string trigger = trigger_of(given);
@@ -135,12 +163,12 @@ void count_in_kernel(const options& given, tracing::stop_signals& signals,
     else if (rule.emplace(make_rule(programs, in, name, trigger));
              !in.try_read(folder + "/trigger").value_or("").starts_with("hist:"))
         error = EINVAL;
+    if (error == EINVAL)
+        throw_no_histogram(trigger, name.event);
     if (error)
         throw text::failure(
             fmt::format("cannot make the histogram \"{}\" of {}", trigger, name.event),
-            error == EINVAL ? "its keys are fields of the event, or `process`; `user-events list` "
-                              "shows the fields; PROVIDER:EVENT has the fields in payloads"
-                            : text::remedy_for(error, in.path(folder)));
+            text::remedy_for(error, in.path(folder)));
     in.write("tracing_on", "1");
     std::uint64_t dropped = 0;
     show_until_end(given, signals, name.event, 1000, [&](bool is_last) {
@@ -151,23 +179,31 @@ void count_in_kernel(const options& given, tracing::stop_signals& signals,
         if (histograms.empty())
             return buckets();
         dropped = histograms.front().dropped;
-        return histograms.front().buckets;
+        auto counted = histograms.front().buckets;
+        for (auto& bucket : counted)
+            bucket.keys = with_signs(bucket.keys, type);
+        return counted;
     });
     warn_of_dropped(dropped);
     if (!rule)
         in.write(folder + "/trigger", "!" + trigger);
 }
 
-/// Counts by the values of fields in payloads, which the kernel does not know.
-class payload_counter {
+/// Counts records that the tool itself reads.
+class record_counter {
 public:
-    payload_counter(const options& given, const tracing::instance& in,
-                    const tracing::wanted_events& wanted, std::optional<eventheader::filter> filter)
-        : given_(given), source_(in, wanted, std::move(filter)) {}
+    record_counter(const options& given, const tracing::instance& in,
+                   const tracing::wanted_events& wanted, std::optional<eventheader::filter> filter,
+                   bool has_payloads)
+        : given_(given), has_payloads_(has_payloads),
+          source_(in, wanted, std::move(filter),
+                  {.change = [has_payloads](recording::event_type& type) {
+                      type.is_described &= has_payloads;
+                  }}) {}
 
     void read() {
         source_.read([this](const recording::record& record) {
-            if (record.event->is_described)
+            if (record.event->is_described == has_payloads_)
                 add(record);
             return true;
         });
@@ -176,8 +212,12 @@ public:
     /// In the order in which the kernel has them.
     buckets counted() const {
         buckets result;
-        for (const auto& [keys, count] : counts_)
-            result.push_back({keys, count, {}});
+        for (const auto& [values, count] : counts_) {
+            std::string keys;
+            for (std::size_t i = 0; i < values.size(); i++)
+                keys += fmt::format("{}{}: {}", i ? ", " : "", given_.keys[i], values[i]);
+            result.push_back({std::move(keys), count, {}});
+        }
         std::stable_sort(result.begin(), result.end(),
                          [](const auto& a, const auto& b) { return a.count < b.count; });
         return result;
@@ -194,23 +234,35 @@ public:
 
 private:
     void add(const recording::record& record) {
-        const auto cells = row_.fill(to_shown_event(record));
-        std::string keys;
+        std::span<const eventheader::cell> cells;
+        if (has_payloads_)
+            cells = row_.fill(to_shown_event(record));
+        std::vector<std::string> values;
         for (const auto& key : given_.keys) {
-            const auto value = key == "process" ? std::string(record.task) : value_of(cells, key);
+            auto value = key == process_key ? std::string(record.task)
+                         : has_payloads_    ? value_of(cells, key)
+                                            : value_of(record, key);
             if (!value) {
                 without_fields_++;
                 return;
             }
-            keys += fmt::format("{}{}: {}", keys.empty() ? "" : ", ", key, *value);
+            values.push_back(std::move(*value));
         }
-        const auto found = counts_.find(keys);
+        const auto found = counts_.find(values);
         if (found != counts_.end())
             found->second++;
         else if (counts_.size() < most_buckets)
-            counts_[keys] = 1;
+            counts_[std::move(values)] = 1;
         else
             dropped_++;
+    }
+
+    /// The next power of two, as the kernel has it. Of a negative number, that of its amount.
+    static std::string power_of(std::uint64_t bits, bool is_signed) {
+        const bool is_negative = is_signed && static_cast<std::int64_t>(bits) < 0;
+        const std::uint64_t amount = is_negative ? -bits : bits;
+        return fmt::format("~ {}2^{}", is_negative ? "-" : "",
+                           amount <= 1 ? 0 : std::bit_width(amount - 1));
     }
 
     /// A name is also that of a field in a struct. Those of the header are in front.
@@ -224,31 +276,53 @@ private:
         using eventheader::number_kind;
         if (given_.log2 &&
             (found->kind == number_kind::natural || found->kind == number_kind::integer))
-            // As the kernel, which rounds up and takes negative numbers for large ones.
-            return fmt::format("~ 2^{}",
-                               found->number <= 1 ? 0 : std::bit_width(found->number - 1));
+            return power_of(found->number, found->kind == number_kind::integer);
         return found->text;
     }
 
+    std::optional<std::string> value_of(const recording::record& record,
+                                        const std::string& key) const {
+        const recording::field* const field = record.event->find(key);
+        if (!field)
+            return {};
+        const auto value = recording::read(*field, record.data);
+        using recording::kind;
+        if (value.kind == kind::absent)
+            return {};
+        if (given_.log2 && (value.kind == kind::natural || value.kind == kind::integer))
+            return power_of(value.natural, value.kind == kind::integer);
+        if (value.kind == kind::text)
+            return std::string(value.text());
+        std::string text;
+        append_text(text, *field, value);
+        return text;
+    }
+
     const options& given_;
+    bool has_payloads_;
     tracing::live_source source_;
     eventheader::cell_row row_;
-    std::map<std::string, std::uint64_t> counts_;
+    std::map<std::vector<std::string>, std::uint64_t> counts_;
     std::uint64_t without_fields_ = 0;
     std::uint64_t dropped_ = 0;
 };
 
-void count_in_payloads(const options& given, tracing::stop_signals& signals) {
+/// `event` is nothing if payloads have the fields to count by.
+void count_records(const options& given, tracing::stop_signals& signals,
+                   const tracing::event_name* event) {
     constexpr int pause_ms = 50;
-    // The kernel does not know what it compares.
-    if (!given.live.filter.empty())
-        (void)recording::to_filter(given.live.filter);
-    auto [wanted, filter] = given.live.filtered();
+    const std::string& text = given.live.filter;
+    // The kernel does not know what payloads have.
+    if (!text.empty() && !event)
+        (void)recording::to_filter(text);
+    auto [wanted, filter] = given.live.filtered(event != nullptr);
     const auto in = tracing::instance::temporary();
-    payload_counter counter(given, in, wanted, std::move(filter));
+    if (!text.empty() && event)
+        tracing::set_filter(in, *event, text);
+    record_counter counter(given, in, wanted, std::move(filter), !event);
     tracing::following following(in, wanted);
     in.write("tracing_on", "1");
-    show_until_end(given, signals, given.event, pause_ms, [&](bool is_last) {
+    show_until_end(given, signals, event ? event->event : given.event, pause_ms, [&](bool is_last) {
         following.update();
         counter.read();
         return is_last || text::is_terminal() ? counter.counted() : buckets();
@@ -256,11 +330,30 @@ void count_in_payloads(const options& given, tracing::stop_signals& signals) {
     counter.warn();
 }
 
-/// The kernel does not know the fields in them.
-bool has_payloads_of_dotnet(const tracing::event_name& name) {
-    tracing::formats formats;
-    const tep_event* const format = formats.find(name);
-    return format && recording::event_type(*format).is_eventpipe;
+/// The kernel's text of a histogram has no end of a text, of a program's name in particular, and no
+/// sign or fraction of a number.
+bool can_count_in_kernel(const options& given, const recording::event_type& type) {
+    using recording::kind;
+    return std::all_of(given.keys.begin(), given.keys.end(), [&](const std::string& key) {
+        const recording::field* const field = type.find(key);
+        return key != process_key && (!field || field->kind == kind::natural ||
+                                      (field->kind == kind::integer && !given.log2));
+    });
+}
+
+void require_fields(const options& given, const recording::event_type& type) {
+    bool has_number = false;
+    for (const auto& key : given.keys) {
+        const recording::field* const field = type.find(key);
+        if (!field && key != process_key)
+            throw_no_histogram(trigger_of(given), type.name);
+        has_number |= field && (field->kind == recording::kind::natural ||
+                                field->kind == recording::kind::integer);
+    }
+    if (given.log2 && !has_number)
+        throw text::usage_error(fmt::format("--log2 counts numbers, and {} has none of them in {}",
+                                            type.name, fmt::join(given.keys, ", ")),
+                                "without --log2, `hist` counts by the text");
 }
 
 void show_histogram(const options& given) {
@@ -268,7 +361,7 @@ void show_histogram(const options& given) {
     const tracing::pattern wanted = given.live.wanted().patterns.front();
     const auto names = tracing::events(wanted);
     if (names.empty() && wanted.is_for_providers())
-        return count_in_payloads(given, signals);
+        return count_records(given, signals, nullptr);
     if (!given.live.choice.read().is_all())
         throw text::usage_error("--level and --keyword are for PROVIDER:EVENT");
     if (names.empty())
@@ -276,9 +369,18 @@ void show_histogram(const options& given) {
     if (names.size() != 1)
         throw text::failure(fmt::format("{} events match {}", names.size(), given.event),
                             "a histogram is of one event: `user-events list` lists them");
-    if (has_payloads_of_dotnet(names[0]))
-        return count_in_payloads(given, signals);
-    count_in_kernel(given, signals, names[0]);
+    tracing::formats formats;
+    const tep_event* const format = formats.find(names[0]);
+    const recording::event_type type =
+        format ? recording::event_type(*format)
+               : recording::event_type(0, names[0].system, names[0].event);
+    // The kernel does not know the fields in them.
+    if (type.is_eventpipe)
+        return count_records(given, signals, nullptr);
+    if (can_count_in_kernel(given, type))
+        return count_in_kernel(given, signals, names[0], type);
+    require_fields(given, type);
+    count_records(given, signals, &names[0]);
 }
 
 } // namespace
@@ -295,6 +397,9 @@ action hist(arguments& with) {
     with.duration("-d,--duration", given->duration, "end after this time");
     return [given] {
         given->live.patterns = {given->event};
+        // As the kernel's histograms call it.
+        std::replace(given->keys.begin(), given->keys.end(), std::string("common_pid.execname"),
+                     std::string(process_key));
         show_histogram(*given);
     };
 }

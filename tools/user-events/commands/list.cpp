@@ -212,11 +212,17 @@ void print_json(const std::vector<row>& events, const std::vector<tracing::progr
 
 action list(arguments& with) {
     const auto given = std::make_shared<options>();
-    with.positionals("PATTERN", given->patterns, "only events whose name matches, or SYSTEM:NAME");
+    with.positionals("PATTERN", given->patterns,
+                     "only events whose name matches, SYSTEM:NAME, or "
+                     "PROVIDER:EVENT for the tracepoints of a provider");
     given->group.declare(with);
     with.flag("--json", given->json, "print JSON");
     return [given] {
-        const auto patterns = given->group.read(given->patterns);
+        auto patterns = given->group.read(given->patterns);
+        for (std::size_t i = 0; i < given->patterns.size(); i++)
+            if (patterns[i].is_for_providers())
+                for (auto& tracepoints : patterns[i].of_tracepoints())
+                    patterns.push_back(std::move(tracepoints));
         const auto events = rows(patterns);
         if (events.empty() && !patterns.empty())
             throw text::failure(

@@ -59,8 +59,14 @@ finding matters_for_loading(std::string found, std::string remedy) {
 finding loaded_version() {
     const std::string loaded = first_line("/sys/module/user_events/version");
     const std::string later = installed("version");
+    const bool has_intree_text =
+        first_line("/sys/module/user_events/parameters/intree_text") == "Y";
     if (later.empty() || later == loaded)
-        return good(fmt::format("the module is loaded, version {}", loaded));
+        return good(fmt::format("the module is loaded, version {}{}", loaded,
+                                has_intree_text
+                                    ? ", with the parameter intree_text: trace shows records "
+                                      "as Linux's own user_events does"
+                                    : ""));
     return note(
         fmt::format("version {} of the module is loaded, version {} is installed", loaded, later),
         "reboot; or end the programs that use it: rmmod user_events && modprobe user_events");

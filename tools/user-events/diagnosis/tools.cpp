@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnosis/checks.hpp"
 #include "diagnosis/facts.hpp"
+#include "tracing/events.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace tool::diagnosis {
@@ -20,6 +22,8 @@ struct known_tool {
     const char* remedy;
 };
 
+constexpr char not_installed[] = "not installed";
+
 finding version_of(const known_tool& tool) {
     std::istringstream lines(output_of(fmt::format("{} --version", tool.name)));
     std::string line;
@@ -30,11 +34,23 @@ finding version_of(const known_tool& tool) {
     std::pair<int, int> version;
     if (digit == line.npos ||
         std::sscanf(line.c_str() + digit, "%d.%d", &version.first, &version.second) != 2)
-        return good("not installed");
+        return good(not_installed);
     line.erase(0, line.find_first_not_of(" \t"));
     if (version > tool.limited)
         return good(line);
     return note(fmt::format("{}: {}", line, tool.limit), tool.remedy);
+}
+
+/// Whether perf, in some version, reads the name of an event as modifiers, a raw event or a number.
+/// perf's own events have other names that it takes for them, such as `cycles`.
+bool is_word_of_perf(std::string_view name) {
+    const auto has_only = [](std::string_view text, const char* characters) {
+        return text.find_first_not_of(characters) == text.npos;
+    };
+    constexpr char hexadecimal[] = "0123456789abcdefABCDEF";
+    return has_only(name, "bdeghikprsuwxBDEGHIKPRSUWX") || has_only(name, "0123456789") ||
+           (name.size() > 1 && name[0] == 'r' && has_only(name.substr(1), hexadecimal)) ||
+           (name.size() > 2 && name.starts_with("0x") && has_only(name.substr(2), hexadecimal));
 }
 
 } // namespace
@@ -47,10 +63,20 @@ finding trace_cmd() {
 }
 
 finding perf_program() {
-    return version_of({"perf",
-                       {7, 2},
-                       "it does not read the records of a multi-format event, or crashes",
-                       "`user-events record` records them"});
+    finding result = version_of({"perf",
+                                 {7, 2},
+                                 "it does not read the records of a multi-format event, or crashes",
+                                 "`user-events record` records them"});
+    if (result.found == not_installed)
+        return result;
+    for (const auto& [system, event] : tracing::user_events({}))
+        if (is_word_of_perf(event))
+            return note(fmt::format("{}; it may take the name {}:{} for something else",
+                                    result.found, system, event),
+                        fmt::format("{}perf record -e '{}:[{}]{}'",
+                                    result.remedy.empty() ? "" : result.remedy + "; ", system,
+                                    event[0], event.substr(1)));
+    return result;
 }
 
 finding bpftrace() {

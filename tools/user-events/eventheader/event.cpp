@@ -126,8 +126,8 @@ std::size_t end_of_part(std::string_view text) noexcept {
 
 } // namespace
 
-event to_event(bytes payload) noexcept {
-    event result{.payload = payload};
+event to_event(bytes payload, std::uint8_t most_padding) noexcept {
+    event result{.payload = payload, .most_padding = most_padding};
     std::uint8_t flags = 0;
     cursor from(payload, false);
     reason why = reason::header_cut_off;

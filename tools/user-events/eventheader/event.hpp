@@ -20,6 +20,10 @@ struct activity {
     bool empty() const noexcept { return data.empty(); }
 };
 
+/// By how many bytes a record can be longer than its event: ftrace's have whole words, and perf's
+/// with the size in front of them whole 8 bytes.
+inline constexpr std::uint8_t ftrace_padding = 3, perf_padding = 7;
+
 struct event {
     /// Why the event has no fields to walk, and is shown as bytes.
     failure why_not = {};
@@ -42,10 +46,12 @@ struct event {
     /// The descriptions of the fields, and the values of all of them.
     eventheader::descriptions descriptions = {};
     cursor values = {};
+    /// How many bytes may be left behind the last value.
+    std::uint8_t most_padding = ftrace_padding;
 };
 
 /// Reads a payload of any bytes. If that fails, the result says why.
-event to_event(bytes payload) noexcept;
+event to_event(bytes payload, std::uint8_t most_padding = ftrace_padding) noexcept;
 
 /// The part of an event's name up to a single semicolon, as it is: for append_unescaped().
 std::string_view name_of(const event& event) noexcept;

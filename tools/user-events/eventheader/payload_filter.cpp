@@ -8,31 +8,32 @@
 #include "text/number.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 namespace tool::eventheader {
 
 namespace {
 
-/// `404`, `-1`, `0x1f` or `1.5`.
-std::optional<long double> to_number(std::string_view text) {
+/// `404`, `-1`, `0x1f`, `017` or `1.5`. A negative integer is signed.
+std::optional<number> to_number(std::string_view text) {
     const bool is_negative = text.starts_with('-');
     std::string_view digits = text.substr(is_negative);
     const bool is_hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+    const bool is_octal = !is_hexadecimal && digits.size() > 1 && digits.front() == '0' &&
+                          digits.find('.') == digits.npos;
     digits.remove_prefix(is_hexadecimal ? 2 : 0);
-    const auto signed_number = [&](long double number) { return is_negative ? -number : number; };
-    if (const auto whole = text::to_number<std::uint64_t>(digits, is_hexadecimal ? 16 : 10))
-        return signed_number(static_cast<long double>(*whole));
-    if (is_hexadecimal || digits.starts_with('-'))
+    const int base = is_hexadecimal ? 16 : is_octal ? 8 : 10;
+    constexpr std::uint64_t most_negative = std::uint64_t{1} << 63;
+    if (const auto whole = text::to_number<std::uint64_t>(digits, base);
+        whole && (!is_negative || *whole <= most_negative))
+        return is_negative ? number::of_integer(static_cast<std::int64_t>(-*whole))
+                           : number::of_natural(*whole);
+    if (base != 10 || digits.starts_with('-'))
         return {};
     const auto real = text::to_number<double>(digits);
-    return real ? std::optional(signed_number(*real)) : std::nullopt;
-}
-
-bool are_bits(long double number) {
-    return number >= 0 && number < 0x1p64L && std::trunc(number) == number;
+    return real ? std::optional(number::of_real(is_negative ? -*real : *real)) : std::nullopt;
 }
 
 /// To the kernel, `[^` begins a set with this character; to libc, only `[!` has that.
@@ -42,7 +43,11 @@ std::string from_kernel_glob(std::string glob) {
     return glob;
 }
 
-constexpr std::string_view origin_names[] = {"COMM", "CPU", "common_pid"};
+constexpr std::string_view origin_names[] = {
+    "COMM",        "comm",         "CPU",
+    "cpu",         "common_cpu",   "common_pid",
+    "common_type", "common_flags", "common_preempt_count",
+};
 
 } // namespace
 
@@ -51,28 +56,56 @@ void filter::release_expression::operator()(regex_t* expression) const noexcept 
     delete expression;
 }
 
-bool filter::comparison::is_true_for(long double value) const {
-    if (!number)
-        return false;
+template <typename Number>
+bool filter::comparison::holds(Number value, Number with) const {
     switch (relation) {
     case relation::equal:
-        return value == *number;
+        return value == with;
     case relation::not_equal:
-        return value != *number;
+        return value != with;
     case relation::less:
-        return value < *number;
+        return value < with;
     case relation::less_or_equal:
-        return value <= *number;
+        return value <= with;
     case relation::greater:
-        return value > *number;
+        return value > with;
     case relation::greater_or_equal:
-        return value >= *number;
+        return value >= with;
     case relation::has_bits:
-        return are_bits(value) && are_bits(*number) &&
-               (static_cast<std::uint64_t>(value) & static_cast<std::uint64_t>(*number));
+        if constexpr (std::is_integral_v<Number>)
+            return (value & with) != 0;
+        return false;
     default:
         return false;
     }
+}
+
+/// A number equals a set that has no other number, and has a bit of any set that it is in.
+bool filter::comparison::is_true_for_cpu(long double value) const {
+    const bool is_in = std::any_of(cpus.begin(), cpus.end(), [value](const auto& range) {
+        return value >= range.first && value <= range.second;
+    });
+    const bool is_equal = is_in && cpus.size() == 1 && cpus[0].first == cpus[0].second;
+    return relation == relation::has_bits ? is_in : is_equal == (relation == relation::equal);
+}
+
+/// As the kernel has it: an integer is compared as one of the field's type.
+bool filter::comparison::is_true_for(const eventheader::number& value) const {
+    if (!cpus.empty())
+        return is_true_for_cpu(value.value());
+    if (!number)
+        return false;
+    if (value.is_real() || number->is_real())
+        return holds(value.value(), number->value());
+    const unsigned unused = 64 - 8 * value.size;
+    const std::uint64_t with = number->bits << unused;
+    if (value.is_signed)
+        return holds(static_cast<std::int64_t>(value.bits),
+                     static_cast<std::int64_t>(with) >> unused);
+    // A negative number, which the kernel refuses here, equals no value.
+    if (number->is_signed && relation != relation::has_bits)
+        return holds(value.value(), number->value());
+    return holds(value.bits, with >> unused);
 }
 
 bool filter::comparison::is_true_for(std::string_view value) const {
@@ -82,7 +115,8 @@ bool filter::comparison::is_true_for(std::string_view value) const {
     case relation::not_equal:
         return value != text;
     case relation::like:
-        return text::is_glob_of(text, value);
+    case relation::unlike:
+        return text::is_glob_of(text, value) == (relation == relation::like);
     case relation::matches:
     case relation::does_not_match:
         return (regexec(expression.get(), std::string(value).c_str(), 0, nullptr, 0) == 0) ==
@@ -92,7 +126,7 @@ bool filter::comparison::is_true_for(std::string_view value) const {
     }
 }
 
-void filter::comparison::take(long double value) {
+void filter::comparison::take(const eventheader::number& value) {
     is_found = is_known = true;
     is_true |= is_true_for(value);
 }
@@ -180,7 +214,7 @@ void filter::compare_header(const shown_event& shown) {
         for (const auto& row : numbers)
             if (row.name == each->name) {
                 if (each->number)
-                    each->take(static_cast<long double>(row.number));
+                    each->take(number::of_natural(row.number));
                 else
                     each->take(row.word);
             }
@@ -194,12 +228,19 @@ bool filter::end(const origin& origin) {
     for (const auto& each : comparisons_) {
         if (each->is_found)
             continue;
-        if (each->name == "COMM")
+        const std::string_view name = each->name;
+        if (name == "COMM" || name == "comm")
             each->take(origin.task);
-        else if (each->name == "CPU")
-            each->take(static_cast<long double>(origin.cpu));
-        else if (each->name == "common_pid")
-            each->take(static_cast<long double>(origin.pid));
+        else if (name == "CPU" || name == "cpu" || name == "common_cpu")
+            each->take(number::of_integer(origin.cpu, 4));
+        else if (name == "common_pid")
+            each->take(number::of_integer(origin.pid, 4));
+        else if (name == "common_type")
+            each->take(number::of_natural(origin.type, 2));
+        else if (name == "common_flags")
+            each->take(number::of_natural(origin.flags, 1));
+        else if (name == "common_preempt_count")
+            each->take(number::of_natural(origin.preempt_count, 1));
     }
     return result();
 }
@@ -238,7 +279,7 @@ void filter::begin() {
         each->is_found = each->is_true = false;
 }
 
-void filter::take(std::string_view name, long double value) {
+void filter::take(std::string_view name, const number& value) {
     for (const auto& each : comparisons_)
         if (each->name == name)
             each->take(value);
@@ -253,6 +294,15 @@ void filter::take(std::string_view name, std::string_view value) {
 bool filter::compares(std::string_view name) const noexcept {
     return std::any_of(comparisons_.begin(), comparisons_.end(),
                        [&](const auto& each) { return each->name == name; });
+}
+
+bool filter::suits(std::string_view name, bool is_text) const noexcept {
+    return std::all_of(comparisons_.begin(), comparisons_.end(), [&](const auto& each) {
+        const bool is_of_numbers =
+            each->relation >= relation::less && each->relation <= relation::has_bits;
+        const bool is_of_texts = each->relation >= relation::like || !each->number;
+        return each->name != name || !(is_text ? is_of_numbers : is_of_texts);
+    });
 }
 
 std::vector<std::string> filter::names() const {
@@ -361,15 +411,37 @@ private:
         for (const auto& row : relations)
             if (take(row.token)) {
                 made->relation = row.relation;
+                if (take("CPUS{"))
+                    return take_cpus(*made) && add(std::move(made));
                 return take_text(made->text) && add(std::move(made));
             }
         return false;
     }
 
+    bool take_cpus(filter::comparison& to) {
+        do {
+            const auto first = text::to_number<unsigned>(take_word());
+            const auto last = first && take("-") ? text::to_number<unsigned>(take_word()) : first;
+            if (!first || !last || *last < *first)
+                return false;
+            to.cpus.emplace_back(*first, *last);
+        } while (take(","));
+        to.number = number::of_natural(to.cpus[0].first);
+        return take("}") && (to.relation == filter::relation::equal ||
+                             to.relation == filter::relation::not_equal ||
+                             to.relation == filter::relation::has_bits);
+    }
+
     bool add(std::unique_ptr<filter::comparison> made) {
-        made->number = to_number(made->text);
-        if (made->relation == filter::relation::like)
+        if (made->cpus.empty())
+            made->number = to_number(made->text);
+        if (made->relation == filter::relation::like) {
+            if (made->text.starts_with('!')) {
+                made->relation = filter::relation::unlike;
+                made->text.erase(0, 1);
+            }
             made->text = from_kernel_glob(std::move(made->text));
+        }
         const bool is_expression = made->relation == filter::relation::matches ||
                                    made->relation == filter::relation::does_not_match;
         if (is_expression) {
@@ -381,7 +453,8 @@ private:
         }
         const bool needs_number = made->relation >= filter::relation::less &&
                                   made->relation <= filter::relation::has_bits;
-        if (needs_number && !made->number)
+        const bool needs_integer = made->relation == filter::relation::has_bits;
+        if ((needs_number && !made->number) || (needs_integer && made->number->is_real()))
             return false;
         made_.program_.push_back(static_cast<int>(made_.comparisons_.size()));
         made_.comparisons_.push_back(std::move(made));

@@ -2,6 +2,7 @@
 // A filter such as `status >= 500 && http.path ~ "/tea*"`.
 #pragma once
 
+#include "eventheader/number.hpp"
 #include "eventheader/show.hpp"
 
 #include <cstdint>
@@ -10,16 +11,19 @@
 #include <regex.h>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tool::eventheader {
 
-/// What a filter compares of a record besides its payload: the thread's name and number, and the
-/// CPU. They are COMM, common_pid and CPU there.
+/// What a filter compares of a record besides its payload: `comm`, `common_pid`, `cpu` and others.
 struct origin {
     std::string_view task;
     int pid;
     int cpu;
+    std::uint16_t type = 0;
+    std::uint8_t flags = 0;
+    std::uint8_t preempt_count = 0;
 };
 
 /// A comparison is true if it is true for one of the fields of this name, or one of the elements of
@@ -34,12 +38,14 @@ public:
 
     /// The same for other fields: those that are taken between begin() and end().
     void begin();
-    void take(std::string_view name, long double value);
+    void take(std::string_view name, const number& value);
     void take(std::string_view name, std::string_view value);
     bool end(const origin& origin);
 
     /// Whether one of the comparisons is with this name.
     bool compares(std::string_view name) const noexcept;
+    /// Whether a text, or a number, can be compared as this name is.
+    bool suits(std::string_view name, bool is_text) const noexcept;
     /// The names that are compared, without those of an origin.
     std::vector<std::string> names() const;
 
@@ -59,6 +65,7 @@ private:
         greater_or_equal,
         has_bits,
         like,
+        unlike,
         matches,
         does_not_match,
     };
@@ -70,8 +77,10 @@ private:
         std::string_view last; // of the name; the text exists as long as the comparison
         filter::relation relation{};
         std::string text;
-        /// What the text says as a number. A long double has all the digits of 64 bits.
-        std::optional<long double> number = {};
+        /// What the text says as a number.
+        std::optional<eventheader::number> number = {};
+        /// The first and last numbers of the ranges in `CPUS{0-2,4}`.
+        std::vector<std::pair<unsigned, unsigned>> cpus = {};
         std::unique_ptr<regex_t, release_expression> expression = {};
         // Of the record that is looked at.
         bool is_found = false;
@@ -79,9 +88,12 @@ private:
         /// Of any record.
         bool is_known = false;
 
-        bool is_true_for(long double value) const;
+        bool is_true_for(const eventheader::number& value) const;
         bool is_true_for(std::string_view value) const;
-        void take(long double value);
+        bool is_true_for_cpu(long double value) const;
+        template <typename Number>
+        bool holds(Number value, Number with) const;
+        void take(const eventheader::number& value);
         void take(std::string_view value);
     };
     /// In postfix order: the number of a comparison, or an operator.

@@ -13,10 +13,11 @@ namespace tool::eventheader {
 
 /// What is shown. It refers to the tracepoint's name, to the payload and to the names of fields.
 struct shown_event {
+    /// What perf has recorded.
     shown_event(std::string_view tracepoint, bytes payload,
                 const std::vector<std::string>& chosen) noexcept
-        : tracepoint(tracepoint), name(to_tracepoint_name(tracepoint)), event(to_event(payload)),
-          chosen(chosen) {}
+        : tracepoint(tracepoint), name(to_tracepoint_name(tracepoint)),
+          event(to_event(payload, perf_padding)), chosen(chosen) {}
     /// An event that was not read from an EventHeader payload.
     shown_event(std::string_view tracepoint, const tracepoint_name& name,
                 const eventheader::event& event, const std::vector<std::string>& chosen) noexcept

@@ -53,23 +53,24 @@ reason take_value(cursor& from, const field& field, value& to) noexcept {
     return reason::none;
 }
 
-std::optional<long double> number_of(const value& value) noexcept {
+std::optional<number> number_of(const value& value) noexcept {
+    const auto size = static_cast<unsigned>(value.data.size());
     switch (value.meaning) {
     case meaning::natural:
     case meaning::port:
     case meaning::truth:
-        return static_cast<long double>(value.natural());
+        return number::of_natural(value.natural(), size);
     case meaning::hexadecimal:
         if (value.data.size() > sizeof(std::uint64_t))
             return {};
-        return static_cast<long double>(value.natural());
+        return number::of_natural(value.natural(), size);
     case meaning::integer:
     case meaning::process:
     case meaning::error_number:
     case meaning::time:
-        return static_cast<long double>(value.integer());
+        return number::of_integer(value.integer(), size);
     case meaning::real:
-        return value.real();
+        return number::of_real(value.real());
     default:
         return {};
     }

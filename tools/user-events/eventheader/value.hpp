@@ -3,6 +3,7 @@
 #pragma once
 
 #include "eventheader/field.hpp"
+#include "eventheader/number.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -26,8 +27,8 @@ struct value {
 };
 
 /// What is a number for people; nothing for text, bytes, UUIDs, addresses, null, and numbers of
-/// more than 64 bits. A long double has all the digits of 64 bits.
-std::optional<long double> number_of(const value& value) noexcept;
+/// more than 64 bits.
+std::optional<number> number_of(const value& value) noexcept;
 
 /// Which kind of number a value is in JSON, or none.
 enum class number_kind : std::uint8_t { none, natural, integer, real };

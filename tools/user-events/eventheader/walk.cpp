@@ -7,9 +7,6 @@ namespace tool::eventheader {
 
 namespace {
 
-/// A record has up to 3 bytes more than its event.
-constexpr std::size_t most_padding = 3;
-
 class walker {
 public:
     walker(const event& event, visitor& visitor)
@@ -20,7 +17,7 @@ public:
         const reason why = fields(std::numeric_limits<unsigned>::max(), 0);
         if (why != reason::none)
             return failed_;
-        if (values_.rest().size() > most_padding)
+        if (values_.rest().size() > event_.most_padding)
             return {reason::bytes_left, values_.rest()};
         return {};
     }

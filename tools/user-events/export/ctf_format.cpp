@@ -107,6 +107,8 @@ std::string text_writer::structure(const ctf_type& type) const {
     std::string before;
     for (const ctf_type& member : type.members) {
         const std::string name = unique(to_identifier(member), taken);
+        // babeltrace2 refuses a name that is one of those before without their underscore.
+        taken.insert(name.substr(name.starts_with('_')));
         result += this->type(member, is_time(member)) + " " + name;
         if (member.kind == ctf_kind::array)
             result += "[" + before + "]";

@@ -47,7 +47,7 @@ kind kind_of(const tep_format_field& from, std::string_view type, std::uint32_t 
              std::uint32_t element_size) {
     const bool is_array = from.flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC);
     const bool is_pointer = from.flags & TEP_FIELD_IS_POINTER;
-    if (has_name(type, "char") && !is_pointer && (is_array || size == 1))
+    if (has_name(type, "char") && !is_pointer && is_array)
         return kind::text;
     if (is_array)
         return type.starts_with("struct ") || element_size == 1 || !is_number_size(element_size)
@@ -232,10 +232,14 @@ value read(const field& field, bytes record) noexcept {
         return read_at_end(record);
     bool is_there = false;
     bytes data = part(record, field.offset, field.size, is_there);
+    // An array without a size is the rest of the record.
+    const bool is_rest = field.size == 0 && field.type.ends_with("[]");
+    if (is_rest && is_there)
+        data = record.subspan(field.offset);
     if (!is_there)
         return result;
     if (field.place != place::field) {
-        if (data.size() != 4)
+        if (data.size() < 4)
             return result;
         const auto location = read_number(data.data(), 4, false, field.is_big_endian);
         const std::uint64_t start =
@@ -257,6 +261,9 @@ value read(const field& field, bytes record) noexcept {
     case kind::text: {
         const auto* const text = reinterpret_cast<const char*>(data.data());
         result.data = data.first(strnlen(text, data.size()));
+        // The kernel ends the line of a marker.
+        if (is_rest && result.text().ends_with('\n'))
+            result.data = result.data.first(result.data.size() - 1);
         break;
     }
     case kind::bytes:

@@ -2,6 +2,7 @@
 // Events and their fields, as formats describe them, and the values in a record.
 #pragma once
 
+#include "eventheader/event.hpp"
 #include "eventheader/tracepoint_name.hpp"
 #include "recording/number.hpp"
 
@@ -126,6 +127,8 @@ struct event_type {
     bool has_stack = false;
     /// Whether the payload is that of .NET, which describes its fields only once.
     bool is_eventpipe = false;
+    /// How many bytes may follow a payload that describes itself.
+    std::uint8_t most_padding = eventheader::ftrace_padding;
     /// What the tracepoint's name says of an EventHeader event: provider, level, keyword, options.
     eventheader::tracepoint_name parts = eventheader::to_tracepoint_name(registered_name());
     /// Of the fields, those to show; empty for all.

@@ -63,6 +63,12 @@ private:
     void* at_ = nullptr;
 };
 
+/// The name of the clock in "local [mono]", or in "mono".
+std::string chosen_clock(const std::string& clocks) {
+    const auto open = clocks.find('['), close = clocks.find(']', std::min(open, clocks.size()));
+    return close == clocks.npos ? clocks : clocks.substr(open + 1, close - open - 1);
+}
+
 file_head head_of(const input& from) {
     try {
         return read_head(mapping(from).bytes());
@@ -216,13 +222,13 @@ file::file(const input& from, const selection& selection)
 void file::read_tasks() {
     threads_ = to_thread_list(head_.statistics);
     sampled_ = to_sampled_list(head_.statistics);
-    stacks_.emplace(to_frame_list(head_.statistics), [this] { return functions(); });
+    stacks_.emplace(to_frame_list(head_.statistics), [this] { return texts().functions; });
     task_names_ = to_saved_names(std::exchange(head_.tasks, {}));
 }
 
 /// What is mistyped would choose no record, without a message.
 void file::require_names() {
-    std::vector<std::string> events, fields;
+    std::vector<std::string> events, fields, suited;
     bool is_found = false;
     tep_event** const all = tep_list_events(tep_.get(), TEP_EVENT_SORT_ID);
     for (tep_event** each = all; each && *each; each++) {
@@ -240,16 +246,23 @@ void file::require_names() {
             continue;
         is_found = true;
         has_described_ |= is_described;
-        for (const field& field : type.fields)
+        for (const field& field : type.fields) {
             fields.push_back(field.name);
+            const bool is_number = find_number_type(field.type) || field.kind == kind::integer ||
+                                   field.kind == kind::natural;
+            if (filter_ && filter_->suits(field.name, !is_number))
+                suited.push_back(field.name);
+        }
     }
     if (!is_found && !selection_.pattern.empty())
         throw text::usage_error(
             fmt::format("{} has no event that matches {}", from_.path(), selection_.pattern),
             text::did_you_mean(selection_.pattern, events,
                                "without a pattern, all events are chosen"));
-    if (has_frame_list(head_.statistics))
+    if (has_frame_list(head_.statistics)) {
         fields.emplace_back(stack_field);
+        suited.emplace_back(stack_field);
+    }
     // What payloads have is not known before.
     if (!filter_ || has_described_)
         return;
@@ -259,6 +272,12 @@ void file::require_names() {
                                                 "events has a field {}",
                                                 selection_.filter, name),
                                     text::did_you_mean(name, fields));
+    for (const auto& name : filter_->names())
+        if (is_found && std::find(suited.begin(), suited.end(), name) == suited.end())
+            throw text::usage_error(fmt::format("the filter \"{}\" makes no sense: {} is {}",
+                                                selection_.filter, name,
+                                                filter_->suits(name, true) ? "a number" : "a text"),
+                                    "numbers have == != < <= > >= &, and texts == != ~ =~ !~");
 }
 
 /// Whether the pattern is that of the event, or of an event of its provider.
@@ -422,10 +441,10 @@ void file::take_stacks(held_record& of, merged_buffers& buffers, std::size_t num
     }
 }
 
-/// The names of the kernel's functions.
-std::string file::functions() const {
+/// The names of the kernel's functions, and its formats.
+kernel_text_files file::texts() const {
     try {
-        return read_functions(mapping(from_).bytes());
+        return read_kernel_texts(mapping(from_).bytes());
     } catch (const bad_file&) {
         // Addresses are shown then.
         return {};
@@ -464,10 +483,11 @@ void file::take(held_record& held, std::string_view instance,
         learn_thread(*event.type, data, head.thread);
     if (!event.is_selected)
         return;
-    if (event.type->has_stack && !event.type->is_described) {
+    if (event.has_kernel_texts)
+        texts_.name(*event.type, held.data);
+    if (event.type->has_stack && !event.type->is_described)
         append_at_end(held.data, folded(held.stack));
-        data = held.data;
-    }
+    data = held.data;
     const task& task = task_of(head.thread);
     const file::task& process = task.tgid ? task_of(task.tgid) : task;
     record record{
@@ -507,6 +527,7 @@ file::known_event& file::event_of(int id) {
                 sampled != sampled_.end())
                 at->second.type->sample = sampled->second;
             at->second.is_stack = is_stack(*at->second.type);
+            at->second.has_kernel_texts = kernel_texts::name_fields(*at->second.type);
             add_stack_field(at->second);
             at->second.is_by_name = !matches(selection_.pattern, *at->second.type);
             at->second.is_selected = may_select(*at->second.type) && may_pass(*at->second.type) &&
@@ -563,6 +584,29 @@ void file::warn_about_gaps(bool is_strict) const {
                         missing_.unknown, from_.path()));
     if (is_strict && (missing_.times || missing_.unknown))
         throw text::silent_failure{complete_but_failed};
+}
+
+void warn_about_times(const file& from, const std::string& remedy) {
+    /// A time of day that was set by less is that of a network's time servers.
+    constexpr std::int64_t tolerated = 10'000'000;
+    const file_head& head = from.head();
+    const std::string clock = chosen_clock(head.clock_name);
+    if (clock == "counter" || (clock == "x86-tsc" && !head.clock.multiplier))
+        text::warn(fmt::format("the clock {} of {} counts no seconds: each of its steps is shown "
+                               "as a nanosecond",
+                               clock, from.path()));
+    if (clock == "tai" && !head.clock.offset)
+        text::warn(fmt::format("the times of {} are TAI, which is ahead of the time of day by the "
+                               "leap seconds that its kernel knew",
+                               from.path()));
+    if (!head.machine || !head.clock.offset)
+        return;
+    const std::int64_t step = head.machine->last_offset - head.machine->first_offset;
+    if (std::abs(step) > tolerated)
+        text::warn(fmt::format("the time of day was set by {:+.3f} s while {} was made: its times "
+                               "count by the clock as it was at the end",
+                               static_cast<double>(step) / 1e9, from.path()),
+                   remedy);
 }
 
 } // namespace tool::recording

@@ -6,6 +6,7 @@
 #include "eventheader/payload_filter.hpp"
 #include "recording/cut.hpp"
 #include "recording/file_head.hpp"
+#include "recording/kernel_text.hpp"
 #include "recording/record.hpp"
 #include "recording/sampled_list.hpp"
 #include "recording/stack.hpp"
@@ -143,6 +144,8 @@ private:
         /// Whether the pattern is that of an event in the payload.
         bool is_by_name = false;
         bool is_stack = false;
+        /// Whether its records have names of the kernel's functions, or texts of the kernel.
+        bool has_kernel_texts = false;
     };
     struct task {
         std::string name;
@@ -164,7 +167,7 @@ private:
     void take(held_record& held, std::string_view instance,
               const std::function<void(const record&)>& function);
     void take_stacks(held_record& of, merged_buffers& buffers, std::size_t number);
-    std::string functions() const;
+    kernel_text_files texts() const;
     known_event& event_of(int id);
     task& task_of(int pid);
     void read_tasks();
@@ -192,6 +195,7 @@ private:
     thread_list threads_;
     sampled_list sampled_;
     std::optional<stack_reader> stacks_;
+    kernel_texts texts_{[this] { return texts().functions; }, [this] { return texts().formats; }};
     /// The numbers of the events whose records are stacks.
     std::vector<int> stack_ids_;
     std::unordered_map<int, std::string> task_names_;
@@ -205,5 +209,9 @@ private:
     bool is_damaged_ = false;
     gaps missing_;
 };
+
+/// Warns if the file's times are none, and if the time of day, of which they are made, was set
+/// while the recording was made. `remedy` is for the latter.
+void warn_about_times(const file& from, const std::string& remedy);
 
 } // namespace tool::recording

@@ -29,6 +29,7 @@ enum : std::uint64_t {
     opt_ftrace_formats = 17,
     opt_formats = 18,
     opt_functions = 19,
+    opt_printk_formats = 20,
     opt_tasks = 21,
 };
 
@@ -51,8 +52,7 @@ std::uint64_t to_number(std::string_view text) {
 /// Reads a head of both versions.
 class head_reader {
 public:
-    head_reader(std::string_view file, bool has_functions)
-        : file_(file), has_functions_(has_functions) {}
+    head_reader(std::string_view file, bool has_texts) : file_(file), has_texts_(has_texts) {}
 
     file_head read() {
         byte_reader from(file_, false);
@@ -74,7 +74,7 @@ public:
             throw bad_file("has no records", "`trace-cmd report` prints the text of a tracer");
         return std::move(head_);
     }
-    std::string functions() && { return std::move(functions_); }
+    kernel_text_files texts() && { return std::move(texts_); }
 
 private:
     byte_reader at(std::uint64_t offset) const {
@@ -145,10 +145,9 @@ private:
         read_header(from);
         read_formats(from, "ftrace");
         read_systems(from);
-        const auto functions = from.sized(4);
-        if (has_functions_)
-            functions_ = functions;
-        from.sized(4); // formats of trace_printk()
+        const auto functions = from.sized(4), formats = from.sized(4);
+        if (has_texts_)
+            texts_ = {std::string(functions), std::string(formats)};
         head_.tasks = from.sized(8);
         std::uint64_t cpus = from.number(4);
         bool has_clock = false;
@@ -253,8 +252,8 @@ private:
     /// Other options have sections, too, which are not needed: names of the kernel's functions are
     /// many megabytes.
     bool has_section(std::uint64_t id) const {
-        return (id == opt_functions && has_functions_) || id == opt_header ||
-               id == opt_ftrace_formats || id == opt_formats || id == opt_tasks;
+        return (has_texts_ && (id == opt_functions || id == opt_printk_formats)) ||
+               id == opt_header || id == opt_ftrace_formats || id == opt_formats || id == opt_tasks;
     }
     void read_section(std::uint64_t id, std::uint64_t offset) {
         const std::string all = section(offset);
@@ -266,7 +265,9 @@ private:
         else if (id == opt_formats)
             read_systems(from);
         else if (id == opt_functions)
-            functions_ = from.sized(4);
+            texts_.functions = from.sized(4);
+        else if (id == opt_printk_formats)
+            texts_.formats = from.sized(4);
         else
             head_.tasks = from.sized(8);
     }
@@ -287,8 +288,8 @@ private:
     }
 
     std::string_view file_;
-    bool has_functions_;
-    std::string functions_;
+    bool has_texts_;
+    kernel_text_files texts_;
     file_head head_;
 };
 
@@ -338,10 +339,10 @@ file_head read_head(std::string_view file) {
     return head_reader(file, false).read();
 }
 
-std::string read_functions(std::string_view file) {
+kernel_text_files read_kernel_texts(std::string_view file) {
     head_reader reader(file, true);
     reader.read();
-    return std::move(reader).functions();
+    return std::move(reader).texts();
 }
 
 } // namespace tool::recording

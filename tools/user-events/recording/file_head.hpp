@@ -112,8 +112,14 @@ inline constexpr std::string_view trace_dat_magic{"\x17\x08\x44tracing", 10};
 /// Reads the head of a file, all of whose bytes are given. Throws bad_file.
 file_head read_head(std::string_view file);
 
-/// The text of /proc/kallsyms in such a file; empty if it has none. It has many megabytes, and
-/// read_head() leaves it out. Throws bad_file.
-std::string read_functions(std::string_view file);
+/// The text of /proc/kallsyms, and that of tracefs' printk_formats.
+struct kernel_text_files {
+    std::string functions;
+    std::string formats;
+};
+
+/// Returns those in such a file; empty if it has none. They can have many megabytes, and
+/// read_head() leaves them out. Throws bad_file.
+kernel_text_files read_kernel_texts(std::string_view file);
 
 } // namespace tool::recording

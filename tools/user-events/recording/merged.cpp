@@ -16,9 +16,6 @@ namespace tool::recording {
 
 namespace {
 
-/// A time of day that was set by less is that of a network's time servers.
-constexpr std::int64_t tolerated_step = 10'000'000;
-
 /// The numbers of their threads fit.
 constexpr std::size_t most_machines = std::numeric_limits<int>::max() / record::machine_distance;
 
@@ -40,17 +37,6 @@ bool is_same(const event_type& a, const event_type& b) {
                [&](const field& one, const field& other) { return parts(one) == parts(other); });
 }
 
-void warn_of_step(const file_head& head, const std::string& path) {
-    if (!head.machine)
-        return;
-    const std::int64_t step = head.machine->last_offset - head.machine->first_offset;
-    if (head.clock.offset && std::abs(step) > tolerated_step)
-        text::warn(fmt::format("the time of day was set by {:+.3f} s while {} was made: its times "
-                               "count by the clock as it was at the end",
-                               static_cast<double>(step) / 1e9, path),
-                   "--align MARK takes a mark that all machines have instead");
-}
-
 } // namespace
 
 merged::merged(const std::vector<std::unique_ptr<input>>& from, const selection& selection,
@@ -61,7 +47,8 @@ merged::merged(const std::vector<std::unique_ptr<input>>& from, const selection&
         throw text::usage_error(*not_chosen_);
     for (const part& part : parts_)
         if (align.empty())
-            warn_of_step(part.file->head(), part.file->path());
+            warn_about_times(*part.file,
+                             "--align MARK takes a mark that all machines have instead");
     if (align.empty())
         require_one_clock();
     else
@@ -143,9 +130,15 @@ void merged::align(const std::string& text) {
                 fmt::format("{} has no mark {}", machines_[i].path, text),
                 fmt::format("`user-events report {} user_mark:text` shows all marks",
                             machines_[i].path));
-    // The first machine's clock is that of all.
+    // No time becomes less than 0.
+    const bool is_before = std::any_of(parts_.begin(), parts_.end(), [&](const part& part) {
+        const std::uint64_t mark = *marks[part.machine];
+        return mark > *marks[0] && part.file->first_time().value_or(mark) < mark - *marks[0];
+    });
+    const std::uint64_t mark =
+        is_before ? **std::max_element(marks.begin(), marks.end()) : *marks[0];
     for (const part& part : parts_)
-        part.file->shift(static_cast<std::int64_t>(*marks[0] - *marks[part.machine]));
+        part.file->shift(static_cast<std::int64_t>(mark - *marks[part.machine]));
 }
 
 /// Times that count from the first record of all, or from a mark, become absolute.

@@ -56,7 +56,7 @@ opened_recording::opened_recording(const std::vector<std::string>& paths, std::s
                 throw text::usage_error(
                     fmt::format("{} is a recording of perf, which cannot be merged with others",
                                 each->path()),
-                    "it does not say how far its clock is from the time of day");
+                    "those of `user-events record` and `trace-cmd record` can be merged");
 }
 
 std::uint64_t opened_recording::size() const noexcept {
@@ -76,7 +76,9 @@ std::unique_ptr<source> opened_recording::read(const selection& selection) const
         return std::make_unique<perf_data>(*perf_, selection);
     if (inputs_.size() > 1)
         return std::make_unique<merged>(inputs_, selection, align_);
-    return std::make_unique<file>(*inputs_[0], selection);
+    auto result = std::make_unique<file>(*inputs_[0], selection);
+    warn_about_times(*result, "");
+    return result;
 }
 
 void opened_recording::finish() {

@@ -22,6 +22,8 @@ namespace tool::recording {
 namespace {
 
 constexpr char filter_name[] = "user-events-dlfilter.so";
+/// What perf has in place of the time of a record that has none.
+constexpr std::uint64_t no_time = ~std::uint64_t{0};
 /// A text of more bytes is cut.
 constexpr std::size_t longest_text = 0xfff0;
 
@@ -64,15 +66,8 @@ std::string take_bytes(std::string_view& from) {
 
 } // namespace
 
-bool is_perf_data(const input& from) {
-    std::array<char, perf_data_magic.size()> head{};
-    return pread(from.descriptor(), head.data(), head.size(), 0) ==
-               static_cast<ssize_t>(head.size()) &&
-           std::string_view(head.data(), head.size()) == perf_data_magic;
-}
-
 perf_script::perf_script(const input& from, bool is_raw)
-    : path_(from.path()), mark_(random_mark()) {
+    : path_(from.path()), facts_(read_perf_file(from)), mark_(random_mark()) {
     // perf would take "-" for standard input.
     const std::string file = path_.starts_with('/') ? path_ : "./" + path_;
     std::vector<std::string> words{"perf",    "script",          "-i",         file,
@@ -103,8 +98,12 @@ perf_script::~perf_script() {
 void perf_script::finish() {
     perf_->wait();
     if (perf_->status() != 0)
-        throw text::failure(fmt::format("perf cannot read {}", path_),
-                            "`perf script -i FILE` says more");
+        throw text::failure(
+            fmt::format("perf cannot read {}", path_),
+            facts_.version.empty()
+                ? "`perf script -i FILE` says more"
+                : fmt::format("perf {} has recorded it: that version or a later one reads it",
+                              facts_.version));
 }
 
 perf_data::perf_data(const perf_script& script, const selection& selection)
@@ -130,6 +129,9 @@ void perf_data::read(const std::function<void(const record&)>& take_record,
     for (ssize_t size = 0; (size = getline(&line, &room, lines.get())) > 0;)
         take({line, static_cast<std::size_t>(size)});
     finish_record();
+    if (script_.facts().is_cut)
+        throw damaged_file(
+            fmt::format("{} is cut off: not all records can be read", script_.path()));
 }
 
 /// A record is a line with the mark; perf's text follows if the payload is not in the line.
@@ -146,6 +148,10 @@ void perf_data::take(const std::string& text) {
     has_record_ = true;
     take_word(rest);
     record_.time = take_number<std::uint64_t>(rest);
+    const bool has_time = record_.time != no_time;
+    has_no_times_ |= !has_time;
+    record_.time =
+        has_time ? record_.time + static_cast<std::uint64_t>(script_.facts().clock_offset) : 0;
     record_.cpu = take_number<int>(rest);
     record_.tgid = take_number<int>(rest);
     record_.pid = take_number<int>(rest);
@@ -196,6 +202,7 @@ const event_type& perf_data::type_of(const std::string& name, bool is_described)
     type = std::make_unique<event_type>(static_cast<int>(types_.size()), name.substr(0, colon),
                                         event.substr(0, event.find(':')));
     type->is_described = is_described;
+    type->most_padding = eventheader::perf_padding;
     // What payloads describe begins at the first field.
     type->fields.push_back({.name = is_described ? "eventheader_flags" : "trace",
                             .type = is_described ? "u8" : "__data_loc char[]",
@@ -221,6 +228,10 @@ bool perf_data::selects(const record& record) {
 }
 
 void perf_data::warn_about_gaps(bool) const {
+    if (has_no_times_)
+        text::warn(
+            fmt::format("{} has records without times, which are shown as 0", script_.path()),
+            "`perf record -T` records times");
     if (filter_)
         warn_of_unknown_fields(*filter_);
 }

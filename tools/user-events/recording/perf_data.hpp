@@ -4,6 +4,7 @@
 #pragma once
 
 #include "recording/file.hpp"
+#include "recording/perf_file.hpp"
 #include "tracing/child_process.hpp"
 
 #include <map>
@@ -12,11 +13,6 @@
 #include <string_view>
 
 namespace tool::recording {
-
-/// What such a file begins with.
-inline constexpr std::string_view perf_data_magic = "PERFILE2";
-
-bool is_perf_data(const input& from);
 
 /// perf while it reads a file. It is not in the sandbox of isolate().
 class perf_script {
@@ -28,6 +24,8 @@ public:
     /// Ends perf.
     ~perf_script();
 
+    const std::string& path() const noexcept { return path_; }
+    const perf_file& facts() const noexcept { return facts_; }
     /// What perf prints.
     int descriptor() const noexcept { return output_; }
     /// What each line with a record begins with. Programs cannot know it, so that no text of theirs
@@ -38,6 +36,7 @@ public:
 
 private:
     std::string path_;
+    perf_file facts_;
     std::string mark_;
     int output_ = -1;
     std::optional<tracing::child_process> perf_;
@@ -65,7 +64,7 @@ private:
     const perf_script& script_;
     selection selection_;
     cutter cutter_;
-    bool has_begun_ = false;
+    bool has_begun_ = false, has_no_times_ = false;
     eventheader::event_pattern described_;
     std::optional<eventheader::filter> filter_;
     std::function<void(const record&)> function_;

@@ -107,7 +107,7 @@ public:
     void take(const eventheader::field& field, const eventheader::value& value) override {
         if (const auto number = number_of(value))
             function_(path_.is_in_array() ? path_.text() : path_.of(field),
-                      static_cast<double>(*number));
+                      static_cast<double>(number->value()));
     }
     void begin_array(const eventheader::field& field) override { path_.begin_array(field); }
     void end_array(const eventheader::field&) override { path_.end(); }
@@ -140,7 +140,8 @@ eventheader::shown_event to_shown_event(const record& record) {
     const std::size_t offset =
         std::min<std::size_t>(record.event->fields.front().offset, record.data.size());
     return {record.event->registered_name(), record.event->parts,
-            eventheader::to_event(record.data.subspan(offset)), record.event->chosen};
+            eventheader::to_event(record.data.subspan(offset), record.event->most_padding),
+            record.event->chosen};
 }
 
 void append_seconds(std::string& to, std::uint64_t time) {
@@ -183,7 +184,12 @@ eventheader::filter to_filter(const std::string& text) {
 }
 
 bool passes(eventheader::filter& filter, const record& record) {
-    const eventheader::origin origin{record.task, record.pid, record.cpu};
+    eventheader::origin origin{record.task, record.pid, record.cpu};
+    origin.type = static_cast<std::uint16_t>(record.event->id);
+    if (record.data.size() >= 4) {
+        origin.flags = std::to_integer<std::uint8_t>(record.data[2]);
+        origin.preempt_count = std::to_integer<std::uint8_t>(record.data[3]);
+    }
     if (record.event->is_described)
         return filter.passes(to_shown_event(record), origin);
     filter.begin();
@@ -195,14 +201,18 @@ bool passes(eventheader::filter& filter, const record& record) {
         if (value.kind == kind::absent)
             continue;
         if (value.kind == kind::integer) {
-            filter.take(field.name, static_cast<long double>(value.integer));
+            filter.take(field.name, eventheader::number::of_integer(value.integer, field.size));
         } else if (value.kind == kind::natural) {
-            filter.take(field.name, static_cast<long double>(value.natural));
+            filter.take(field.name, eventheader::number::of_natural(value.natural, field.size));
         } else if (value.kind == kind::real) {
-            filter.take(field.name, static_cast<long double>(value.real));
+            filter.take(field.name, eventheader::number::of_real(value.real));
         } else if (value.kind == kind::text) {
             // Not what is shown, which is escaped.
             filter.take(field.name, value.text());
+        } else if (field.type.find("char[") != field.type.npos) {
+            // To the kernel, an array of unsigned char is a text.
+            const std::string_view whole = value.text();
+            filter.take(field.name, whole.substr(0, whole.find('\0')));
         } else {
             text.clear();
             append_text(text, field, value);

@@ -31,6 +31,9 @@ double middle_of(std::int32_t bucket) {
     return bucket < 0 ? -middle : middle;
 }
 
+/// The letter of Perfetto's convention is no amount.
+constexpr std::string_view slice_type_field = "track_event_type";
+
 constexpr struct {
     const char* name;
     double part;
@@ -171,7 +174,8 @@ statistics::event& statistics::event_of(const record& record) {
 void statistics::add_numbers(event& to, const record& record) {
     if (!to.is_described) {
         for (std::size_t i = 0; i < to.fields.size(); i++)
-            if (const value value = read(record.event->fields[i], record.data); value.is_number())
+            if (const value value = read(record.event->fields[i], record.data);
+                value.is_number() && record.event->fields[i].name != slice_type_field)
                 to.fields[i].numbers.add(value.number());
         return;
     }

@@ -52,18 +52,51 @@ bool pattern::is_for_providers() const {
            (is_for_user_events() || !instance::top().has("events/" + system_));
 }
 
+bool pattern::is_for_group(const std::string& system) const {
+    if (group_.empty())
+        return true;
+    return group_ == all_groups ? recording::is_user_system(system)
+                                : recording::is_system_of(system, group_);
+}
+
 bool pattern::is_for_system(const std::string& name) const {
-    if (has_system() || group_.empty())
-        return text::is_glob_of(system_, name);
-    return group_ == all_groups ? recording::is_user_system(name)
-                                : recording::is_system_of(name, group_);
+    if (!has_system())
+        return is_for_group(name);
+    const bool is_named = system_.find_first_of(text::glob_characters) == system_.npos;
+    return text::is_glob_of(system_, name) &&
+           (is_named || !recording::is_registered_system(name) || is_for_group(name));
 }
 
 void pattern::set_glob(rule& of, const std::string& glob) const {
-    const bool has_group = !has_system() && !group_.empty() && group_ != "default";
-    const bool is_for_all = has_group && group_ == all_groups;
+    if (!has_system())
+        return set_provider_glob(of, glob);
+    const bool is_limited = system_.find_first_of(text::glob_characters) != system_.npos &&
+                            !group_.empty() && group_ != all_groups;
+    of.pattern = fmt::format("{}:{}", system_, glob);
+    of.options[rule::group] = is_limited ? group_ : "";
+}
+
+void pattern::set_provider_glob(rule& of, const std::string& glob) const {
+    const bool is_for_all = group_ == all_groups;
     of.pattern = is_for_all ? "user_events*:" + glob : glob;
-    of.options[rule::group] = has_group && !is_for_all ? group_ : "";
+    of.options[rule::group] = is_for_all || group_ == "default" ? "" : group_;
+}
+
+bool pattern::may_describe(const event_name& name) const {
+    return is_for_group(name.system) &&
+           described_.may_match(recording::registered_name(name.system, name.event));
+}
+
+bool pattern::describes(const event_name& name, const std::string& event) const {
+    return is_for_group(name.system) &&
+           described_.matches(recording::registered_name(name.system, name.event), event);
+}
+
+std::vector<pattern> pattern::of_tracepoints() const {
+    std::vector<pattern> result;
+    for (auto& glob : eventheader::tracepoint_globs(provider(), {}))
+        result.emplace_back(std::move(glob), group_);
+    return result;
 }
 
 bool pattern::matches(const event_name& name) const {

@@ -45,19 +45,31 @@ inline constexpr std::string_view all_groups = "*";
 /// payloads ask for that.
 class pattern {
 public:
-    /// For one glob, `group` is the name of a group, or all_groups, which includes marks. Throws
-    /// text::usage_error if it could match no event.
+    /// `group` is the name of a group, or all_groups. It counts unless the pattern names a system:
+    /// for one glob, where all_groups includes marks, for PROVIDER:EVENT, and for what programs
+    /// register in the systems that a glob matches. Throws text::usage_error if the pattern could
+    /// match no event.
     explicit pattern(std::string text, std::string group = {});
 
     const std::string& text() const noexcept { return text_; }
+    /// The glob of events' names.
+    const std::string& event() const noexcept { return event_; }
     bool has_system() const noexcept { return text_.find(':') != text_.npos; }
     /// Whether it could match events of other groups than "default".
     bool is_for_groups() const noexcept { return has_system() || !group_.empty(); }
-    /// Sets the rule's pattern to one of the globs that this pattern consists of.
+    /// Makes the rule one for events of the pattern's system and group whose names match the glob.
     void set_glob(rule& of, const std::string& glob) const;
+    /// The same for tracepoints of the provider.
+    void set_provider_glob(rule& of, const std::string& glob) const;
     bool matches(const event_name& name) const;
     /// For PROVIDER:EVENT.
-    const eventheader::event_pattern& described() const noexcept { return described_; }
+    const std::string& provider() const noexcept { return described_.provider(); }
+    /// Whether the tracepoint may have such events.
+    bool may_describe(const event_name& name) const;
+    /// Whether an event of this name of the tracepoint is one of them.
+    bool describes(const event_name& name, const std::string& event) const;
+    /// The same for the names of tracepoints: patterns that match those of the provider.
+    std::vector<pattern> of_tracepoints() const;
     /// Whether it can be a provider's: it has a colon, and no system of the kernel before it.
     bool is_for_providers() const;
     /// Whether the name of an event in tracefs could match. If not, only a provider's event does.
@@ -68,6 +80,7 @@ public:
     bool is_for_registered_events() const;
 
 private:
+    bool is_for_group(const std::string& system) const;
     bool is_for_system(const std::string& name) const;
 
     std::string text_;

@@ -21,12 +21,8 @@ namespace {
 
 /// For a name that is mistyped, the command would wait silently.
 void warn_of_no_provider(const pattern& wanted) {
-    const std::string& provider = wanted.described().provider();
-    const auto exists = [&](const event_name& name) {
-        return wanted.described().may_match(recording::registered_name(name.system, name.event));
-    };
-    const auto all = user_events({});
-    if (std::any_of(all.begin(), all.end(), exists))
+    const std::string& provider = wanted.provider();
+    if (!user_events(wanted.of_tracepoints()).empty())
         return;
     text::warn(fmt::format("there is no system and no provider {} so far", provider),
                text::did_you_mean(provider, directories(instance::top().path("events")),
@@ -43,8 +39,7 @@ std::vector<std::string> globs_of(const std::string& pattern, const eventheader:
         return {pattern};
     const std::string begin = pattern.substr(0, pattern.size() - 1);
     // What is behind the last `_` may be a level already.
-    if (begin.find_first_of(text::glob_characters) != begin.npos || begin.find(':') != begin.npos ||
-        begin.find("_L") != begin.npos)
+    if (begin.find_first_of(text::glob_characters) != begin.npos || begin.find("_L") != begin.npos)
         return {pattern};
     auto result = eventheader::tracepoint_globs(pattern, choice);
     if (begin.ends_with('_'))
@@ -62,21 +57,18 @@ bool is_earlier_rule(const std::string& reason) {
 } // namespace
 
 bool wanted_events::includes(const event_name& name) const {
-    const std::string tracepoint = registered(name);
     const auto is_meant = [&](const pattern& each) {
-        return each.matches(name) || (has_providers && each.described().may_match(tracepoint));
+        return each.matches(name) || (has_providers && each.may_describe(name));
     };
     // Events of the kernel have neither level nor keyword.
-    return (!recording::is_user_system(name.system) || choice.includes(tracepoint)) &&
+    return (!recording::is_user_system(name.system) || choice.includes(registered(name))) &&
            (patterns.empty() || std::any_of(patterns.begin(), patterns.end(), is_meant));
 }
 
 bool wanted_events::matches(const event_name& name, const std::string& event) const {
-    const std::string tracepoint = registered(name);
     return patterns.empty() ||
            std::any_of(patterns.begin(), patterns.end(), [&](const pattern& each) {
-               return each.matches(name) ||
-                      (has_providers && each.described().matches(tracepoint, event));
+               return each.matches(name) || (has_providers && each.describes(name, event));
            });
 }
 
@@ -190,33 +182,33 @@ void following::follow(const pattern& wanted) {
     const bool is_for_tracepoints =
         wanted.is_for_registered_events() && wanted.is_for_tracepoints();
     are_rules_wide_ |= has_rules_ && (!wanted_.choice.is_all() || is_shared);
+    const auto add = [&](const std::string& glob, auto set, const std::string& filter) {
+        rule added = rule_;
+        (wanted.*set)(added, glob);
+        added.filter = filter;
+        this->add(added);
+    };
     // The first rule that matches counts.
     if (is_shared && is_for_tracepoints)
         for (const auto& glob : eventheader::tracepoint_globs("*", wanted_.choice))
-            add(wanted, glob, "");
+            add(glob, &pattern::set_glob, "");
     if (is_for_providers)
-        for (const auto& glob :
-             eventheader::tracepoint_globs(wanted.described().provider(), wanted_.choice))
-            add(wanted, glob, is_shared ? "" : wanted_.filter);
+        for (const auto& glob : eventheader::tracepoint_globs(wanted.provider(), wanted_.choice))
+            add(glob, &pattern::set_provider_glob, is_shared ? "" : wanted_.filter);
     if (is_for_tracepoints)
-        for (const auto& glob : globs_of(wanted.text(), wanted_.choice))
-            add(wanted, glob, wanted_.filter);
+        for (const auto& glob : globs_of(wanted.event(), wanted_.choice))
+            add(glob, &pattern::set_glob, wanted_.filter);
     enable_existing(wanted, is_for_providers);
 }
 
-void following::add(const pattern& wanted, const std::string& glob, const std::string& filter) {
-    if (!has_rules_)
-        return;
-    rule added = rule_;
-    wanted.set_glob(added, glob);
-    added.filter = filter;
-    if (has_own(added))
+void following::add(const rule& added) {
+    if (!has_rules_ || has_own(added))
         return;
     // One that exists is of a killed process, whose instance this one has adopted.
     rules_.emplace_back(added);
     const auto reason = failure_of_rule(added);
     if (!reason.empty() && !is_earlier_rule(reason))
-        text::warn(fmt::format("the filter \"{}\" does not fit: {}", filter, reason));
+        text::warn(fmt::format("the filter \"{}\" does not fit: {}", added.filter, reason));
 }
 
 /// What rules are not for: events of the kernel and marks, and all events without rules.

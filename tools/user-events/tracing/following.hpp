@@ -94,7 +94,7 @@ private:
     bool has_own(const rule& other) const;
     void follow(const pattern& wanted);
     void enable_existing(const pattern& wanted, bool is_for_providers);
-    void add(const pattern& wanted, const std::string& glob, const std::string& filter);
+    void add(const rule& added);
     void enable(const event_name& name);
     void disable_others();
     std::vector<rule> left_rules() const;

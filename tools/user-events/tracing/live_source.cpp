@@ -2,6 +2,7 @@
 #include "tracing/live_source.hpp"
 
 #include "text/errors.hpp"
+#include "text/new_file.hpp"
 #include "tracing/buffers.hpp"
 #include "tracing/libtracefs.hpp"
 #include "tracing/mounted.hpp"
@@ -33,7 +34,9 @@ live_source::live_source(const instance& in, const wanted_events& wanted,
       formats_(how_.has_only_instance || in.is_mounted() ? in.copy() : instance::top()),
       tasks_(in.with_names(), !in.is_mounted() || has_threads_of_records()),
       lost_before_(in.is_mounted() ? lost_records(in) : 0),
-      clock_id_(readable_clock(name_of_clock(in))), clock_(clock_id_.value_or(CLOCK_MONOTONIC)) {
+      clock_id_(readable_clock(name_of_clock(in))), clock_(clock_id_.value_or(CLOCK_MONOTONIC)),
+      texts_([] { return text::contents_of("/proc/kallsyms"); },
+             [this] { return in_.with_names().try_read("printk_formats").value_or(""); }) {
     open_buffers();
 }
 
@@ -99,6 +102,11 @@ bool live_source::use(const recording::ring_buffer& from, const function& use) {
         how_.take_unknown(record);
         return true;
     }
+    if (known.has_kernel_texts) {
+        named_.assign(record.data.begin(), record.data.end());
+        texts_.name(*known.type, named_);
+        record.data = named_;
+    }
     describe(record, known_events_);
     return selector_.includes(record) ? use(record) : skip();
 }
@@ -130,6 +138,7 @@ void live_source::set_type(known_type& to, const tep_event& event) {
         replaced_.push_back(std::move(to.type));
     to.is_unknown = false;
     to.type = std::make_unique<recording::event_type>(event);
+    to.has_kernel_texts = recording::kernel_texts::name_fields(*to.type);
     if (how_.change)
         how_.change(*to.type);
 }

@@ -2,6 +2,7 @@
 // The records of an instance as they are made.
 #pragma once
 
+#include "recording/kernel_text.hpp"
 #include "recording/record.hpp"
 #include "recording/ring_buffer.hpp"
 #include "tracing/events.hpp"
@@ -69,6 +70,7 @@ private:
     struct known_type {
         std::unique_ptr<recording::event_type> type;
         bool is_unknown = false;
+        bool has_kernel_texts = false;
         /// When its format was looked for.
         clock::time_point looked;
     };
@@ -95,6 +97,8 @@ private:
     std::optional<clockid_t> clock_id_;
     wall_clock clock_;
     eventpipe::known_events known_events_;
+    recording::kernel_texts texts_;
+    std::vector<std::byte> named_;
 };
 
 } // namespace tool::tracing

@@ -54,7 +54,7 @@ void stop_triggers::add(const instance& in, const stop_condition& condition) {
     const bool by_rule = has_rules() && condition.pattern.is_for_registered_events();
     if (by_rule) {
         rule added;
-        condition.pattern.set_glob(added, condition.pattern.text());
+        condition.pattern.set_glob(added, condition.pattern.event());
         added.options[rule::instance] = in.name();
         added.trigger = trigger_of(condition);
         rules_.emplace_back(added);
