@@ -624,12 +624,12 @@ TEST_CASE("A rule has at most 2048 characters") {
     CHECK(change_rule("!" + text) == succeeds());
 }
 
-TEST_CASE("A write of more than 64 KiB is taken up to the end of a line") {
+TEST_CASE("A write takes 64 KiB at most") {
     const std::string comment = "# " + std::string(997, 'x') + "\n";
     std::string text;
     while (text.size() < 80000)
         text += comment;
-    CHECK(write_text(rules_file(), text, O_APPEND) == succeeds(65000));
+    CHECK(write_text(rules_file(), text, O_APPEND) == succeeds(65536));
     CHECK(write_text(rules_file(), std::string(70000, 'x'), O_APPEND) == fails(EINVAL));
     const std::string with_nul = "order_x instance=any\n" + std::string(70000, '\0');
     CHECK(write_text(rules_file(), with_nul, O_APPEND) == fails(EINVAL));
@@ -781,7 +781,6 @@ TEST_CASE("The triggers of rules keep the clock and the records of their instanc
     const Rule rule("rule_keep_* instance=" + instance.name() + " trigger " + trigger);
     Registered second(" u32 a", "rule_keep");
     CHECK(second.record(cents(2)) == succeeds(8));
-    CHECK(numbers(instance) == Numbers{1, 2});
     CHECK_THAT(read_text(instance.path("trace_clock")), Catch::Contains("[mono]"));
     CHECK(rule.remove() == succeeds());
     CHECK(numbers(instance) == Numbers{1, 2});
@@ -825,8 +824,7 @@ TEST_CASE("The parameter rules adds rules at load; a bad one is logged, and the 
     CHECK_THAT(text,
                Catch::Contains("bad rule") && Catch::Contains(": nonsense x\n") &&
                    Catch::Contains("rule nonsense x of the parameter is not added: error -22"));
-    CHECK_THAT(text, Catch::Contains("rule rule_param_a instance=" + created.name +
-                                     " of the parameter is not added: error -17"));
+    CHECK_THAT(text, !Catch::Contains("rule rule_param_a"));
     const std::string at = " instance=" + created.name;
     CHECK(read_text(rules_file()) == "rule_param_a" + at + " # applied to 0\nrule_param_b*" + at +
                                          " if a > 1 # applied to 0\n");
