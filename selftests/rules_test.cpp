@@ -767,7 +767,7 @@ TEST_CASE(
         {"hist:keys=text.buckets=10:size=128", false},
         {"hist:keys=n:vals=text:size=128", false},
         {"hist:keys=absent:size=128", false},
-        {"hist:keys=common_stacktrace,common_cpu.log2:size=128", true},
+        {"hist:keys=common_pid,common_cpu.log2:size=128", true},
         {"hist:keys=STACKTRACE:size=128", false},
         {"hist:keys=comm:size=128", false},
         {"hist:keys=COMM.log2:size=128", false},
