@@ -3,6 +3,7 @@
 // payload.c and trigger_parse.c, built for user space. An input is a command or a trigger, a NUL,
 // and a payload or a trigger.
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -306,8 +307,11 @@ void check_trigger(const std::string& trigger, const ue_format* format) {
     for (char separator = '\0'; from <= word.size();) {
         const std::size_t end = std::min(word.find_first_of(":=,.", from), word.size());
         const std::string part = word.substr(from, end - from);
-        require(part.find_first_not_of("_-0123456789abcdefghijklmnopqrstuvwxyz"
-                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == part.npos,
+        // Names in UTF-8 are names.
+        require(std::all_of(part.begin(), part.end(),
+                            [](unsigned char c) {
+                                return c >= 0x80 || std::isalnum(c) || c == '_' || c == '-';
+                            }),
                 "a trigger has no expression and no variable", trigger);
         require(part != "common_timestamp", "a trigger does not set the clock", trigger);
         static const std::set<std::string> options{"key",    "keys", "val", "vals",
@@ -342,7 +346,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check_text(*parsed.format, command);
         check_equality(parsed, command);
         check_payload(*parsed.format, payload, command);
-        check_trigger(std::string(payload), parsed.format.get());
+        check_trigger(std::string(payload.substr(0, payload.find('\0'))), parsed.format.get());
     }
     return 0;
 }

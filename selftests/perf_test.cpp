@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // perf events on user events: counts, samples, filters, call chains, and payloads too large for it.
 #include "catch.hpp"
+#include "limited.hpp"
 #include "perf.hpp"
 #include "processor.hpp"
+#include "program.hpp"
 #include "registered.hpp"
+#include "rule.hpp"
 
 #include "as_user.hpp"
 #include "child.hpp"
+#include "mapping.hpp"
 #include "on_cpu.hpp"
 #include "setting.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
+#include "userfault.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <dlfcn.h>
 #include <list>
+#include <optional>
 #include <set>
 #include <sys/syscall.h>
 #include <thread>
@@ -458,4 +465,61 @@ TEST_CASE("Killing a task that has a perf event open clears the bit") {
     child.kill();
     CHECK(registered.word == 0);
     CHECK(registered.status().empty());
+}
+
+namespace {
+
+/// Floods an event with a limit. The program has two words of it. If it blocks, each access to the
+/// second word waits for ever. Sends a value when it has exceeded the limit for some time.
+int flood(Channel& channel, const Event& event, bool blocks) {
+    const Mapping first(1), second(1);
+    DataFile file;
+    const auto index = file.must_register(first.at(), 0, event.name());
+    file.must_register(second.at(), 0, event.name());
+    std::optional<Userfault> fault;
+    if (blocks)
+        fault.emplace(second);
+    using Clock = std::chrono::steady_clock;
+    for (const auto end = Clock::now() + std::chrono::milliseconds(50); Clock::now() < end;)
+        file.record(index);
+    for (channel.send(true);;)
+        file.record(index);
+}
+
+/// How many seconds it takes to open and to close several perf events of all tasks for an event,
+/// each while another program floods an event.
+struct PerfTimes {
+    PerfTimes(const Event& event, const Event& flooded, bool blocks) {
+        std::list<PerfEvent> perf;
+        const auto while_flooded = [&](const auto& action) {
+            Child child([&](Channel& channel) {
+                // So that the test closes the last descriptor of each.
+                perf.clear();
+                return flood(channel, flooded, blocks);
+            });
+            child.channel().receive<bool>();
+            const auto start = std::chrono::steady_clock::now();
+            action();
+            return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        };
+        for (int i = 0; i < 16; i++)
+            open += while_flooded([&] { perf.emplace_back(perf_attributes(event), -1, 0); });
+        while (!perf.empty())
+            close += while_flooded([&] { perf.pop_back(); });
+    }
+
+    double open = 0, close = 0;
+};
+
+} // namespace
+
+TEST_CASE("Opening and closing perf events does not wait for an unrelated program that blocks") {
+    const Kept unrelated, flooded;
+    Instance instance;
+    const Rule rule(rule_text(flooded.event, instance, "limit=100/s/program"));
+    const PerfTimes quiet(unrelated.event, flooded.event, false);
+    const PerfTimes blocked(unrelated.event, flooded.event, true);
+    CAPTURE(quiet.open, quiet.close, blocked.open, blocked.close);
+    CHECK(blocked.open < 3 * quiet.open + 0.5);
+    CHECK(blocked.close < 3 * quiet.close + 0.5);
 }

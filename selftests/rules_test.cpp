@@ -291,7 +291,8 @@ TEST_CASE("The trigger of a rule counts the first record, and is removed with th
     Registered misfit(" u32 a", "rule_hist");
     CHECK(misfit.word == 0);
     CHECK_THAT(rule.comment(),
-               Catch::StartsWith("applied to 1, failed for 1: " + misfit.event.name() + ": -E"));
+               Catch::StartsWith("applied to 1, failed for 1: " + misfit.event.name() +
+                                 ": the histogram needs a field"));
     CHECK(rule.remove() == succeeds());
     CHECK(holds_after_change([&] { return registered.word == 0; }));
     CHECK_THAT(read_text(instance.path(registered.event, "trigger")),
@@ -607,7 +608,10 @@ TEST_CASE("A line that is cut between two writes, or has no newline, is one rule
         CHECK(outcome == fails(EINVAL));
         CHECK(parts < 20);
         CHECK(put(file, "!rule_c" + at) == fails(ENOENT));
+        REQUIRE(put(file, "#\nrule_d" + at).ok());
+        CHECK(put(file, std::string("\0\n", 2)) == fails(EINVAL));
     }
+    CHECK(read_text(rules_file()).empty());
     KernelLog log;
     CHECK(write_text(rules_file(), "# a comment\n!rule_c" + at, O_APPEND).ok());
     CHECK_THAT(log.read(), Catch::Contains("has no newline"));
@@ -624,12 +628,12 @@ TEST_CASE("A rule has at most 2048 characters") {
     CHECK(change_rule("!" + text) == succeeds());
 }
 
-TEST_CASE("A write of more than 64 KiB is taken up to the end of a line") {
+TEST_CASE("A write takes 64 KiB at most") {
     const std::string comment = "# " + std::string(997, 'x') + "\n";
     std::string text;
     while (text.size() < 80000)
         text += comment;
-    CHECK(write_text(rules_file(), text, O_APPEND) == succeeds(65000));
+    CHECK(write_text(rules_file(), text, O_APPEND) == succeeds(65536));
     CHECK(write_text(rules_file(), std::string(70000, 'x'), O_APPEND) == fails(EINVAL));
     const std::string with_nul = "order_x instance=any\n" + std::string(70000, '\0');
     CHECK(write_text(rules_file(), with_nul, O_APPEND) == fails(EINVAL));
@@ -732,9 +736,9 @@ TEST_CASE("A rule cannot have a trigger that reaches beyond its event") {
         {"hist:keys=id:clear if id > 1", "only have keys="},
         {"hist:keys=id+common_pid", "as the keys"},
         {"hist:keys=id:size=131072", "after \"size=\""},
-        {"enable_event:sched:sched_switch", "only have the triggers"},
-        {"disable_hist:user_events:other", "only have the triggers"},
-        {"!traceoff", "only have the triggers"},
+        {"enable_event:sched:sched_switch", "none of traceon"},
+        {"disable_hist:user_events:other", "none of traceon"},
+        {"!traceoff", "none of traceon"},
         {"traceoff:x", "above 0"},
     }));
     CAPTURE(trigger);
@@ -746,9 +750,10 @@ TEST_CASE("A rule cannot have a trigger that reaches beyond its event") {
     CHECK(read_text(rules_file()).empty());
 }
 
-TEST_CASE("A histogram of a rule takes as a number only a field that is one") {
+TEST_CASE(
+    "A histogram of a rule takes only fields of the event, and as a number only one that is") {
     Instance instance;
-    Registered event(" u32 n; char[16] s; __rel_loc char[] r", "rule_number");
+    Registered event(" u32 n; char[16] s; __rel_loc char[] r; struct char[ text 40", "rule_number");
     const auto [trigger, fits] = GENERATE(table<std::string, bool>({
         {"hist:keys=n.log2:vals=n:size=128", true},
         {"hist:keys=s,n.buckets=5:size=128", true},
@@ -756,13 +761,27 @@ TEST_CASE("A histogram of a rule takes as a number only a field that is one") {
         {"hist:keys=n,r.log2:size=128", false},
         {"hist:keys=s.buckets=5:size=128", false},
         {"hist:keys=n:vals=s:size=128", false},
+        {"hist:keys=n:vals=hitcount,common_pid:size=128", true},
+        {"hist:keys=text:vals=n:size=128", true},
+        {"hist:keys=text.log2:size=128", false},
+        {"hist:keys=text.buckets=10:size=128", false},
+        {"hist:keys=n:vals=text:size=128", false},
+        {"hist:keys=absent:size=128", false},
+        {"hist:keys=common_pid,common_cpu.log2:size=128", true},
+        {"hist:keys=STACKTRACE:size=128", false},
+        {"hist:keys=comm:size=128", false},
+        {"hist:keys=COMM.log2:size=128", false},
+        {"hist:keys=common_comm.buckets=2147483647:size=128", false},
+        {"hist:keys=n:vals=common_comm:size=128", false},
     }));
     CAPTURE(trigger);
     const Rule rule("rule_number_* instance=" + instance.name() + " trigger " + trigger);
     CHECK(event.word == fits);
-    CHECK(rule.comment() == (fits ? "applied to 1"
-                                  : "applied to 0, failed for 1: " + event.event.name() +
-                                        ": the histogram needs a number, and the field is none"));
+    CHECK(
+        rule.comment() ==
+        (fits ? "applied to 1"
+              : "applied to 0, failed for 1: " + event.event.name() +
+                    ": the histogram needs a field that the event lacks, or that is not a number"));
     CHECK(rule.remove() == succeeds());
     CHECK(event.word == 0);
 }
@@ -781,7 +800,6 @@ TEST_CASE("The triggers of rules keep the clock and the records of their instanc
     const Rule rule("rule_keep_* instance=" + instance.name() + " trigger " + trigger);
     Registered second(" u32 a", "rule_keep");
     CHECK(second.record(cents(2)) == succeeds(8));
-    CHECK(numbers(instance) == Numbers{1, 2});
     CHECK_THAT(read_text(instance.path("trace_clock")), Catch::Contains("[mono]"));
     CHECK(rule.remove() == succeeds());
     CHECK(numbers(instance) == Numbers{1, 2});
@@ -825,8 +843,7 @@ TEST_CASE("The parameter rules adds rules at load; a bad one is logged, and the 
     CHECK_THAT(text,
                Catch::Contains("bad rule") && Catch::Contains(": nonsense x\n") &&
                    Catch::Contains("rule nonsense x of the parameter is not added: error -22"));
-    CHECK_THAT(text, Catch::Contains("rule rule_param_a instance=" + created.name +
-                                     " of the parameter is not added: error -17"));
+    CHECK_THAT(text, !Catch::Contains("rule rule_param_a"));
     const std::string at = " instance=" + created.name;
     CHECK(read_text(rules_file()) == "rule_param_a" + at + " # applied to 0\nrule_param_b*" + at +
                                          " if a > 1 # applied to 0\n");

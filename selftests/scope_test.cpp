@@ -252,8 +252,8 @@ TEST_CASE("exe= is the path from the first root, also for a program in a chroot"
     Instance instance;
     const std::string root = std::filesystem::path(own_path()).parent_path();
     REQUIRE(root != "/");
-    const auto [path, matches] =
-        GENERATE_COPY(table<std::string, int>({{own_path(), 1}, {own_path().substr(root.size()), 0}}));
+    const auto [path, matches] = GENERATE_COPY(
+        table<std::string, int>({{own_path(), 1}, {own_path().substr(root.size()), 0}}));
     const Rule rule(rule_text(kept.event, instance, "exe=" + path));
     CHECK(in_child([&, matches = matches] {
               DataFile file;

@@ -83,6 +83,24 @@ TEST_CASE("Loading fails with EEXIST on a kernel that has its own user_events", 
                   "symbol event_mutex", "not needed");
 }
 
+TEST_CASE("A symbol of a module is not taken for one of the kernel") {
+    const module::Loaded loaded;
+    unload();
+    // Functions of the module itself, which the kernel finds as it finds those of other modules.
+    REQUIRE(module::load_image(with_changed_string("user_event_mm_dup", "ue_event_create")) ==
+            succeeds());
+    unload();
+    check_failure(with_changed_string("tracefs_remove", "ue_registry_del"), ENOENT,
+                  "ue_registry_del", "removing files from tracefs");
+    KernelLog log;
+    REQUIRE(module::load_image(with_changed_string("ring_buffer_record_is_set_on",
+                                                   "ue_event_create")) == succeeds());
+    CHECK_THAT(log.read(), Catch::Contains("lacks the symbol ue_event_create") &&
+                               Catch::Contains("without counting lost records"));
+    check_basic_recording();
+    unload();
+}
+
 TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that is missing") {
     const module::Loaded loaded;
     unload();
@@ -93,6 +111,9 @@ TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that
                   "removing files from tracefs");
     check_failure(without_symbol("exit_mmap"), ENOENT, "-xit_mmap",
                   "tracking the ends of programs");
+    for (const std::string name : {"_stext", "_end"})
+        check_failure(without_symbol(name), ENOENT, "-" + name.substr(1),
+                      "ignoring symbols of modules");
     // The module looks these up on some kernels only.
     for (const std::string name : {"tracefs_mount", "event_file_get", "event_file_put"})
         if (looks_up(name))

@@ -85,7 +85,7 @@ const std::array<Program::Handler, kinds> Program::handlers{{
     {Kind::reap, &Program::reap, {}},
     {Kind::map, &Program::map, {ENOMEM, EINVAL, EFAULT, EBADF}},
     {Kind::limit, &Program::limit, {EINVAL, EACCES}},
-    {Kind::rule, &Program::rule, {EINVAL, EEXIST, ENOENT, EACCES}},
+    {Kind::rule, &Program::rule, {EINVAL, ENOENT, EACCES}},
     {Kind::mark, &Program::mark, {EBADF, EFAULT, EINVAL, E2BIG, EACCES}},
     {Kind::share, &Program::share, {EBADF, EINVAL, EBUSY, ENOTTY}},
 }};

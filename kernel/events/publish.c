@@ -30,8 +30,8 @@
 
 /*
  * With so many retired events of the same owner, or of all owners together, a new event takes over
- * the number of a retired event of the same owner, if there is one. A retired event takes about 1 KiB,
- * and one of the kernel's 65,000 type numbers.
+ * the number of a retired event of the same owner, if there is one. A retired event takes about
+ * 1 KiB, and one of the kernel's 65,000 type numbers.
  */
 #define UE_RETIRED_MAX		1024U
 #define UE_RETIRED_MAX_ALL	4096

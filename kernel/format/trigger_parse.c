@@ -81,6 +81,9 @@ static bool ue_is_field(struct ue_part name)
 			continue;
 		return false;
 	}
+	/* The kernel takes this byte at the end of its text for a space. */
+	if (name.length && (unsigned char)name.text[name.length - 1] == 0xa0)
+		return false;
 	/* A time stamp sets the instance's clock, which empties its buffer. */
 	return name.length && !ue_part_is(name, "common_timestamp");
 }
@@ -123,9 +126,10 @@ static bool ue_is_sort_key(struct ue_part key)
 	       (!key.text || ue_part_is_one_of(key, orders));
 }
 
+/* The kernel refuses smaller histograms. */
 static bool ue_is_size(struct ue_part size)
 {
-	return ue_part_is_number(size, UE_HIST_SIZE_MAX);
+	return ue_part_is_number(size, UE_HIST_SIZE_MAX) && !ue_part_is_number(size, 64);
 }
 
 enum ue_hist_option {
@@ -135,6 +139,11 @@ enum ue_hist_option {
 	UE_HIST_SIZE,
 };
 
+static const char ue_bad_keys[] =
+	"not one to three fields as the keys, or a modifier that a rule can't have";
+static const char ue_bad_values[] =
+	"not one to three fields as the values of a histogram";
+
 static const struct ue_hist_spelling {
 	const char *name;
 	enum ue_hist_option option;
@@ -142,15 +151,13 @@ static const struct ue_hist_spelling {
 	bool (*is_valid)(struct ue_part one);
 	const char *reason;
 } ue_hist_spellings[] = {
-#define UE_KEYS(name)	{ name, UE_HIST_KEYS, 3, ue_is_key, \
-	"not one to three fields, each without or with .hex, .sym, .sym-offset, .syscall, .execname, .log2 or .buckets=N, as the keys of a histogram" }
-#define UE_VALUES(name)	{ name, UE_HIST_VALUES, 3, ue_is_value, \
-	"not one to three fields as the values of a histogram" }
+#define UE_KEYS(name)	{ name, UE_HIST_KEYS, 3, ue_is_key, ue_bad_keys }
+#define UE_VALUES(name)	{ name, UE_HIST_VALUES, 3, ue_is_value, ue_bad_values }
 	UE_KEYS("keys"), UE_KEYS("key"),
 	UE_VALUES("vals"), UE_VALUES("values"), UE_VALUES("val"),
 	{ "sort", UE_HIST_SORT, 2, ue_is_sort_key,
-	  "not one or two fields, each without or with .ascending or .descending, after \"sort=\"" },
-	{ "size", UE_HIST_SIZE, 1, ue_is_size, "not a number from 1 to 2048 after \"size=\"" },
+	  "not one or two fields, with or without .ascending or .descending, after \"sort=\"" },
+	{ "size", UE_HIST_SIZE, 1, ue_is_size, "not a number from 65 to 2048 after \"size=\"" },
 };
 
 /* Return: the option, and its value in @part; NULL if a rule can't have it. */
@@ -183,7 +190,7 @@ static const char *ue_hist_parse(struct ue_part options)
 		const struct ue_hist_spelling *spelling = ue_hist_spelling(&value);
 
 		if (!spelling)
-			return "the histogram of a rule can only have keys=, vals=, sort= and size=";
+			return "a histogram can only have keys=, vals=, sort= and size=";
 		if (seen & BIT(spelling->option))
 			return "an option of the histogram is given twice";
 		seen |= BIT(spelling->option);
@@ -218,24 +225,50 @@ const char *ue_trigger_parse(const char *trigger)
 	if (ue_part_is(name, "hist"))
 		reason = options.text ? ue_hist_parse(options) : "a histogram without \"keys=\"";
 	else if (!ue_part_is_one_of(name, counted))
-		return "a rule can only have the triggers traceon, traceoff, snapshot, stacktrace and hist";
+		return "the trigger is none of traceon, traceoff, snapshot, stacktrace and hist";
 	else if (options.text && !ue_part_is_number(options, U32_MAX))
 		reason = "not a number above 0 after the trigger and a colon";
 	if (reason)
 		return reason;
+	/* The kernel looks the function up again when the trigger is removed. */
+	if (strstr(rest, ".function"))
+		return "the filter of a rule's trigger can't have \".function\"";
 	return ue_is_condition(rest) ? NULL : "expected \"if\" and a filter after the trigger";
+}
+
+/* Return: the field of this name, or NULL. */
+static const struct ue_field *ue_field_named(struct ue_part name, const struct ue_format *format)
+{
+	for (int i = 0; i < format->nr_fields; i++) {
+		if (ue_part_is(name, ue_field_name(format, &format->fields[i])))
+			return &format->fields[i];
+	}
+	return NULL;
+}
+
+/*
+ * The kernel also has fields that stand for no bytes of the record, such as STACKTRACE and COMM,
+ * and reads something else there.
+ */
+static bool ue_is_common_number(struct ue_part name)
+{
+	static const char * const names[] = { "common_pid", "common_type", "common_flags",
+					      "common_preempt_count", "common_cpu", "cpu", NULL };
+
+	return ue_part_is_one_of(name, names);
 }
 
 static bool ue_is_number_of(struct ue_part name, const struct ue_format *format)
 {
-	for (int i = 0; i < format->nr_fields; i++) {
-		const struct ue_field *field = &format->fields[i];
+	const struct ue_field *field = ue_field_named(name, format);
 
-		if (ue_part_is(name, ue_field_name(format, field)) &&
-		    (field->storage != UE_STORED_INLINE || field->length))
-			return false;
-	}
-	return true;
+	return field ? field->kind >= UE_KIND_S64 && field->kind <= UE_KIND_U8 :
+	       ue_is_common_number(name);
+}
+
+static bool ue_is_known(struct ue_part name, const struct ue_format *format)
+{
+	return ue_field_named(name, format) || ue_is_common_number(name) || ue_is_stacktrace(name);
 }
 
 /* A modifier that computes with the key. */
@@ -259,8 +292,10 @@ bool ue_trigger_fits(const char *trigger, const struct ue_format *format)
 			struct ue_part modifier = ue_part_next(&list, ',');
 			const struct ue_part name = ue_part_next(&modifier, '.');
 
-			if ((option == UE_HIST_VALUES || ue_needs_number(modifier)) &&
-			    !ue_is_number_of(name, format))
+			if (option == UE_HIST_VALUES && ue_part_is(name, "hitcount"))
+				continue;
+			if (option == UE_HIST_VALUES || ue_needs_number(modifier) ?
+			    !ue_is_number_of(name, format) : !ue_is_known(name, format))
 				return false;
 		}
 	}

@@ -16,7 +16,7 @@
 
 struct ue_format;
 
-/* The size of a histogram without "size="; larger ones would take more than 1 MiB for each event. */
+/* The size without "size="; larger ones would take more than 1 MiB for each event. */
 #define UE_HIST_SIZE_MAX	2048
 
 /**
@@ -31,15 +31,15 @@ struct ue_format;
 const char *ue_trigger_parse(const char *trigger);
 
 /**
- * ue_trigger_fits() - check that a histogram takes as a number only what is one
+ * ue_trigger_fits() - check the fields of a histogram
  * @trigger: a text for which ue_trigger_parse() has returned NULL
  * @format: format of the event
  *
  * For a string with ".log2" or ".buckets", the kernel reads its own stack as the key.
  *
  * Context: any.
- * Return: false if a value, or such a key, is a field that is no number. Fields that
- * the event lacks are left to the kernel.
+ * Return: false if a key is not a field of the event or a common one, or if a value, or such a key,
+ * is not a number.
  */
 bool ue_trigger_fits(const char *trigger, const struct ue_format *format);
 

@@ -6,7 +6,6 @@
  * data_file.c.
  */
 #include <linux/atomic.h>
-#include <linux/capability.h>
 #include <linux/cdev.h>
 #include <linux/device.h>
 #include <linux/fs.h>
@@ -31,22 +30,12 @@ static struct class ue_class = {
 static atomic_t ue_nr_devices;
 static DECLARE_WAIT_QUEUE_HEAD(ue_device_freed);
 
-/*
- * sysfs is the same in all containers, and anyone can read it. So only a task with
- * CAP_SYS_ADMIN, such as udev, can read the names of groups there: the device is named by its
- * number.
- */
-static bool ue_may_read_names(void)
-{
-	return ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
-}
-
 static ssize_t group_show(struct device *device,
 			  struct device_attribute *attribute, char *text)
 {
 	const struct ue_group *group = dev_get_drvdata(device);
 
-	return ue_may_read_names() ? sysfs_emit(text, "%s\n", group->name) : -EPERM;
+	return sysfs_emit(text, "%s\n", group->name);
 }
 static DEVICE_ATTR_RO(group);
 
@@ -55,7 +44,7 @@ static ssize_t system_show(struct device *device,
 {
 	const struct ue_group *group = dev_get_drvdata(device);
 
-	return ue_may_read_names() ? sysfs_emit(text, "%s\n", group->system) : -EPERM;
+	return sysfs_emit(text, "%s\n", group->system);
 }
 static DEVICE_ATTR_RO(system);
 
@@ -85,12 +74,6 @@ static char *ue_device_node(UE_DEVNODE_DEVICE *device, umode_t *mode,
 	return kasprintf(GFP_KERNEL | __GFP_NOFAIL, "user_events/%s", group->name);
 }
 
-/* DEVNAME is in the text already. After an error, a reader of the file "uevent" gets nothing. */
-static int ue_device_uevent(UE_DEVNODE_DEVICE *device, struct kobj_uevent_env *env)
-{
-	return ue_may_read_names() ? 0 : -EPERM;
-}
-
 static void ue_device_release(struct device *device)
 {
 	ue_group_unref(dev_get_drvdata(device));
@@ -102,7 +85,6 @@ static void ue_device_release(struct device *device)
 static const struct device_type ue_device_type = {
 	.groups = ue_device_groups,
 	.devnode = ue_device_node,
-	.uevent = ue_device_uevent,
 	.release = ue_device_release,
 };
 
@@ -130,7 +112,7 @@ int ue_group_device_create(struct ue_group *group)
 	dev_set_drvdata(device, group);
 	ue_group_ref(group);
 	atomic_inc(&ue_nr_devices);
-	err = dev_set_name(device, "user_events%u", group->number) ?: device_add(device);
+	err = dev_set_name(device, "%s", group->name) ?: device_add(device);
 	if (err)
 		put_device(device);
 	else

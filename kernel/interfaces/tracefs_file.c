@@ -69,7 +69,10 @@ void ue_tracefs_files_wait(void)
 /* One write() takes no more; the program then writes the rest. No line is longer. */
 #define UE_WRITE_LINES_MAX	SZ_64K
 
-/* Behind the bytes for its sequence, an open file has a pointer to the beginning of a line, or NULL. */
+/*
+ * Behind the bytes for its sequence, an open file has a pointer to the beginning of a line, or
+ * NULL.
+ */
 static size_t ue_kept_offset(const struct ue_lines_file *lines)
 {
 	return ALIGN(lines->private_size, sizeof(void *));
@@ -142,13 +145,18 @@ ssize_t ue_lines_write(struct file *file, const char __user *from, size_t size,
 
 	size = min_t(size_t, size, UE_WRITE_LINES_MAX);
 	text = memdup_user_nul(from, size);
-	if (IS_ERR(text))
-		return PTR_ERR(text);
 	mutex_lock(&seq->lock);
-	if (strlen(text) == size)
+	if (IS_ERR(text))
+		err = PTR_ERR(text);
+	else if (strlen(text) == size)
 		err = ue_change_lines(lines, text, kept);
+	if (err) {
+		kfree(*kept);
+		*kept = NULL;
+	}
 	mutex_unlock(&seq->lock);
-	kfree(text);
+	if (!IS_ERR(text))
+		kfree(text);
 	return err ?: size;
 }
 

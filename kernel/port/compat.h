@@ -411,7 +411,7 @@ static inline void ue_trace_event_forget(struct trace_event *event)
 #define UE_UPDATE_ARGUMENT(instance)	(instance)
 #endif
 
-/* The device of struct device_type.devnode() and uevent() is const since 6.3. */
+/* The device of struct device_type.devnode() is const since 6.3. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 #define UE_DEVNODE_DEVICE	struct device
 #else

@@ -85,7 +85,19 @@ struct ue_symbol {
 	.key = &STATIC_CALL_KEY(ue_##name), \
 	.trampoline = STATIC_CALL_TRAMP_ADDR(ue_##name)
 
+/*
+ * The kernel's image. kallsyms_lookup_name() also finds symbols of modules, if the kernel has no
+ * symbol of the name. Their addresses are outside.
+ */
+static void *ue_image_start __initdata;
+static void *ue_image_end __initdata = (void *)ULONG_MAX;
+
 static const struct ue_symbol ue_symbols[] __initconst = {
+	/* The first two: they limit where the others are. */
+	{ "_stext", UE_SYMBOL_REQUIRED,
+	  "ignoring symbols of modules", UE_VARIABLE(ue_image_start) },
+	{ "_end", UE_SYMBOL_REQUIRED,
+	  "ignoring symbols of modules", UE_VARIABLE(ue_image_end) },
 	{ "user_event_mm_dup", UE_SYMBOL_ABSENT,
 	  "user_events of its own", .variable = NULL },
 	{ "event_mutex", UE_SYMBOL_REQUIRED,
@@ -175,9 +187,11 @@ static void __init ue_set_symbol(const struct ue_symbol *symbol, void *address)
 
 static int __init ue_resolve(const struct ue_symbol *symbol)
 {
-	unsigned long address =
-		static_call(ue_kallsyms_lookup_name)(symbol->name);
+	void *address =
+		(void *)static_call(ue_kallsyms_lookup_name)(symbol->name);
 
+	if (address < ue_image_start || address >= ue_image_end)
+		address = NULL;
 	if (symbol->need == UE_SYMBOL_ABSENT) {
 		if (!address)
 			return 0;
@@ -186,7 +200,7 @@ static int __init ue_resolve(const struct ue_symbol *symbol)
 		return -EEXIST;
 	}
 	if (address) {
-		ue_set_symbol(symbol, (void *)address);
+		ue_set_symbol(symbol, address);
 		return 0;
 	}
 	if (symbol->need == UE_SYMBOL_OPTIONAL) {

@@ -17,7 +17,6 @@
 #include "programs/mute.h"
 #include "programs/perf_target.h"
 #include "programs/update.h"
-#include "programs/update_wait.h"
 #include "programs/want.h"
 
 /*
@@ -118,20 +117,18 @@ static int ue_open_task(struct ue_event *event, struct task_struct *task)
 	return err;
 }
 
-/*
- * Only the first and the last perf event that records all tasks change the bits. But
- * workers may still have to write the bits for the first one, so further ones wait for
- * the workers, too.
- */
+/* Only the first and the last perf event that records all tasks change the bits. */
 static void ue_count_all(struct ue_event *event, int change)
 {
 	const bool had = event->nr_perf_all;
 
 	WRITE_ONCE(event->nr_perf_all, event->nr_perf_all + change);
-	if (had != !!event->nr_perf_all)
-		ue_update_event(event);
+	if (had == !!event->nr_perf_all)
+		return;
+	if (had)
+		ue_update_closed_event(event);
 	else
-		ue_update_wait_on_return();
+		ue_update_event(event);
 }
 
 int ue_perf_open(struct ue_event *event, struct perf_event *perf_event)
@@ -186,10 +183,11 @@ static void ue_close_task(struct ue_event *event, const struct task_struct *task
 	bool elsewhere;
 
 	ue_update_begin(&update);
+	update.does_not_wait = true;
 	elsewhere = ue_close_root(&update, event, task);
 	ue_update_end(&update);
 	if (elsewhere)
-		ue_update_event(event);
+		ue_update_closed_event(event);
 }
 
 void ue_perf_close(struct ue_event *event, struct perf_event *perf_event)

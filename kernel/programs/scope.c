@@ -127,7 +127,7 @@ static bool ue_has_exe(const char *glob, struct task_struct *owner,
 
 	if (!file)
 		return false;
-	/* Unlike d_path(), from the first root for any caller, and as named before it was replaced. */
+	/* From the first root for any caller, and as named before it was replaced. */
 	path = static_call(ue_d_absolute_path)(&file->f_path, paths->exe, PATH_MAX);
 	fput(file);
 	return !IS_ERR_OR_NULL(path) && glob_match(glob, path);

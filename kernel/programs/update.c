@@ -406,7 +406,7 @@ static void ue_update_unlock(struct ue_update *update)
 void ue_update_end(struct ue_update *update)
 {
 	ue_update_unlock(update);
-	if (update->workers_started)
+	if (update->workers_started && !update->does_not_wait)
 		ue_update_wait_on_return();
 }
 
@@ -529,17 +529,28 @@ static void ue_update_programs(struct ue_event *event, struct ue_update *update,
 	 * If all bits are written, the task does not wait for the bits of other
 	 * events.
 	 */
-	if (update->workers_started || has_rest)
+	if ((update->workers_started || has_rest) && !update->does_not_wait)
 		ue_update_wait_on_return();
 }
 
-void ue_update_event(struct ue_event *event)
+static void ue_update_all_programs(struct ue_event *event, bool does_not_wait)
 {
 	struct ue_update update;
 
 	ue_update_begin(&update);
+	update.does_not_wait = does_not_wait;
 	ue_end_mutes(event, &update);
 	ue_update_programs(event, &update, UE_ALL_PROGRAMS);
+}
+
+void ue_update_event(struct ue_event *event)
+{
+	ue_update_all_programs(event, false);
+}
+
+void ue_update_closed_event(struct ue_event *event)
+{
+	ue_update_all_programs(event, true);
 }
 
 /*

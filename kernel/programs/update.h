@@ -24,6 +24,14 @@ struct ue_mm;
 void ue_update_event(struct ue_event *event);
 
 /**
+ * ue_update_closed_event() - update all enable bits of an event without waiting for workers
+ * @event: the event, which has lost a perf event
+ *
+ * Context: as ue_update_event().
+ */
+void ue_update_closed_event(struct ue_event *event);
+
+/**
  * ue_update_scopes() - set the scopes for which an event is recorded
  * @event: the event
  * @scopes: their bits, see scope.h
@@ -51,6 +59,7 @@ void ue_updates_finish(void);
  * @nr_yields: calls of ue_update_yield()
  * @nr_seen: address spaces of which a bit was written, or that were only looked at
  * @workers_started: bits that could not be written directly are left to workers
+ * @does_not_wait: the current task does not wait for these workers; set after ue_update_begin()
  * @mm: the address space that is being written, whose memory is held; NULL if
  *	there is none. Kept from one bit to the next: most have several to write.
  * @locked: the mmap_lock of @mm is held; it could be taken without waiting
@@ -62,6 +71,7 @@ struct ue_update {
 	unsigned int nr_yields;
 	unsigned int nr_seen;
 	bool workers_started;
+	bool does_not_wait;
 	bool locked;
 	struct mm_struct *mm;
 };
@@ -122,7 +132,8 @@ void ue_update_yield(struct ue_update *update);
 
 /**
  * ue_update_end() - undo ue_update_begin()
- * @update: the update; the current task waits as after ue_update_event()
+ * @update: the update; the current task waits as after ue_update_event(), unless the update has
+ *	@does_not_wait
  *
  * Context: as ue_update_mm().
  */

@@ -326,7 +326,7 @@ static int ue_registry_link(struct ue_event *event)
 	WRITE_ONCE(group->nr_active, group->nr_active + 1);
 
 	/* All events of the group, the retired ones too, have at most as many type numbers. */
-	group->retired.max = READ_ONCE(group->max) - group->nr_active + 1;
+	group->retired.max = max(READ_ONCE(group->max), group->nr_active) - group->nr_active + 1;
 	err = ue_event_publish(event);
 	if (err)
 		ue_registry_unlink(event);

@@ -354,7 +354,9 @@ static int ue_rule_try(struct ue_rule *rule, struct ue_event *event,
 		return -EINVAL;
 	}
 	if (rule->parsed.trigger && !ue_trigger_fits(rule->parsed.trigger, event->format)) {
-		strscpy(reason, "the histogram needs a number, and the field is none", UE_REASON_MAX);
+		strscpy(reason,
+			"the histogram needs a field that the event lacks, or that is not a number",
+			UE_REASON_MAX);
 		return -EINVAL;
 	}
 	if (ue_rule_is_full(rule, event)) {

@@ -106,7 +106,7 @@ static void ue_rule_text_test(struct kunit *test)
 	"a rule for some programs needs \"instance=\""
 
 #define UE_TEST_NO_TRIGGER \
-	"a rule can only have the triggers traceon, traceoff, snapshot, stacktrace and hist"
+	"the trigger is none of traceon, traceoff, snapshot, stacktrace and hist"
 #define UE_TEST_NO_COUNT \
 	"not a number above 0 after the trigger and a colon"
 #define UE_TEST_NO_CONDITION \
@@ -114,13 +114,15 @@ static void ue_rule_text_test(struct kunit *test)
 #define UE_TEST_NO_KEYS \
 	"a histogram without \"keys=\""
 #define UE_TEST_NO_OPTION \
-	"the histogram of a rule can only have keys=, vals=, sort= and size="
+	"a histogram can only have keys=, vals=, sort= and size="
 #define UE_TEST_BAD_KEYS \
-	"not one to three fields, each without or with .hex, .sym, .sym-offset, .syscall, .execname, .log2 or .buckets=N, as the keys of a histogram"
+	"not one to three fields as the keys, or a modifier that a rule can't have"
 #define UE_TEST_BAD_VALUES \
 	"not one to three fields as the values of a histogram"
+#define UE_TEST_BAD_SORT \
+	"not one or two fields, with or without .ascending or .descending, after \"sort=\""
 #define UE_TEST_BAD_SIZE \
-	"not a number from 1 to 2048 after \"size=\""
+	"not a number from 65 to 2048 after \"size=\""
 
 static const struct ue_test_refusal {
 	const char *line;
@@ -197,7 +199,7 @@ static const struct ue_test_refusal {
 	{ "o trigger hist", UE_TEST_NO_KEYS },
 	{ "o trigger hist:vals=a", UE_TEST_NO_KEYS },
 	{ "o trigger hist:keys=a if a", NULL },
-	{ "o trigger hist:size=64:sort=a.descending,b:values=b,hitcount:key=a.log2,b.buckets=5,stacktrace",
+	{ "o trigger hist:size=65:sort=a.descending,b:values=b:key=a.log2,b.buckets=5,stacktrace",
 	  NULL },
 	{ "o trigger hist:keys=a.sym-offset,b.syscall,common_pid.execname", NULL },
 	{ "o trigger hist:keys=a,b,c,d", UE_TEST_BAD_KEYS },
@@ -214,9 +216,12 @@ static const struct ue_test_refusal {
 	{ "o trigger hist:keys=a:vals=b.hex", UE_TEST_BAD_VALUES },
 	{ "o trigger hist:keys=a:vals=stacktrace", UE_TEST_BAD_VALUES },
 	{ "o trigger hist:keys=a:vals=b,c,d,e", UE_TEST_BAD_VALUES },
-	{ "o trigger hist:keys=a:sort=a.up",
-	  "not one or two fields, each without or with .ascending or .descending, after \"sort=\"" },
+	{ "o trigger hist:keys=a:sort=a.up", UE_TEST_BAD_SORT },
 	{ "o trigger hist:keys=a:size=2049", UE_TEST_BAD_SIZE },
+	{ "o trigger hist:keys=a:size=64", UE_TEST_BAD_SIZE },
+	{ "o trigger hist:keys=a\xa0", UE_TEST_BAD_KEYS },
+	{ "o trigger hist:keys=a if a.function == f",
+	  "the filter of a rule's trigger can't have \".function\"" },
 	{ "o trigger hist:keys=a:size=0x80", UE_TEST_BAD_SIZE },
 	{ "o trigger hist:keys=a:size=128,128", UE_TEST_BAD_SIZE },
 	{ "o trigger hist:keys=a:key=b", "an option of the histogram is given twice" },

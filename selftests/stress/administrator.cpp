@@ -111,19 +111,27 @@ private:
         static const std::string counted[] = {"traceon",    "traceoff", "snapshot",
                                               "stacktrace", "hist",     "enable_event:a:b"};
         static const std::string counts[] = {"", "", ":1", ":2", ":0", ":x"};
-        static const std::string filters[] = {"", "", "", " if a > 5", " if common_pid != 7", " if"};
+        static const std::string filters[] = {"",   "", "", " if a > 5", " if common_pid != 7",
+                                              " if"};
         static const std::string names[] = {"a",          "b",        "c",
                                             "common_pid", "hitcount", "common_cpu",
                                             "stacktrace", "absent",   "common_stacktrace",
                                             "common_pid", "a",        "common_timestamp",
                                             "$x",         "a+b"};
-        static const std::string modifiers[] = {"",        "",         "",       "",
-                                                ".hex",    ".sym",     ".log2",  ".buckets=3",
+        static const std::string modifiers[] = {"",         "",          "",       "",
+                                                ".hex",     ".sym",      ".log2",  ".buckets=3",
                                                 ".syscall", ".execname", ".usecs", ".sym-offset"};
-        static const std::string options[] = {":vals=",      ":sort=",    ":values=",
-                                              ":keys=",      ":x=",       ":name=stress",
-                                              ":clock=mono", ":pause",    ":clear",
-                                              ":nohitcount", ":onmax($x).snapshot()"};
+        static const std::string options[] = {":vals=",
+                                              ":sort=",
+                                              ":values=",
+                                              ":keys=",
+                                              ":x=",
+                                              ":name=stress",
+                                              ":clock=mono",
+                                              ":pause",
+                                              ":clear",
+                                              ":nohitcount",
+                                              ":onmax($x).snapshot()"};
         static const std::string sizes[] = {":size=128", ":size=128", ":size=300", ":size=1000000"};
         if (random_.chance(40))
             return random_.one_of(counted) + random_.one_of(counts) + random_.one_of(filters);
@@ -146,10 +154,7 @@ private:
         static constexpr const char* patterns[] = {
             "stress_[a-h]", "stress_a",       "*:stress_?", "user_events_multi:stress_[!a]",
             "user_mark:*",  "user_mark:text", "stress_?"};
-        static constexpr const char* actions[] = {"",
-                                                  "",
-                                                  " if a > 5",
-                                                  " if common_pid != 7",
+        static constexpr const char* actions[] = {"", "", " if a > 5", " if common_pid != 7",
                                                   " trigger "};
         static const std::string options[] = {"",
                                               "",

@@ -44,7 +44,7 @@ bool is_permitted(Operation operation, int error) {
     case Operation::trigger:
         return is_one_of({EINVAL, ENOENT, EEXIST, EBUSY, ENODEV});
     case Operation::rule:
-        return is_one_of({EINVAL, ENOENT, EEXIST, EBUSY});
+        return is_one_of({EINVAL, ENOENT, EBUSY});
     case Operation::read_files:
         return is_one_of({ENOENT, ENODEV});
     case Operation::dynamic_events:

@@ -66,7 +66,7 @@ std::vector<std::string> files_of(const char* extension) {
 
 /// Loads a rule. Warns if it fails for an event; `at` is where the rule is from.
 void load_rule(const std::string& rule, const std::string& at) {
-    tracing::load_rule(rule);
+    tracing::add_rule(rule);
     if (const auto reason = tracing::failure_of_rule(tracing::to_rule(rule).first); !reason.empty())
         text::warn(fmt::format("{}: the rule was added, but {}", at, reason));
 }

@@ -102,10 +102,6 @@ void add_rule(const std::string& text) {
     change(text, "add");
 }
 
-void load_rule(const std::string& text) {
-    change(text, "add", EEXIST);
-}
-
 void remove_rule(const std::string& text) {
     change("!" + text, "remove");
 }

@@ -37,9 +37,8 @@ std::string pattern_of(const event_name& name);
 std::vector<listed_rule> rules();
 /// The same, but none if they cannot be read.
 std::vector<listed_rule> rules_if_readable();
+/// Nothing happens if there is such a rule.
 void add_rule(const std::string& text);
-/// The same, but nothing happens if there is such a rule.
-void load_rule(const std::string& text);
 void remove_rule(const std::string& text);
 /// Removes the rules for an instance, which a killed process has left, as far as possible.
 void remove_rules_of(const std::string& instance);
