@@ -562,22 +562,20 @@ TEST_CASE("Page tables for pages that a state change faults in are charged to th
         madvise(memory.at(), memory.size(), MADV_NOHUGEPAGE);
         channel.send('r');
         channel.receive<char>();
-        // The last pages may be faulted in but not written yet.
-        channel.send(eventually([&] {
-            unsigned set = 0;
-            for (unsigned i = 0; i < count; i++)
-                set += *memory.at<Word>(i * page_table_range);
-            return set == count;
-        }));
+        unsigned set = 0;
+        for (unsigned i = 0; i < count; i++)
+            set += *memory.at<Word>(i * page_table_range);
+        channel.send(set == count);
+        channel.receive<char>();
         _exit(0);
     });
     REQUIRE(child.channel().receive<char>() == 'r');
     CHECK(eventually([&] { return group.page_tables() < count / 2 * page_size; }));
     {
         const Enabled enabled{event};
+        CHECK(child.channel().ask<bool>('s'));
         CHECK(eventually([&] { return group.page_tables() >= count * page_size; }));
         child.channel().send('e');
-        CHECK(child.channel().receive<bool>());
         CHECK(child.wait() == 0);
     }
     CHECK(event.wait_removed());
@@ -631,7 +629,7 @@ TEST_CASE("Bits of 20 processes with 10000 inherited registrations are eventuall
         REQUIRE(register_bits(file, memory, count, event.name()) == count);
         for (unsigned i = 0; i < processes; i++)
             children.push_back(std::make_unique<Child>([&](Channel& channel) -> int {
-                // Copies the page, so that no worker has to wait for that.
+                // Copies the page, so that the change itself can write to it.
                 *memory.at<Word>(page_size - sizeof(Word)) = 1;
                 channel.send('r');
                 for (char request = 0; (request = channel.receive<char>()) != 'e';)

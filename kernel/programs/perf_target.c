@@ -17,7 +17,6 @@
 #include "programs/mute.h"
 #include "programs/perf_target.h"
 #include "programs/update.h"
-#include "programs/update_wait.h"
 #include "programs/want.h"
 
 /*
@@ -82,8 +81,6 @@ static void ue_want_begin(struct ue_opening *opening, struct ue_target *target,
 	ue_mute_free(ue_mute_find(ue_mm, opening->event));
 	if (!wanted)
 		ue_update_mm(&opening->update, opening->event, ue_mm);
-	else if (ue_mm->update_pending)
-		opening->update.workers_started = true;
 }
 
 static void ue_open_root(struct ue_opening *opening)
@@ -118,11 +115,7 @@ static int ue_open_task(struct ue_event *event, struct task_struct *task)
 	return err;
 }
 
-/*
- * Only the first and the last perf event that records all tasks change the bits. But
- * workers may still have to write the bits for the first one, so further ones wait for
- * the workers, too.
- */
+/* Only the first and the last perf event that records all tasks change the bits. */
 static void ue_count_all(struct ue_event *event, int change)
 {
 	const bool had = event->nr_perf_all;
@@ -130,8 +123,6 @@ static void ue_count_all(struct ue_event *event, int change)
 	WRITE_ONCE(event->nr_perf_all, event->nr_perf_all + change);
 	if (had != !!event->nr_perf_all)
 		ue_update_event(event);
-	else
-		ue_update_wait_on_return();
 }
 
 int ue_perf_open(struct ue_event *event, struct perf_event *perf_event)
