@@ -127,9 +127,9 @@ TEST_CASE("10000 bits of a program follow the event, and exit ends their registr
     };
     for (int round = 0; round < 3; round++) {
         REQUIRE(event.enable() == succeeds(1));
-        CHECK(holds_after_change([&] { return wrong(true) == 0; }));
+        CHECK(wrong(true) == 0);
         REQUIRE(event.disable() == succeeds(1));
-        CHECK(holds_after_change([&] { return wrong(false) == 0; }));
+        CHECK(wrong(false) == 0);
     }
     child.channel().send('e');
     CHECK(child.wait() == 0);
@@ -147,7 +147,7 @@ TEST_CASE("10000 registrations can be unregistered one by one") {
     unsigned failed = 0;
     {
         const Enabled enabled{event};
-        CHECK(holds_after_change([&] { return wrong_words(memory, count, true) == 0; }));
+        CHECK(wrong_words(memory, count, true) == 0);
         for (unsigned i = 0; i < count; i++)
             failed += !file.unregister(&memory.at<Word>()[i / bits_of_word], i % bits_of_word).ok();
         CHECK(wrong_words(memory, count, false) == 0);
@@ -209,7 +209,7 @@ void check_five_hundred_processes(bool inherits) {
         const bool set = round % 2 == 0;
         state.set = set;
         REQUIRE((set ? event.enable() : event.disable()) == succeeds(1));
-        CHECK(holds_after_change(all_are_updated));
+        CHECK(all_are_updated());
     }
     parent->kill();
     parent.reset();
@@ -593,9 +593,9 @@ TEST_CASE("memory.high throttles a program that registers without limit, and no 
     REQUIRE(register_bits(file, memory, 1000, program.event.name()) == 1000);
     {
         const Enabled enabled{program.event};
-        CHECK(holds_after_change([&] { return wrong_words(memory, 1000, true) == 0; }));
+        CHECK(wrong_words(memory, 1000, true) == 0);
     }
-    CHECK(holds_after_change([&] { return wrong_words(memory, 1000, false) == 0; }));
+    CHECK(wrong_words(memory, 1000, false) == 0);
     for (unsigned i = 0; i < 1000; i++)
         file.unregister(&memory.at<Word>()[i / bits_of_word], i % bits_of_word);
     file.close();
@@ -646,7 +646,7 @@ TEST_CASE("Bits of 20 processes with 10000 inherited registrations are eventuall
         const bool set = round % 2 == 0;
         REQUIRE((set ? event.enable() : event.disable()) == succeeds(1));
         // The others may have used up the bits that a change writes directly.
-        CHECK(holds_after_change([&] { return word == set; }));
+        CHECK(word == set);
         CHECK(eventually([&] { return wrong_words(memory, count, set) == 0; }));
         for (auto& child : children)
             CHECK(eventually([&] {
