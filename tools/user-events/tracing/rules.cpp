@@ -46,12 +46,12 @@ std::string remedy_for(int error, bool removes) {
     }
 }
 
-/// Writes a line to the file. An error `accepted` is a success.
-void change(const std::string& change, std::string_view doing, int accepted = 0) {
+/// Writes a line to the file.
+void change(const std::string& change, std::string_view doing) {
     if (change.find('\n') != change.npos)
         throw text::usage_error("a rule is one line");
     const int error = instance::top().try_append(file, change + "\n");
-    if (error == 0 || error == accepted)
+    if (error == 0)
         return;
     const bool removes = change.starts_with('!');
     throw text::failure(fmt::format("cannot {} the rule \"{}\": {}", doing,
