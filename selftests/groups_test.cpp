@@ -264,6 +264,39 @@ TEST_CASE("The limit of registrations counts by group, and by user in it") {
     CHECK(registered(group) == 3);
 }
 
+TEST_CASE("A registration counts in the group of its event, whichever group a program used first") {
+    const Group limited(" max_registrations=2 mode=0666"), other(" max_registrations=3 mode=0666");
+    const std::string name = unique_name("limited");
+    // How many it may register with each, the first one before the second.
+    const auto registered = [&](const Group& first, const Group& second) {
+        return in_child([&] {
+            become_user(unprivileged_uid);
+            Mapping memory(1);
+            Word* word = memory.at<Word>();
+            DataFile files[] = {first.open(), second.open()};
+            int counts[2] = {};
+            for (int i = 0; i < 2; i++)
+                for (; counts[i] < 9 && files[i].register_event(word, 0, name).ok(); counts[i]++)
+                    word++;
+            // What it unregisters counts no longer, and in the second group only.
+            const bool moved = files[1].unregister(word - 1, 0).ok() &&
+                               files[0].register_event(word, 0, name) == fails(EMFILE) &&
+                               files[1].register_event(word, 0, name).ok();
+            // A child that registers has copies of all, which count too. One that unregisters may
+            // have them.
+            const int child = in_child([&] {
+                return files[0].register_event(word + 1, 0, name) == fails(EMFILE) &&
+                       files[1].register_event(word + 1, 0, name) == fails(EMFILE) &&
+                       files[1].unregister(word, 0).ok();
+            });
+            return moved && child == 1 ? counts[0] * 10 + counts[1] : -1;
+        });
+    };
+    CHECK(registered(limited, other) == 23);
+    CHECK(registered(other, limited) == 32);
+    CHECK(registered(limited, other) == 23);
+}
+
 TEST_CASE("The sysctls and the options of the group default are the same limits") {
     const auto [file, option] = GENERATE(table<std::string, std::string>({
         {"user_events_max", "max"},
