@@ -7,6 +7,8 @@ from sphinx.util.docutils import SphinxDirective
 
 project = "user_events"
 author = "the user_events project"
+extensions = ["sphinx.ext.graphviz"]
+graphviz_output_format = "svg"
 html_show_copyright = False
 html_copy_source = False
 

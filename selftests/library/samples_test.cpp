@@ -82,6 +82,17 @@ TEST_CASE("The C program records its event") {
     CHECK(records[2].text("text") == "tock");
 }
 
+TEST_CASE("The program of the user guide records the size of each file", "[sample:file_size]") {
+    Known size("file_size", "u64 size; s32 error; __rel_loc char[] path");
+    const TemporaryDirectory directory;
+    output_of(directory, "printf '12345' >five; printf 'five\n/none\n' | file_size");
+    const auto records = size.instance.records();
+    REQUIRE(records.size() == 2);
+    CHECK(records[0].number("size") == 5);
+    CHECK(records[0].text("path") == "five");
+    CHECK(records[1].number("error") == ENOENT);
+}
+
 TEST_CASE("A program with the set-user-ID bit ignores the variables of the environment") {
     Known tick("tick", "u32 count; __rel_loc char[] text");
     const TemporaryDirectory directory;
