@@ -112,27 +112,34 @@ public:
     /// The word with the enable bit, if the declaration does not name another one.
     const std::atomic<std::uint32_t>& word() const noexcept { return word_; }
 
-    /// Writes a record: puts the index into its first four bytes, and calls write(). Returns 0, or
-    /// an errno: EBADF if nothing records the event. Async-signal-safe; does not change errno.
+    /// Writes a record: puts the index into its first four bytes, and calls write(). Returns 0,
+    /// also if nothing records the event any more, or an errno: EBADF if the file was lost.
+    /// Async-signal-safe; does not change errno.
     [[gnu::always_inline]] int write(void* record, std::size_t size) const noexcept {
         if (!is_own()) [[unlikely]]
             return ENOTSUP;
+        attempt first;
         if (!threads_have_files() && is_checked()) [[likely]] {
-            const int descriptor = begin(record);
-            if (user_events_write(descriptor, record, size) >= 0) [[likely]]
+            first.descriptor = begin(record);
+            first.result = user_events_write(first.descriptor, record, size);
+            if (first.result >= 0) [[likely]]
                 return 0;
         }
         const iovec part{record, size};
-        return write_otherwise(&part, 1);
+        return write_otherwise(&part, 1, first);
     }
     /// The same for a record in parts. The index is at the beginning of the first one.
     [[gnu::visibility("hidden")]] int write(const iovec* parts, int count) const noexcept {
         if (!is_own())
             return ENOTSUP;
-        if (!threads_have_files() && is_checked() &&
-            user_events_writev(begin(parts[0].iov_base), parts, count) >= 0)
-            return 0;
-        return write_otherwise(parts, count);
+        attempt first;
+        if (!threads_have_files() && is_checked()) {
+            first.descriptor = begin(parts[0].iov_base);
+            first.result = user_events_writev(first.descriptor, parts, count);
+            if (first.result >= 0)
+                return 0;
+        }
+        return write_otherwise(parts, count, first);
     }
 
     /// How many strings, arrays and numbers have been cut, and how many records have been lost.
@@ -161,6 +168,12 @@ public:
     [[gnu::visibility("hidden")]] bool is_enabled() const noexcept;
 
 private:
+    /// A write() that failed, and the descriptor; -1 if there was none.
+    struct attempt {
+        int descriptor = -1;
+        long result = -EBADF;
+    };
+
     bool is_own() const noexcept { return layout_ == layout_tag; }
     /// Whether the descriptor was found to be the file a few milliseconds ago.
     bool is_checked() const noexcept {
@@ -189,8 +202,10 @@ private:
         __builtin_memcpy(record, &index, sizeof(index));
     }
 
-    [[gnu::visibility("hidden")]] int write_otherwise(const iovec* parts, int count) const noexcept;
-    [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count) const noexcept;
+    [[gnu::visibility("hidden")]] int write_otherwise(const iovec* parts, int count,
+                                                      attempt last) const noexcept;
+    [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count,
+                                                    attempt last) const noexcept;
     [[gnu::visibility("hidden")]] bool replace_file() const noexcept;
     void* address() const noexcept { return declared_->word ? declared_->word : &word_; }
     /// Calls a function with a pointer to the word of the enable bit, of its size.
@@ -416,8 +431,8 @@ inline bool registration::replace_file() const noexcept {
 
 /// Writes a record to a unit test, or through the file of the calling thread. Otherwise, and if
 /// that failed, checks whether the file of all threads is still open.
-[[gnu::noinline]] inline int registration::write_otherwise(const iovec* parts,
-                                                           int count) const noexcept {
+[[gnu::noinline]] inline int registration::write_otherwise(const iovec* parts, int count,
+                                                           attempt last) const noexcept {
     if (const auto sink = library_->sink.load(std::memory_order_acquire)) [[unlikely]]
         return sink(*this, parts, count);
     const auto thread_descriptor = library_->thread_descriptor.load(std::memory_order_acquire);
@@ -434,30 +449,33 @@ inline bool registration::replace_file() const noexcept {
         if (descriptor >= 0 && user_events_write_parts(descriptor, parts, count) >= 0)
             return 0;
     }
-    return write_checked(parts, count);
+    return write_checked(parts, count, last);
 }
 
 /// Checks whether the file is still open, opens it again if it was lost, and writes the record. To
 /// be called if the last check is too old, or if write() has failed.
-[[gnu::noinline]] inline int registration::write_checked(const iovec* parts,
-                                                         int count) const noexcept {
+[[gnu::noinline]] inline int registration::write_checked(const iovec* parts, int count,
+                                                         attempt last) const noexcept {
     const errno_keeper keeper;
-    long result = -EBADF;
-    const bool is_open =
-        descriptor() == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
-        user_events_file_check(&library_->file);
-    if (is_open || replace_file())
-        result = user_events_write_parts(begin(parts[0].iov_base), parts, count);
-    else if (const int error = error_.load(std::memory_order_relaxed); error && !is_enabled())
-        // The registration with the lost file has ended, which clears the bit, and the kernel has
+    const int now = descriptor();
+    const bool is_open = now == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
+                         user_events_file_check(&library_->file);
+    if (!is_open && !replace_file()) {
+        // The registration with the lost file has ended, which clears the bit. The kernel may have
         // refused another one.
-        result = -error;
-    if (result >= 0)
-        return 0;
-    // The event may have been disabled after the program tested the bit. No record is lost then.
-    if (result != -EBADF || is_enabled())
-        lost_.fetch_add(1, std::memory_order_relaxed);
-    return static_cast<int>(-result);
+        if (!is_enabled())
+            return error_.load(std::memory_order_relaxed);
+        last.result = -EBADF;
+    } else {
+        if (!is_open || now != last.descriptor)
+            last.result = user_events_write_parts(begin(parts[0].iov_base), parts, count);
+        // The file is open. While the kernel disables an event, it refuses records by EBADF before
+        // it clears the bit. No record is lost then.
+        if (last.result >= 0 || last.result == -EBADF)
+            return 0;
+    }
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    return static_cast<int>(-last.result);
 }
 
 inline std::error_code registration::retry_all() noexcept {

@@ -289,24 +289,30 @@ USER_EVENTS_INLINE int user_event_target(const struct user_event* event, uint32_
  * signal-safe. Preserves errno.
  */
 USER_EVENTS_OUT_OF_LINE int user_event_ensure(struct user_event* event, uint32_t* index) {
-    const struct user_events_file* const file = &USER_EVENTS_SHARED.file;
+    struct user_events_file* const file = &USER_EVENTS_SHARED.file;
     const int before = errno;
+    int descriptor = user_event_target(event, index);
 
     if (!__atomic_load_n(&event->command, __ATOMIC_RELAXED))
         return -1;
-    if ((user_event_target(event, index) < 0 ||
-         !user_events_file_check(&USER_EVENTS_SHARED.file)) &&
-        !(__atomic_load_n(&file->descriptor, __ATOMIC_RELAXED) < 0 &&
-          __atomic_load_n(&file->epoch, __ATOMIC_ACQUIRE) == user_events_epoch()) &&
-        user_events_shared_lock(1)) {
+    if (descriptor >= 0 && user_events_file_check(file)) {
+        /* It is still open. */
+    } else if (__atomic_load_n(&file->descriptor, __ATOMIC_RELAXED) < 0 &&
+               __atomic_load_n(&file->epoch, __ATOMIC_ACQUIRE) == user_events_epoch()) {
+        /* It could not be opened in this epoch. */
+        descriptor = -1;
+    } else if (user_events_shared_lock(1)) {
         /* Another thread may have unregistered the event, and closed the file with the last one. */
         if (event->command && user_events_shared_open() == 0 &&
             user_event_target(event, index) < 0 && user_event_unregister_now(event) == 0)
             user_event_register_now(event, event->command);
+        descriptor = user_event_target(event, index);
         user_events_shared_unlock();
+    } else if (!user_events_file_is_open(file)) {
+        descriptor = -1;
     }
     errno = before;
-    return user_event_target(event, index);
+    return descriptor;
 }
 
 /* The same, but looks at the file only if that was not done in this epoch. */
@@ -318,6 +324,27 @@ USER_EVENTS_INLINE int user_event_begin(struct user_event* event, uint32_t* inde
             return descriptor;
     }
     return user_event_ensure(event, index);
+}
+
+/*
+ * Writes a record whose first four bytes, at `index`, are free. If write() fails by EBADF, the
+ * program may have closed the file in this epoch. If the file is open, the kernel disables the
+ * event and has not cleared the bit yet: no record is lost.
+ */
+USER_EVENTS_INLINE int user_event_write_record(struct user_event* event, void* index,
+                                               const struct iovec* parts, int count) {
+    uint32_t value;
+    int descriptor = user_event_begin(event, &value), last = -1;
+    long result = -EBADF;
+
+    while (descriptor >= 0 && descriptor != last && result == -EBADF) {
+        last = descriptor;
+        memcpy(index, &value, sizeof(value));
+        result = user_events_write_parts(descriptor, parts, count);
+        if (result == -EBADF)
+            descriptor = user_event_ensure(event, &value);
+    }
+    return result >= 0 || (descriptor >= 0 && result == -EBADF) ? 0 : (int)-result;
 }
 
 /**
@@ -333,17 +360,15 @@ USER_EVENTS_INLINE int user_event_begin(struct user_event* event, uint32_t* inde
  * 100 ms for a thread that registers or unregisters an event, or opens the file; a signal handler
  * that interrupted such a thread waits so long in vain.
  *
- * Returns 0, or an errno: EBADF (not enabled any more, not registered, or the file was closed and
- * cannot be opened again, also because of the wait above), EINVAL (the payload is shorter than the
- * fields, or count), EFAULT (a location is wrong), E2BIG (the payload is too long for all
- * recorders), ENOENT and ENOMEM as write() to the file returns them.
+ * Returns 0, also if nothing records the event any more, or an errno: EBADF (not registered, or the
+ * file was closed and cannot be opened again, also because of the wait above), EINVAL (the payload
+ * is shorter than the fields, or count), EFAULT (a location is wrong), E2BIG (the payload is too
+ * long for all recorders), ENOENT and ENOMEM as write() to the file returns them.
  */
 USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct iovec* parts,
                                          int count) {
     struct iovec all[16];
     uint32_t index;
-    int descriptor;
-    long result = -EBADF;
 
     if (count < 0 || count > 15)
         return EINVAL;
@@ -351,16 +376,7 @@ USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct 
     all[0].iov_len = sizeof(index);
     for (int i = 0; i < count; i++)
         all[i + 1] = parts[i];
-    descriptor = user_event_begin(event, &index);
-    if (descriptor >= 0)
-        result = user_events_writev(descriptor, all, count + 1);
-    /* The program may have closed the file in this epoch. */
-    if (result == -EBADF && user_event_enabled(event)) {
-        descriptor = user_event_ensure(event, &index);
-        if (descriptor >= 0)
-            result = user_events_writev(descriptor, all, count + 1);
-    }
-    return result < 0 ? (int)-result : 0;
+    return user_event_write_record(event, &index, all, count + 1);
 }
 
 /**
@@ -375,24 +391,19 @@ USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct 
 USER_EVENTS_INLINE int user_event_write(struct user_event* event, const void* payload,
                                         size_t size) {
     char record[1024];
-    struct iovec part;
     uint32_t index;
+    struct iovec part;
 
-    if (size <= sizeof(record) - sizeof(index)) {
-        const int descriptor = user_event_begin(event, &index);
-        long result;
-
-        memcpy(record, &index, sizeof(index));
-        if (size)
-            memcpy(record + sizeof(index), payload, size);
-        result =
-            descriptor < 0 ? -EBADF : user_events_write(descriptor, record, sizeof(index) + size);
-        if (result != -EBADF)
-            return result < 0 ? (int)-result : 0;
+    if (size > sizeof(record) - sizeof(index)) {
+        part.iov_base = (void*)(uintptr_t)payload;
+        part.iov_len = size;
+        return user_event_writev(event, &part, 1);
     }
-    part.iov_base = (void*)(uintptr_t)payload;
-    part.iov_len = size;
-    return user_event_writev(event, &part, 1);
+    if (size)
+        memcpy(record + sizeof(index), payload, size);
+    part.iov_base = record;
+    part.iov_len = sizeof(index) + size;
+    return user_event_write_record(event, record, &part, 1);
 }
 
 #ifdef __cplusplus

@@ -275,3 +275,16 @@ TEST_CASE("A C program is told if the kernel keeps a registration") {
     CHECK(open_files() == without);
     CHECK(user_event_unregister(&event) == 0);
 }
+
+TEST_CASE("A C program gets no error for a record of an event that the kernel is disabling") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    REQUIRE(user_event_register(&event, tick) == 0);
+    file.enable(tick);
+    file.refuse_records(last_descriptor());
+    const std::uint32_t count = 5;
+    CHECK(user_event_write(&event, &count, sizeof(count)) == 0);
+    const std::string large(3000, 'x');
+    CHECK(user_event_write(&event, large.data(), large.size()) == 0);
+    user_event_unregister(&event);
+}

@@ -322,3 +322,20 @@ TEST_CASE("A mark whose descriptor has only to be moved up is made while a threa
     });
     CHECK(marks > 1);
 }
+
+TEST_CASE("A record that the kernel refuses while it disables the event is not lost") {
+    FakeFile file;
+    const Number event;
+    const ue::event<"order", ue::field<"item", std::string_view>> order;
+    file.enable(number);
+    file.enable("order __rel_loc char[] item");
+    file.refuse_records(last_descriptor());
+    event(1);
+    order("tea");
+    order(std::string(3000, 'x'));
+    CHECK(event.lost() + order.lost() == 0);
+    auto dynamic = ue::dynamic_event::create("order", {{"item", ue::field_type::text}});
+    REQUIRE(dynamic);
+    CHECK(!dynamic->write({"tea"}));
+    CHECK(dynamic->lost() == 0);
+}

@@ -190,6 +190,14 @@ void FakeFile::keep_registrations(int error) {
     state().unregister_error = error;
 }
 
+void FakeFile::refuse_records(int descriptor) const {
+    const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fcntl(reader, F_SETSIG, fcntl(descriptor, F_GETSIG)) != 0 ||
+        dup3(reader, descriptor, O_CLOEXEC) != descriptor)
+        throw std::runtime_error("replace a descriptor");
+    close(reader);
+}
+
 void FakeFile::refuse_to_share() {
     const std::lock_guard lock(state().mutex);
     state().can_share = false;

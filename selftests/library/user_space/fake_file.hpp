@@ -35,6 +35,10 @@ public:
     /// Lets registrations not be ended, with an errno; 0 for none.
     void keep_registrations(int error);
 
+    /// Lets write() fail with EBADF on a descriptor of the library, which is open, as the kernel
+    /// does while it disables an event, before it clears the bit.
+    void refuse_records(int descriptor) const;
+
     /// Lets files not share indexes, as in the user_events of Linux.
     void refuse_to_share();
 
