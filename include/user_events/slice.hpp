@@ -7,7 +7,9 @@
 #include "place.hpp"
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 #include <unistd.h>
 
 namespace USER_EVENTS_NAMESPACE {
@@ -184,25 +186,47 @@ public:
     }
 };
 
+namespace detail {
+
+/// Text that is used after the call. A temporary string does not live so long.
+struct lasting_text {
+    text kept;
+
+    lasting_text() noexcept = default;
+    template <typename T>
+    requires std::convertible_to < const std::remove_reference_t<T>
+    &, text >
+           // NOLINTNEXTLINE(google-explicit-constructor): programs pass strings.
+           [[gnu::always_inline]] lasting_text(T&& from) noexcept : kept(from) {
+        static_assert(std::is_lvalue_reference_v<T> || std::is_trivially_copyable_v<T>,
+                      "user_events: the slice uses the name of its track until its end, but this "
+                      "string is a temporary object: give the string a name");
+    }
+};
+
+} // namespace detail
+
 /// A slice that begins with the object and ends with it. If the track is not recorded at the
 /// beginning, the end is not recorded either. Construct and destroy it in one thread.
 template <literal Name, typename... Options>
 class [[nodiscard]] slice {
 public:
-    /// `name` is used at the beginning only. `track_name` and the track must exist until the end.
+    /// `name` is used at the beginning only. `track_name` and the track must exist until the end:
+    /// a temporary string does not compile.
     [[nodiscard, gnu::always_inline]] explicit slice(const track<Name, Options...>& where,
-                                                     text name, text track_name = {},
+                                                     text name,
+                                                     detail::lasting_text track_name = {},
                                                      const place& from = place::here()) noexcept
-        : where_(where ? &where : nullptr), track_name_(track_name) {
+        : where_(where ? &where : nullptr), track_name_(track_name.kept) {
         if (where_) [[unlikely]]
             where_->begin(name, track_name_, from);
     }
     /// For tracks with the option with_flow.
     [[nodiscard, gnu::always_inline]] explicit slice(const track<Name, Options...>& where,
                                                      text name, flow belongs_to,
-                                                     text track_name = {},
+                                                     detail::lasting_text track_name = {},
                                                      const place& from = place::here()) noexcept
-        : where_(where ? &where : nullptr), track_name_(track_name) {
+        : where_(where ? &where : nullptr), track_name_(track_name.kept) {
         if (where_) [[unlikely]]
             where_->begin(name, belongs_to, track_name_, from);
     }
