@@ -220,6 +220,7 @@ private:
     [[gnu::visibility("hidden")]] bool unregister_now() const noexcept;
     [[gnu::visibility("hidden")]] void set_enabled(bool value) const noexcept;
     [[gnu::visibility("hidden")]] static void open_file(library& shared) noexcept;
+    [[gnu::visibility("hidden")]] int control(unsigned long request, void* argument) const noexcept;
 
     /// The descriptor -1.
     static constexpr std::uint64_t no_target = std::uint64_t{0xffffffff} << 32;
@@ -310,18 +311,7 @@ inline registration::registration(const declaration& declared) noexcept
         library_->is_found = false;
     }
     library_->first = this;
-    // After a failure only retry() tries again: a program may have thousands of events. Most of
-    // them are created within an epoch, in which the file is not checked again. If the file was
-    // lost meanwhile, REG fails below, and the file is checked then.
-    if (library_->error == 0 && !library_->sink && !is_checked() &&
-        !user_events_file_check(&library_->file))
-        open_file(*library_);
     register_now();
-    if (library_->error == 0 && error_.load(std::memory_order_relaxed) != 0 &&
-        !user_events_file_check(&library_->file)) {
-        open_file(*library_);
-        register_now();
-    }
 }
 
 inline registration::~registration() {
@@ -338,8 +328,27 @@ inline registration::~registration() {
     }
 }
 
-/// Registers the event with the open file. If it was registered with a file that was lost, the
-/// kernel still has that registration.
+/// Calls ioctl() for the file, which is opened if it is not open. A program may have thousands of
+/// events: most calls are made in the epoch of a check, and check the file only if they fail. If
+/// the file was lost, it is opened again, and the call is repeated. Returns 0 or an errno.
+inline int registration::control(unsigned long request, void* argument) const noexcept {
+    bool is_open = library_->file.descriptor >= 0 && is_checked();
+    for (;;) {
+        if (!is_open && !user_events_file_check(&library_->file))
+            open_file(*library_);
+        if (library_->error)
+            return library_->error;
+        if (ioctl(library_->file.descriptor, request, argument) == 0)
+            return 0;
+        const int error = errno;
+        is_open = user_events_file_check(&library_->file);
+        if (is_open)
+            return error;
+    }
+}
+
+/// Registers the event. After the file could not be opened, only retry() tries again. If it was
+/// registered with a file that was lost, the kernel still has that registration.
 inline void registration::register_now() const noexcept {
     if (library_->sink && unregister_now()) {
         set_enabled(true);
@@ -359,11 +368,11 @@ inline void registration::register_now() const noexcept {
     argument.flags = declared_->flags;
     argument.enable_addr = reinterpret_cast<std::uintptr_t>(address());
     argument.name_args = reinterpret_cast<std::uintptr_t>(declared_->command);
-    const int result = ioctl(library_->file.descriptor, USER_EVENTS_REG, &argument);
-    is_registered_ = result == 0;
-    if (result == 0)
+    const int error = control(USER_EVENTS_REG, &argument);
+    is_registered_ = error == 0;
+    if (is_registered_)
         set_target(argument.write_index);
-    error_.store(result == 0 ? 0 : errno, std::memory_order_relaxed);
+    error_.store(error, std::memory_order_relaxed);
 }
 
 /// UNREG works through any open file, so if this one was lost, another one is opened. Returns false
@@ -374,18 +383,14 @@ inline bool registration::unregister_now() const noexcept {
         set_enabled(false);
         return true;
     }
-    if (!user_events_file_check(&library_->file))
-        open_file(*library_);
     target_.store(no_target, std::memory_order_relaxed);
     user_events_unreg argument{};
     argument.size = sizeof(argument);
     argument.disable_bit = declared_->bit;
     argument.disable_addr = reinterpret_cast<std::uintptr_t>(address());
-    int error = library_->error;
-    if (!error && ioctl(library_->file.descriptor, USER_EVENTS_UNREG, &argument) != 0)
-        error = errno;
-    // After EFAULT the registration is gone, too.
-    is_registered_ = error != 0 && error != ENOENT && error != EFAULT;
+    const int error = control(USER_EVENTS_UNREG, &argument);
+    // After ENOENT and EFAULT of the call itself the kernel has no registration, either.
+    is_registered_ = error != 0 && (library_->error || (error != ENOENT && error != EFAULT));
     error_.store(is_registered_ ? error : EAGAIN, std::memory_order_relaxed);
     // The kernel has cleared the bit, if it has ended the registration. An event that is used after
     // its destructor, by another static destructor, must be disabled in any case.

@@ -133,9 +133,30 @@ USER_EVENTS_INLINE int user_events_shared_open(void) {
     return error;
 }
 
-/* With the lock held and the file open. Changes errno. Returns 0 or an errno. */
+/*
+ * With the lock held: calls ioctl() for the file, which is opened if it is not open. Most calls are
+ * made in the epoch of a check, and check the file only if they fail. If the file was lost, it is
+ * opened again, and the call is repeated. Changes errno. Returns 0 or an errno.
+ */
+USER_EVENTS_INLINE int user_events_shared_control(unsigned long request, void* argument) {
+    struct user_events_file* const file = &USER_EVENTS_SHARED.file;
+    int is_open = file->descriptor >= 0 && file->epoch == user_events_epoch(), error;
+
+    for (;;) {
+        error = is_open ? 0 : user_events_shared_open();
+        if (error || ioctl(file->descriptor, request, argument) == 0)
+            return error;
+        error = errno;
+        is_open = user_events_file_is_open(file);
+        if (is_open)
+            return error;
+    }
+}
+
+/* With the lock held. Changes errno. Returns 0 or an errno. */
 USER_EVENTS_INLINE int user_event_register_now(struct user_event* event, const char* command) {
     struct user_events_reg argument;
+    int error;
 
     memset(&argument, 0, sizeof(argument));
     argument.size = sizeof(argument);
@@ -143,27 +164,29 @@ USER_EVENTS_INLINE int user_event_register_now(struct user_event* event, const c
     argument.flags = (uint16_t)event->flags;
     argument.enable_addr = (uintptr_t)&event->word;
     argument.name_args = (uintptr_t)command;
-    if (ioctl(USER_EVENTS_SHARED.file.descriptor, USER_EVENTS_REG, &argument) != 0)
-        return errno;
-    __atomic_store_n(&event->target,
-                     (USER_EVENTS_SHARED.current >> 32 << 32) | argument.write_index,
-                     __ATOMIC_RELEASE);
-    return 0;
+    error = user_events_shared_control(USER_EVENTS_REG, &argument);
+    if (!error)
+        __atomic_store_n(&event->target,
+                         (USER_EVENTS_SHARED.current >> 32 << 32) | argument.write_index,
+                         __ATOMIC_RELEASE);
+    return error;
 }
 
 /*
- * With the lock held and the file open. Changes errno. Returns 0 if the kernel has not the
- * registration any more, otherwise an errno.
+ * With the lock held. Changes errno. Returns 0 if the kernel has not the registration any more,
+ * otherwise an errno.
  */
 USER_EVENTS_INLINE int user_event_unregister_now(struct user_event* event) {
     struct user_events_unreg argument;
+    int error;
 
     memset(&argument, 0, sizeof(argument));
     argument.size = sizeof(argument);
     argument.disable_addr = (uintptr_t)&event->word;
-    if (ioctl(USER_EVENTS_SHARED.file.descriptor, USER_EVENTS_UNREG, &argument) != 0 &&
-        errno != ENOENT && errno != EFAULT)
-        return errno;
+    error = user_events_shared_control(USER_EVENTS_UNREG, &argument);
+    /* After ENOENT and EFAULT of the call itself the kernel has no registration, either. */
+    if (error && (USER_EVENTS_SHARED.file.descriptor < 0 || (error != ENOENT && error != EFAULT)))
+        return error;
     __atomic_store_n(&event->target, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&event->word, 0, __ATOMIC_RELAXED);
     return 0;
@@ -196,9 +219,7 @@ USER_EVENTS_INLINE int user_event_unregister(struct user_event* event) {
     if (!event->command)
         return 0;
     user_events_shared_lock(0);
-    error = user_events_shared_open();
-    if (!error)
-        error = user_event_unregister_now(event);
+    error = user_event_unregister_now(event);
     if (!error) {
         user_events_shared_release();
         __atomic_store_n(&event->command, NULL, __ATOMIC_RELAXED);
@@ -240,9 +261,7 @@ USER_EVENTS_INLINE int user_event_register_flags(struct user_event* event, const
     user_events_shared_lock(0);
     if (USER_EVENTS_SHARED.users++ == 0)
         user_events_read_environment(&USER_EVENTS_SHARED.environment);
-    error = user_events_shared_open();
-    if (!error)
-        error = user_event_register_now(event, command);
+    error = user_event_register_now(event, command);
     if (error)
         user_events_shared_release();
     else

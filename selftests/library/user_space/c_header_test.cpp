@@ -288,3 +288,13 @@ TEST_CASE("A C program gets no error for a record of an event that the kernel is
     CHECK(user_event_write(&event, large.data(), large.size()) == 0);
     user_event_unregister(&event);
 }
+
+TEST_CASE("The C header registers and unregisters an event although the file is closed meanwhile") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    file.close_before_ioctl(2);
+    REQUIRE(user_event_register(&event, tick) == 0);
+    file.close_before_ioctl(2);
+    CHECK(user_event_unregister(&event) == 0);
+    CHECK(registrations() == 0);
+}

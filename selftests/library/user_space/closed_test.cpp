@@ -8,17 +8,34 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdarg>
+#include <deque>
 #include <fcntl.h>
 #include <functional>
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace selftest;
 namespace ue = user_events;
+
+namespace {
+std::atomic<int> fcntl_calls{0};
+} // namespace
+
+/// Counts the calls: each check of a file makes one.
+extern "C" int fcntl(int descriptor, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    const long argument = va_arg(arguments, long);
+    va_end(arguments);
+    fcntl_calls++;
+    return static_cast<int>(syscall(SYS_fcntl, descriptor, command, argument));
+}
 
 namespace {
 
@@ -338,4 +355,40 @@ TEST_CASE("A record that the kernel refuses while it disables the event is not l
     REQUIRE(dynamic);
     CHECK(!dynamic->write({"tea"}));
     CHECK(dynamic->lost() == 0);
+}
+
+TEST_CASE("An event is registered and unregistered although the file is closed meanwhile") {
+    FakeFile file;
+    const std::uint32_t kept = ue::kept();
+    {
+        file.close_before_ioctl(2);
+        const Number event;
+        CHECK(!event.error());
+        file.close_before_ioctl(2);
+    }
+    CHECK(registrations() == 0);
+    CHECK(ue::kept() == kept);
+}
+
+TEST_CASE("An event whose lost file is not there any more is counted as kept by the kernel") {
+    FakeFile file;
+    const std::uint32_t kept = ue::kept();
+    {
+        const Number event;
+        REQUIRE(!event.error());
+        unlink(file.path().c_str());
+        file.close_before_ioctl(1);
+    }
+    CHECK(ue::kept() == kept + 1);
+}
+
+TEST_CASE("The file is not checked for each of 50 events that are destroyed") {
+    FakeFile file;
+    std::deque<Number> events(50);
+    REQUIRE(registrations() == 50);
+    fcntl_calls = 0;
+    events.clear();
+    CHECK(registrations() == 0);
+    // Each check is valid for some milliseconds.
+    CHECK(fcntl_calls < 25);
 }

@@ -31,7 +31,7 @@ struct State {
     std::map<std::pair<std::uint64_t, unsigned>, Registration> registered;
     std::vector<std::string> events;
     std::set<std::string> enabled;
-    int error = 0, unregister_error = 0;
+    int error = 0, unregister_error = 0, closings = 0;
     int descriptor = -1;
     bool exists = false;
     bool can_share = true;
@@ -116,6 +116,10 @@ extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
     int error = ENOTTY;
     struct stat status;
     state().descriptor = descriptor;
+    if (state().closings > 0) {
+        state().closings--;
+        close(descriptor);
+    }
     if (fstat(descriptor, &status) != 0)
         error = EBADF;
     else if (state().exists && S_ISFIFO(status.st_mode) && request == USER_EVENTS_REG)
@@ -196,6 +200,11 @@ void FakeFile::refuse_records(int descriptor) const {
         dup3(reader, descriptor, O_CLOEXEC) != descriptor)
         throw std::runtime_error("replace a descriptor");
     close(reader);
+}
+
+void FakeFile::close_before_ioctl(int count) {
+    const std::lock_guard lock(state().mutex);
+    state().closings = count;
 }
 
 void FakeFile::refuse_to_share() {

@@ -39,6 +39,9 @@ public:
     /// does while it disables an event, before it clears the bit.
     void refuse_records(int descriptor) const;
 
+    /// Closes the descriptors of the next ioctls before these, as another thread's closefrom() may.
+    void close_before_ioctl(int count);
+
     /// Lets files not share indexes, as in the user_events of Linux.
     void refuse_to_share();
 
