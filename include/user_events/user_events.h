@@ -52,15 +52,15 @@ struct user_event {
  *
  * @current: upper half: the generation, a number that changes when the file is opened anew; lower
  *	half: the descriptor. An index is written only to a file of its generation.
- * @lock: the process that has the lock for all other members, or 0. A record takes it only to open
- *	a lost file again.
+ * @lock: the process that has the lock for all other members, as user_events_process() returns it,
+ *	or 0. A record takes it only to open a lost file again.
  * @users: the number of registered events
  * @environment: read when the first event is registered
  */
 struct user_events_shared {
     struct user_events_file file;
     uint64_t current USER_EVENTS_ALIGNED;
-    uint32_t lock;
+    uint64_t lock USER_EVENTS_ALIGNED;
     uint32_t users;
     struct user_events_environment environment;
 };
@@ -82,17 +82,29 @@ __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared US
 #endif
 
 /*
+ * Returns a number that no other living process has: its number, and that of the namespace in which
+ * it has this number. (A process of the number 1 can have a child of the number 1.) Without /proc,
+ * the namespace counts as 0. Changes errno.
+ */
+USER_EVENTS_INLINE uint64_t user_events_process(void) {
+    struct stat space;
+
+    return (uint64_t)(uint32_t)getpid() << 32 |
+           (stat("/proc/self/ns/pid", &space) == 0 ? (uint32_t)space.st_ino : 0);
+}
+
+/*
  * Takes the lock. Waits about 100 ms at most if `is_soon` is nonzero, because the caller may be a
  * signal handler that has interrupted the thread with the lock. After fork(), the holder may be a
  * thread of the parent; the child then takes the lock over. Changes errno. Returns nonzero if it
  * has the lock.
  */
 USER_EVENTS_INLINE int user_events_shared_lock(int is_soon) {
-    const uint32_t own = (uint32_t)getpid();
+    const uint64_t own = user_events_process();
     const long moment[2] = {0, 50000};
 
     for (int attempt = 0; !is_soon || attempt < 1000; attempt++) {
-        uint32_t holder = __atomic_load_n(&USER_EVENTS_SHARED.lock, __ATOMIC_RELAXED);
+        uint64_t holder = __atomic_load_n(&USER_EVENTS_SHARED.lock, __ATOMIC_RELAXED);
 
         if (holder != own && __atomic_compare_exchange_n(&USER_EVENTS_SHARED.lock, &holder, own, 0,
                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
