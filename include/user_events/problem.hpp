@@ -489,7 +489,7 @@ inline constexpr bool may_be_cut<T, From> =
     may_be_cut<typename present<T>::type, typename present<From>::type>;
 
 template <typename T, typename From>
-[[gnu::always_inline]] constexpr bool fits([[maybe_unused]] const From& from) noexcept {
+[[gnu::always_inline]] constexpr bool fits([[maybe_unused]] const From& from) {
     if constexpr (!may_be_cut<T, From>) {
         return true;
     } else if constexpr (optional_like<From>) {

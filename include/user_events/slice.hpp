@@ -197,7 +197,7 @@ struct lasting_text {
     requires std::convertible_to < const std::remove_reference_t<T>
     &, text >
            // NOLINTNEXTLINE(google-explicit-constructor): programs pass strings.
-           [[gnu::always_inline]] lasting_text(T&& from) noexcept : kept(from) {
+           [[gnu::always_inline]] lasting_text(T&& from) : kept(from) {
         static_assert(std::is_lvalue_reference_v<T> || std::is_trivially_copyable_v<T>,
                       "user_events: the slice uses the name of its track until its end, but this "
                       "string is a temporary object: give the string a name");
