@@ -76,10 +76,6 @@ void recorded(Report& report) {
                       .add_string(string),
                   [&] { text(1, std::string_view(string.data(), unknown(size))); });
     }
-    // In-tree, it writes through the common file nevertheless.
-    const ue::thread_file own;
-    add_above(report, "8 bytes through a thread_file", Event("library_number"), " u64 value",
-              Payload().add<std::uint64_t>(1), [] { number(unknown<std::uint64_t>(1)); });
 }
 
 /// The name many_NNN.

@@ -40,11 +40,7 @@ struct declaration {
 struct library {
     // Each record reads the next two members.
     user_events_file file{-1, 0, 0, 0, 0, 0, -1, -1};
-    /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
-    /// used. Null if no thread has one. Async-signal-safe; does not change errno.
-    std::atomic<int (*)() noexcept> thread_descriptor{nullptr};
     /// Takes the records instead of the kernel, in unit tests, and returns what write() does.
-    /// Whenever it is set, so is thread_descriptor.
     std::atomic<int (*)(const registration&, const iovec*, int) noexcept> sink{nullptr};
     /// Protects all members that change, here and in the registrations, except the members of
     /// `file` and what is atomic. A record takes the mutex only to replace a lost file, and does
@@ -58,13 +54,9 @@ struct library {
     std::atomic<bool> forks_are_safe{false};
     /// Whether the forking thread has taken the mutex for fork().
     bool is_locked_for_fork = false;
-    /// How often the file has been opened. It changes before the indexes of the new file are used.
-    std::atomic<std::uint32_t> generation{0};
     /// The mutex of the records of unit tests, if there has been a sink. It is never destroyed. It
     /// is taken after the other one.
     std::atomic<detail::mutex*> sink_mutex{nullptr};
-    /// The number of objects of the class thread_file.
-    unsigned thread_files = 0;
     /// How many registrations the kernel kept when their events were destroyed.
     std::uint32_t kept = 0;
     /// Read when the first event is created, and by retry() if the file could not be opened.
@@ -119,27 +111,27 @@ public:
         if (!is_own()) [[unlikely]]
             return ENOTSUP;
         attempt first;
-        if (!threads_have_files() && is_checked()) [[likely]] {
+        if (!has_sink() && is_checked()) [[likely]] {
             first.descriptor = begin(record);
             first.result = user_events_write(first.descriptor, record, size);
             if (first.result >= 0) [[likely]]
                 return 0;
         }
         const iovec part{record, size};
-        return write_otherwise(&part, 1, first);
+        return write_checked(&part, 1, first);
     }
     /// The same for a record in parts. The index is at the beginning of the first one.
     [[gnu::visibility("hidden")]] int write(const iovec* parts, int count) const noexcept {
         if (!is_own())
             return ENOTSUP;
         attempt first;
-        if (!threads_have_files() && is_checked()) {
+        if (!has_sink() && is_checked()) {
             first.descriptor = begin(parts[0].iov_base);
             first.result = user_events_writev(first.descriptor, parts, count);
             if (first.result >= 0)
                 return 0;
         }
-        return write_otherwise(parts, count, first);
+        return write_checked(parts, count, first);
     }
 
     /// How many strings, arrays and numbers have been cut, and how many records have been lost.
@@ -179,8 +171,8 @@ private:
     bool is_checked() const noexcept {
         return __atomic_load_n(&library_->file.epoch, __ATOMIC_ACQUIRE) == user_events_epoch();
     }
-    bool threads_have_files() const noexcept {
-        return library_->thread_descriptor.load(std::memory_order_relaxed) != nullptr;
+    bool has_sink() const noexcept {
+        return library_->sink.load(std::memory_order_relaxed) != nullptr;
     }
     int descriptor() const noexcept {
         return static_cast<int>(target_.load(std::memory_order_relaxed) >> 32);
@@ -202,8 +194,6 @@ private:
         __builtin_memcpy(record, &index, sizeof(index));
     }
 
-    [[gnu::visibility("hidden")]] int write_otherwise(const iovec* parts, int count,
-                                                      attempt last) const noexcept;
     [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count,
                                                     attempt last) const noexcept;
     [[gnu::visibility("hidden")]] bool replace_file() const noexcept;
@@ -283,8 +273,6 @@ inline void registration::open_file(library& shared) noexcept {
     if (!is_open) {
         for (const registration* each = shared.first; each; each = each->next_)
             each->target_.store(no_target, std::memory_order_relaxed);
-        // Before an index of the new file can be seen: see write_otherwise().
-        shared.generation.fetch_add(1, std::memory_order_release);
     }
     if (is_open) {
         user_events_file_move(&shared.file);
@@ -434,33 +422,12 @@ inline bool registration::replace_file() const noexcept {
     return error_.load(std::memory_order_relaxed) == 0;
 }
 
-/// Writes a record to a unit test, or through the file of the calling thread. Otherwise, and if
-/// that failed, checks whether the file of all threads is still open.
-[[gnu::noinline]] inline int registration::write_otherwise(const iovec* parts, int count,
-                                                           attempt last) const noexcept {
-    if (const auto sink = library_->sink.load(std::memory_order_acquire)) [[unlikely]]
-        return sink(*this, parts, count);
-    const auto thread_descriptor = library_->thread_descriptor.load(std::memory_order_acquire);
-    if (thread_descriptor) {
-        // The index is loaded first. If it is one of a new file, the thread's file is then seen to
-        // be of an earlier generation. If it is one of an earlier file, and the thread's file is
-        // opened anew here, the event's target is then seen to have changed.
-        const std::uint64_t target = target_.load(std::memory_order_acquire);
-        int descriptor = static_cast<int>(target >> 32) < 0 ? -1 : thread_descriptor();
-        if (descriptor >= 0 && target_.load(std::memory_order_acquire) == target)
-            put_index(parts[0].iov_base, target);
-        else
-            descriptor = is_checked() ? begin(parts[0].iov_base) : -1;
-        if (descriptor >= 0 && user_events_write_parts(descriptor, parts, count) >= 0)
-            return 0;
-    }
-    return write_checked(parts, count, last);
-}
-
-/// Checks whether the file is still open, opens it again if it was lost, and writes the record. To
-/// be called if the last check is too old, or if write() has failed.
+/// Writes a record to a unit test. Otherwise checks whether the file is still open, opens it again
+/// if it was lost, and writes the record: if the last check is too old, or if write() has failed.
 [[gnu::noinline]] inline int registration::write_checked(const iovec* parts, int count,
                                                          attempt last) const noexcept {
+    if (const auto sink = library_->sink.load(std::memory_order_acquire)) [[unlikely]]
+        return sink(*this, parts, count);
     const errno_keeper keeper;
     const int now = descriptor();
     const bool is_open = now == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
@@ -509,16 +476,9 @@ inline void registration::set_sink(int (*sink)(const registration&, const iovec*
     make_forks_safe(the_library);
     const lock_guard lock(the_library.mutex);
     the_library.sink_mutex = &of_records;
-    const auto no_descriptor = []() noexcept { return -1; };
-    if (sink && !the_library.thread_descriptor)
-        the_library.thread_descriptor = no_descriptor;
     the_library.sink = sink;
-    if (!sink) {
-        if (the_library.thread_files == 0)
-            the_library.thread_descriptor = nullptr;
-        if (the_library.first && !user_events_file_check(&the_library.file))
-            open_file(the_library);
-    }
+    if (!sink && the_library.first && !user_events_file_check(&the_library.file))
+        open_file(the_library);
     for (const registration* each = the_library.first; each; each = each->next_)
         if (sink || each->unregister_now())
             each->register_now();
@@ -547,7 +507,7 @@ struct event_state {
 /// Calls a function with the event_state of each event of the calling program or shared library,
 /// the newest first: of event<>, dynamic_event, and the events of tracks, counters and logs. The
 /// function may fork. The child then has to end with _exit() or exec: exit() destroys events, and
-/// would wait for ever. The function must not create or destroy events, markers, files of threads
+/// would wait for ever. The function must not create or destroy events, markers
 /// or a testing::sink, nor call error(), kept(), retry() (also of a marker) or for_each_event().
 /// May be called from any thread; not from a signal handler.
 template <typename Function>

@@ -3,7 +3,6 @@
 #include "catch.hpp"
 #include "fake_file.hpp"
 
-#include <user_events/thread_file.hpp>
 #include <user_events/user_events.hpp>
 
 #include <atomic>
@@ -129,104 +128,6 @@ TEST_CASE("After closefrom() and 1100 opens in another thread, no other file get
     check_limits(8000, 8000);
 }
 
-TEST_CASE("No other file gets records if the limit of descriptors was raised after the start") {
-    check_limits(1024, 8000);
-}
-
-TEST_CASE("A descriptor is moved up without the loss of a record or another registration") {
-    rlimit before;
-    getrlimit(RLIMIT_NOFILE, &before);
-    set_limit(1024);
-    {
-        FakeFile file;
-        const Number event;
-        const ue::event<"order", ue::field<"number", std::uint32_t>> order;
-        file.enable(number);
-        const int descriptor = last_descriptor();
-        file.fail_with(EMFILE);
-        set_limit(4096);
-        std::size_t count = 0, sizes = 0;
-        while (open_files(1024, 4096) == 0) {
-            event(1);
-            sizes += file.take().size();
-            count++;
-        }
-        CHECK(sizes == 12 * count);
-        // Another thread may be about to write to it.
-        const Bytes record = Payload().add<std::uint32_t>(0).add<std::uint64_t>(2).bytes();
-        CHECK(write(descriptor, record.data(), record.size()) == 12);
-        CHECK(file.take() == record);
-        event(1);
-        CHECK(file.take().size() == 12);
-        CHECK(event.lost() == 0);
-        file.fail_with(0);
-        file.enable("order u32 number");
-        order(1);
-        CHECK(file.take().size() == 8);
-        CHECK(order.lost() == 0);
-        // A number that was moved from is closed with the next move, and with the file.
-        set_limit(8000);
-        while (open_files(4096, 8000) == 0)
-            event(1);
-        CHECK(open_files(900, 1024) == 0);
-        CHECK(open_files(1024, 4096) == 1);
-    }
-    CHECK(open_files(900, 8000) == 0);
-    setrlimit(RLIMIT_NOFILE, &before);
-}
-
-TEST_CASE("The descriptors of threads and markers are moved up without being opened again") {
-    rlimit before;
-    getrlimit(RLIMIT_NOFILE, &before);
-    set_limit(1024);
-    {
-        FakeFile file;
-        const Number event;
-        const ue::thread_file own;
-        file.enable(number);
-        event(1);
-        CHECK(!own.error());
-        const ue::marker mark(file.path().c_str());
-        CHECK(!mark("mark"));
-        file.take();
-        unlink(file.path().c_str());
-        set_limit(4096);
-        // Those of all threads, of this thread and of the marker.
-        CHECK(open_files(900, 1024) == 3);
-        bool is_marked = true;
-        while (open_files(1024, 4096) < 3) {
-            event(1);
-            is_marked = !mark("mark") && is_marked;
-            // The file of all threads is checked when it is used.
-            ue::retry();
-            file.take();
-        }
-        CHECK(is_marked);
-        event(1);
-        CHECK(!own.error());
-        CHECK(file.take().size() == 12);
-    }
-    setrlimit(RLIMIT_NOFILE, &before);
-}
-
-TEST_CASE(
-    "A file of a thread is used that was created after the limit was raised, before a record") {
-    rlimit before;
-    getrlimit(RLIMIT_NOFILE, &before);
-    set_limit(1024);
-    {
-        FakeFile file;
-        const Number event;
-        file.enable(number);
-        set_limit(4096);
-        const ue::thread_file own;
-        event(1);
-        CHECK(!own.error());
-        CHECK(file.take().size() == 12);
-    }
-    setrlimit(RLIMIT_NOFILE, &before);
-}
-
 TEST_CASE("A child of fork() can open the device of marks, whatever other threads did",
           "[threads]") {
     // Each retry() tries to open it.
@@ -279,7 +180,6 @@ TEST_CASE("No record is lost after closefrom() while another thread creates even
 TEST_CASE("A program that clears its environment and closes all descriptors keeps its file") {
     FakeFile file;
     const Number event;
-    const ue::thread_file own;
     const ue::marker mark(file.path().c_str());
     file.enable(number);
     CHECK(in_child(file, [&] {
@@ -288,7 +188,7 @@ TEST_CASE("A program that clears its environment and closes all descriptors keep
               closefrom(3);
               for (int i = 0; i < 3; i++)
                   event(1);
-              return own.error() || mark("mark") ? 100 : static_cast<int>(event.lost());
+              return mark("mark") ? 100 : static_cast<int>(event.lost());
           }) == 0);
 }
 
@@ -321,23 +221,6 @@ TEST_CASE(
     }
     unlink(marks.c_str());
     setrlimit(RLIMIT_NOFILE, &before);
-}
-
-TEST_CASE("A mark whose descriptor has only to be moved up is made while a thread has the mutex") {
-    const ue::event<"any"> event;
-    set_limit(1024);
-    const ue::marker mark("/dev/null");
-    CHECK(!mark("before"));
-    set_limit(2048);
-    int marks = 0;
-    ue::for_each_event([&](const ue::event_state&) {
-        // Until the library checks the descriptor again.
-        for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-             std::chrono::steady_clock::now() < end; marks++)
-            if (mark("meanwhile"))
-                FAIL("a mark is lost");
-    });
-    CHECK(marks > 1);
 }
 
 TEST_CASE("A record that the kernel refuses while it disables the event is not lost") {

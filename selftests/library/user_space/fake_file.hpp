@@ -42,9 +42,6 @@ public:
     /// Closes the descriptors of the next ioctls before these, as another thread's closefrom() may.
     void close_before_ioctl(int count);
 
-    /// Lets files not share indexes, as in the user_events of Linux.
-    void refuse_to_share();
-
 private:
     std::string path_;
     int reader_;

@@ -204,7 +204,6 @@ TEST_CASE("The objects of layout 4 have their sizes, and events begin with a wor
     CHECK(sizeof(ue::counter<"a">) == 72);
     CHECK(sizeof(ue::log<"a">) == 72);
     CHECK(sizeof(ue::marker) == 56);
-    CHECK(sizeof(ue::thread_file) == 56);
     std::uint32_t head[2];
     std::memcpy(head, static_cast<const void*>(&shared_event), sizeof(head));
     CHECK(head[1] == ue::detail::layout_tag);

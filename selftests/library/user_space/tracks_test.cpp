@@ -42,7 +42,7 @@ concept tells_error = requires(const T& object) {
 static_assert(tells_error<ue::event<"a">> && tells_error<ue::dynamic_event> &&
               tells_error<ue::track<"a">> && tells_error<ue::async_track<"a">> &&
               tells_error<ue::counter<"a">> && tells_error<ue::log<"a">> &&
-              tells_error<ue::marker> && tells_error<ue::thread_file>);
+              tells_error<ue::marker>);
 
 std::string names_of(const std::vector<ue::testing::record>& records) {
     std::string names;
