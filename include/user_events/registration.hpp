@@ -39,7 +39,7 @@ struct declaration {
 /// destructors.
 struct library {
     // Each record reads the next two members.
-    user_events_file file{-1, 0, 0, 0, 0, 0, -1, -1};
+    user_events_file file{-1, 0, 0, 0, 0, -1};
     /// Takes the records instead of the kernel, in unit tests, and returns what write() does.
     std::atomic<int (*)(const registration&, const iovec*, int) noexcept> sink{nullptr};
     /// Protects all members that change, here and in the registrations, except the members of
@@ -265,22 +265,11 @@ private:
 }
 
 /// Opens the file. The events that were registered with an earlier file have to be registered
-/// again: the descriptor of that file may be another file's by now. If the file is open, its
-/// descriptor is moved up, and nothing else changes.
+/// again: the descriptor of that file may be another file's by now.
 inline void registration::open_file(library& shared) noexcept {
-    const int before = shared.file.descriptor;
-    const bool is_open = user_events_file_is_open(&shared.file);
-    if (!is_open) {
-        for (const registration* each = shared.first; each; each = each->next_)
-            each->target_.store(no_target, std::memory_order_relaxed);
-    }
-    if (is_open) {
-        user_events_file_move(&shared.file);
-        for (const registration* each = shared.first; each; each = each->next_)
-            if (each->descriptor() == before)
-                each->set_target(static_cast<std::uint32_t>(each->target_));
-    }
-    shared.error = is_open ? 0 : user_events_file_open(&shared.file, &shared.environment);
+    for (const registration* each = shared.first; each; each = each->next_)
+        each->target_.store(no_target, std::memory_order_relaxed);
+    shared.error = user_events_file_open(&shared.file, &shared.environment);
     shared.is_found |= !shared.error;
     if (shared.error)
         __atomic_store_n(&shared.file.epoch, user_events_epoch(), __ATOMIC_RELEASE);

@@ -76,7 +76,7 @@ struct user_events_shared {
 extern "C" {
 #endif
 __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared USER_EVENTS_SHARED = {
-    {-1, 0, 0, 0, 0, 0, -1, -1}, (1ULL << 32) | 0xffffffff, 0, 0, {0, ""}};
+    {-1, 0, 0, 0, 0, -1}, (1ULL << 32) | 0xffffffff, 0, 0, {0, ""}};
 #ifdef __cplusplus
 }
 #endif
@@ -127,21 +127,15 @@ USER_EVENTS_INLINE void user_events_shared_set(uint64_t generation) {
 /* With the lock held: makes sure that the file is open. Changes errno. Returns 0 or an errno. */
 USER_EVENTS_INLINE int user_events_shared_open(void) {
     struct user_events_file* const file = &USER_EVENTS_SHARED.file;
-    const uint64_t generation = USER_EVENTS_SHARED.current >> 32;
-    int is_moved, error;
+    int error;
 
     if (user_events_file_check(file))
         return 0;
-    is_moved = user_events_file_is_open(file);
-    error = 0;
-    if (is_moved)
-        user_events_file_move(file);
-    else
-        error = user_events_file_open(file, &USER_EVENTS_SHARED.environment);
+    error = user_events_file_open(file, &USER_EVENTS_SHARED.environment);
     /* If it cannot be opened, the next record that tries is one of the next epoch. */
     if (error)
         __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELAXED);
-    user_events_shared_set(generation + !is_moved);
+    user_events_shared_set((USER_EVENTS_SHARED.current >> 32) + 1);
     return error;
 }
 
@@ -339,7 +333,7 @@ USER_EVENTS_OUT_OF_LINE int user_event_ensure(struct user_event* event, uint32_t
             user_event_register_now(event, event->command);
         descriptor = user_event_target(event, index);
         user_events_shared_unlock();
-    } else if (!user_events_file_is_open(file)) {
+    } else {
         descriptor = -1;
     }
     errno = before;
