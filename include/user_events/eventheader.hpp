@@ -33,11 +33,8 @@ struct activity_id {
     /// shared library has not used before.
     [[gnu::visibility("hidden")]] static activity_id create() noexcept {
         static constinit std::atomic<std::uint64_t> count{0};
-        constexpr std::size_t no_wait = 1; // GRND_NONBLOCK
         activity_id made{};
-        if (user_events_call(SYS_getrandom, reinterpret_cast<long>(made.bytes),
-                             reinterpret_cast<const void*>(sizeof(made.bytes)),
-                             no_wait) != static_cast<long>(sizeof(made.bytes))) {
+        if (!user_events_random(made.bytes, sizeof(made.bytes))) {
             const std::uint64_t number = ++count;
             std::memcpy(made.bytes, &number, sizeof(number));
         }

@@ -57,6 +57,8 @@ struct library {
     /// The mutex of the records of unit tests, if there has been a sink. It is never destroyed. It
     /// is taken after the other one.
     std::atomic<detail::mutex*> sink_mutex{nullptr};
+    /// The last number of a flow or an asynchronous slice; 0 if there was none in this process.
+    std::atomic<std::uint64_t> number{0};
     /// How many registrations the kernel kept when their events were destroyed.
     std::uint32_t kept = 0;
     /// Read when the first event is created, and by retry() if the file could not be opened.
@@ -253,6 +255,11 @@ private:
     the_library.mutex.unlock();
 }
 
+[[gnu::visibility("hidden")]] inline void begin_child() {
+    the_library.number = 0;
+    unlock_after_fork();
+}
+
 /// A child must not inherit the mutex locked by a thread that it does not have. To be called before
 /// the mutex is taken: pthread_atfork() waits for the fork() of another thread, whose child would
 /// otherwise inherit the mutex. If two threads register the handlers, the second handlers find
@@ -260,7 +267,7 @@ private:
 /// before fork(), pthread_atfork() does not wait.
 [[gnu::visibility("hidden")]] inline void make_forks_safe(library& shared) noexcept {
     if (!shared.forks_are_safe.load(std::memory_order_relaxed) &&
-        pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) == 0)
+        pthread_atfork(lock_for_fork, unlock_after_fork, begin_child) == 0)
         shared.forks_are_safe.store(true, std::memory_order_relaxed);
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -43,6 +44,7 @@ public:
         record = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(handle_, "record_in_plugin"));
         is_enabled = reinterpret_cast<bool (*)()>(dlsym(handle_, "is_enabled_in_plugin"));
         size = reinterpret_cast<std::size_t (*)()>(dlsym(handle_, "size_in_plugin"));
+        number = reinterpret_cast<std::uint64_t (*)()>(dlsym(handle_, "number_in_plugin"));
         error = reinterpret_cast<void (*)(std::error_code&)>(dlsym(handle_, "error_in_plugin"));
         // Only one has it.
         record_template =
@@ -55,6 +57,7 @@ public:
     void (*record)(std::uint32_t value);
     bool (*is_enabled)();
     std::size_t (*size)();
+    std::uint64_t (*number)();
     void (*error)(std::error_code& error);
     bool (*record_template)(std::uint32_t value);
 
@@ -145,6 +148,15 @@ TEST_CASE("A plug-in with hidden symbols is unloaded, wherever its inline events
     CHECK(error == std::errc::address_in_use);
     CHECK(!error.message().empty());
     CHECK(user_events::explain(error).find("other fields") != std::string::npos);
+}
+
+TEST_CASE("Flows of a program and of each load of its plug-in have different numbers") {
+    std::set<std::uint64_t> numbers;
+    for (int i = 0; i < 10; i++) {
+        numbers.insert(user_events::flow::next().id);
+        numbers.insert(Plugin("plugin_hidden.so").number());
+    }
+    CHECK(numbers.size() == 20);
 }
 
 TEST_CASE("A program and a plug-in that have one variable have one registration") {
