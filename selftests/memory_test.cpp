@@ -6,6 +6,7 @@
 #include "child.hpp"
 #include "deadline.hpp"
 #include "debug_kernel.hpp"
+#include "fuse.hpp"
 #include "loop_device.hpp"
 #include "mapping.hpp"
 #include "on_cpu.hpp"
@@ -14,6 +15,7 @@
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
+#include "userfault.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -495,6 +497,33 @@ TEST_CASE("A bit in a page that was swapped out follows the event") {
     CHECK_FALSE(word.is_set());
     CHECK(word.neighbours_are_kept());
     REQUIRE(event.disable() == succeeds(1));
+}
+
+// A program would have to fill the page only if it had never been there.
+TEST_CASE("A bit in a page of userfaultfd or FUSE that was swapped out follows the event") {
+    const SwapSpace swap(64);
+    const Event event(unique_name("swapped"));
+    const bool fuse = GENERATE(false, true);
+    CAPTURE(fuse);
+    UnresponsiveFile file(UnresponsiveFile::Kind::writes);
+    const Descriptor backing = Descriptor::open(file.path(), O_RDWR);
+    const Mapping memory(1, PROT_READ | PROT_WRITE,
+                         fuse ? MAP_PRIVATE : MAP_PRIVATE | MAP_ANONYMOUS,
+                         fuse ? backing.number() : -1);
+    std::optional<Userfault> fault;
+    if (!fuse)
+        fault.emplace(memory).answer();
+    Guarded word(memory.at(), event);
+    word.fill();
+    for (const bool enable : {true, false}) {
+        REQUIRE(eventually([&] {
+            page_out(memory);
+            return is_swapped(memory.at());
+        }));
+        REQUIRE((enable ? event.enable() : event.disable()) == succeeds(1));
+        CHECK(word.follows(enable));
+        CHECK(word.neighbours_are_kept());
+    }
 }
 
 TEST_CASE("A bit in a transparent huge page follows the event") {

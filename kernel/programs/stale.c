@@ -6,6 +6,7 @@
  * the work item below will find the task. So a further change is only counted: a task that has
  * written all bits begins again if there was one meanwhile.
  */
+#include <linux/delay.h>
 #include <linux/hashtable.h>
 #include <linux/idr.h>
 #include <linux/jiffies.h>
@@ -15,7 +16,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
-#include <linux/wait_bit.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
 #include "port/compat.h"
@@ -26,7 +27,7 @@
 #include "programs/mm_access.h"
 #include "programs/stale.h"
 
-/* How many tasks get a task_work from the caller. The work item finds the others. */
+/* How many threads a change looks at. The work item finds the others. */
 #define UE_TASKS_AT_ONCE	256
 
 /* How often a task writes all bits before it goes on although there is another change. */
@@ -55,6 +56,9 @@ static DEFINE_HASHTABLE(ue_returns, 10);
 /* Those in the table, and those that run. */
 static atomic_t ue_nr_returns;
 
+/* How many task_works are taken back at once. */
+#define UE_CANCELLED_AT_ONCE	64
+
 /* How many address spaces are stale. */
 static atomic_t ue_nr_stale;
 
@@ -62,22 +66,29 @@ static void ue_search(struct work_struct *unused);
 
 static DECLARE_DELAYED_WORK(ue_search_work, ue_search);
 
-/* The rest after the last search, in jiffies. Only ue_search() changes it. */
-static unsigned long ue_search_rest;
+/* When the last search ended, and how long the next one has to wait then, in jiffies. */
+static unsigned long ue_search_ended, ue_search_rest;
 
 static void ue_search_later(unsigned long wait)
 {
+	const unsigned long rested = jiffies - READ_ONCE(ue_search_ended);
+	const unsigned long rest = READ_ONCE(ue_search_rest);
+
 	queue_delayed_work(ue_unbound_wq, &ue_search_work,
-			   max(wait, READ_ONCE(ue_search_rest)));
+			   rested < rest ? max(wait, rest - rested) : wait);
 }
 
+/* After this, unloading waits for the caller by synchronize_rcu_tasks(), so it must not sleep. */
 static void ue_return_end(void)
 {
 	ue_debug_count(UE_COUNT_RETURNS, -1);
-	if (atomic_dec_and_test(&ue_nr_returns))
-		wake_up_var(&ue_nr_returns);
+	atomic_dec(&ue_nr_returns);
 }
 
+/*
+ * Mostly runs right before user space, without locks. A task that has an io_uring also comes here in
+ * the middle of exec, with cred_guard_mutex held. Nothing that this waits for takes that mutex.
+ */
 static void ue_return_run(struct callback_head *work)
 {
 	struct ue_return *entry = container_of(work, struct ue_return, work);
@@ -92,7 +103,6 @@ static void ue_return_run(struct callback_head *work)
 	ue_mm = ue_mm_find_current();
 	if (ue_mm)
 		ue_mm_refresh(ue_mm);
-	/* At unload, synchronize_rcu_tasks() waits for the rest of this function. */
 	ue_return_end();
 }
 
@@ -130,7 +140,11 @@ static bool ue_return_add_locked(struct task_struct *task)
 	return true;
 }
 
-/* Some tasks never return to user space. Return: false if memory is short. */
+/*
+ * Threads of io_uring and vhost never return to user space, and read no bits.
+ *
+ * Return: false if memory is short.
+ */
 static bool ue_return_add(struct task_struct *task)
 {
 	bool added;
@@ -144,37 +158,44 @@ static bool ue_return_add(struct task_struct *task)
 }
 
 /*
- * Return: false if not all tasks that use the memory have a task_work. That may be so because other
- * processes use it, too, or because another part of the kernel holds it.
+ * The memory may also be used by other processes, or held by another part of the kernel. Then a
+ * work item looks for more tasks.
+ *
+ * Return: how many threads were looked at.
  */
-static bool ue_interrupt_threads(struct ue_mm *ue_mm)
+static unsigned int ue_interrupt_threads(struct ue_mm *ue_mm)
 {
 	struct mm_struct *mm = ue_mm->mm;
+	/* Before @users is read: fork counts a thread there, and sets its start_time later. */
+	const u64 now = ktime_get_ns();
+	int users = atomic_read(&mm->mm_users);
 	struct task_struct *owner, *thread;
-	bool added = true;
-	int nr = 0;
+	unsigned int nr = 0;
 
 	rcu_read_lock();
 	owner = ue_mm_owner(mm);
 	if (owner) {
 		for_each_thread(owner, thread) {
-			if (READ_ONCE(thread->mm) != mm)
-				continue;
-			added = ++nr <= UE_TASKS_AT_ONCE && ue_return_add(thread);
-			if (!added)
+			if (nr++ == UE_TASKS_AT_ONCE)
 				break;
+			/* Those that begin later are not counted in @users. */
+			if (READ_ONCE(thread->mm) == mm && ue_return_add(thread) &&
+			    thread->start_time <= now)
+				users--;
 		}
 	}
 	rcu_read_unlock();
-	return added && nr >= atomic_read(&mm->mm_users);
+	if (users > 0)
+		ue_search_later(0);
+	return nr;
 }
 
-void ue_mm_set_stale(struct ue_mm *ue_mm)
+unsigned int ue_mm_set_stale(struct ue_mm *ue_mm)
 {
 	lockdep_assert_held(&ue_enabler_mutex);
 	ue_mm->stale_changes++;
 	if (ue_mm->stale)
-		return;
+		return 0;
 	/* A forking task reads it without the mutex. */
 	WRITE_ONCE(ue_mm->stale, true);
 	atomic_inc(&ue_nr_stale);
@@ -183,8 +204,7 @@ void ue_mm_set_stale(struct ue_mm *ue_mm)
 	 * found here, or sees that the address space is stale.
 	 */
 	smp_mb__after_atomic();
-	if (!ue_interrupt_threads(ue_mm))
-		ue_search_later(0);
+	return ue_interrupt_threads(ue_mm);
 }
 
 void ue_mm_set_fresh(struct ue_mm *ue_mm)
@@ -294,6 +314,7 @@ static void ue_search(struct work_struct *unused)
 
 	while (ue_search_some(&nr, &short_of_memory))
 		cond_resched();
+	WRITE_ONCE(ue_search_ended, jiffies);
 	WRITE_ONCE(ue_search_rest, (jiffies - start) * UE_SEARCH_REST);
 	if (short_of_memory)
 		ue_search_later(UE_SEARCH_WAIT);
@@ -304,26 +325,42 @@ static bool ue_is_work(struct callback_head *work, void *which)
 	return work == which;
 }
 
-/* While the entry is in the table, its task has not ended. */
-static void ue_return_cancel(struct ue_return *entry)
+/*
+ * While the entry is in the table, its task has not ended.
+ *
+ * Return: false if the task_work is about to run.
+ */
+static bool ue_return_cancel(struct ue_return *entry)
 {
 	if (!static_call(ue_task_work_cancel_match)(entry->task, ue_is_work, &entry->work))
-		return;
+		return false;
 	hash_del(&entry->by_task);
 	kfree(entry);
 	ue_return_end();
+	return true;
+}
+
+static void ue_returns_cancel_some(void)
+{
+	struct ue_return *entry;
+	struct hlist_node *next;
+	int bucket, nr = 0;
+
+	spin_lock(&ue_returns_lock);
+	hash_for_each_safe(ue_returns, bucket, next, entry, by_task) {
+		nr += ue_return_cancel(entry);
+		if (nr == UE_CANCELLED_AT_ONCE)
+			break;
+	}
+	spin_unlock(&ue_returns_lock);
 }
 
 void ue_stale_exit(void)
 {
-	struct ue_return *entry;
-	struct hlist_node *next;
-	int bucket;
-
 	cancel_delayed_work_sync(&ue_search_work);
-	spin_lock(&ue_returns_lock);
-	hash_for_each_safe(ue_returns, bucket, next, entry, by_task)
-		ue_return_cancel(entry);
-	spin_unlock(&ue_returns_lock);
-	wait_var_event(&ue_nr_returns, !atomic_read(&ue_nr_returns));
+	while (atomic_read(&ue_nr_returns)) {
+		ue_returns_cancel_some();
+		/* Lets those run that cannot be taken back. */
+		usleep_range(10, 100);
+	}
 }

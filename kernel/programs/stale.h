@@ -18,8 +18,9 @@ struct ue_mm;
  * A sleeping task is not woken: it writes the bits when it next returns to user space.
  *
  * Context: ue_enabler_mutex held; does not sleep.
+ * Return: how much work that was: the number of threads that were looked at.
  */
-void ue_mm_set_stale(struct ue_mm *ue_mm);
+unsigned int ue_mm_set_stale(struct ue_mm *ue_mm);
 
 /**
  * ue_mm_set_fresh() - an address space is not stale, or has ended

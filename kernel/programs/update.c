@@ -94,21 +94,25 @@ static __always_inline bool ue_is_concerned(u64 scopes, const struct ue_mm *ue_m
 	return scopes == UE_ALL_PROGRAMS || scopes & ue_mm->scopes;
 }
 
-/* Inlined, as this is what an update of many programs does. */
-static __always_inline void
+/*
+ * Inlined, as this is what an update of many programs does.
+ *
+ * Return: how many writes this counts as: a thread that is interrupted counts as one.
+ */
+static __always_inline unsigned int
 ue_write_or_set_stale(struct ue_update *update, struct ue_mm *ue_mm,
 		      const struct ue_enabler *enabler)
 {
 	int err = -EAGAIN;
 
 	if (!ue_hold_mm(update, ue_mm->mm))
-		return;
+		return 1;
 	if (update->locked)
 		err = ue_mm_write(ue_mm, 1, enabler, NULL);
 	if (!err || err == -ESRCH)
-		return;
+		return 1;
 	ue_release_mm(update);
-	ue_mm_set_stale(ue_mm);
+	return 1 + ue_mm_set_stale(ue_mm);
 }
 
 static bool ue_time_is_up(const struct ue_update *update)
@@ -146,9 +150,11 @@ static bool ue_write_bits(struct ue_update *update, const struct ue_enabler *ena
 	ue_walk_begin(update, enabler);
 	while (update->walk.next) {
 		struct ue_mm *ue_mm;
+		unsigned int nr;
 
 		/* Also for address spaces that are only looked at. */
-		if (++update->nr_seen % UE_WRITES_PER_CLOCK == 0) {
+		if (++update->nr_seen >= UE_WRITES_PER_CLOCK) {
+			update->nr_seen = 0;
 			if (ue_time_is_up(update))
 				*left = 0;
 			cond_resched();
@@ -158,8 +164,9 @@ static bool ue_write_bits(struct ue_update *update, const struct ue_enabler *ena
 		ue_mm = ue_set_walk_next(&update->walk);
 		if (!ue_is_concerned(scopes, ue_mm))
 			continue;
-		ue_write_or_set_stale(update, ue_mm, enabler);
-		--*left;
+		nr = ue_write_or_set_stale(update, ue_mm, enabler);
+		update->nr_seen += nr - 1;
+		*left -= min(*left, nr);
 	}
 	ue_set_walk_end(&update->walk);
 	update->enabler = NULL;
@@ -434,6 +441,7 @@ static void ue_write_bits_of_mm(struct ue_update *update,
 				struct ue_mm *ue_mm)
 {
 	struct rb_node *node;
+	unsigned int nr;
 
 	for (node = rb_first(&ue_mm->set->enablers); node; node = rb_next(node)) {
 		const struct ue_enabler *enabler =
@@ -441,7 +449,9 @@ static void ue_write_bits_of_mm(struct ue_update *update,
 
 		if (enabler->event != event)
 			continue;
-		ue_write_or_set_stale(update, ue_mm, enabler);
+		/* The write itself is counted by the caller. */
+		nr = ue_write_or_set_stale(update, ue_mm, enabler) - 1;
+		update->left -= min(update->left, nr);
 		if (ue_time_is_up(update)) {
 			ue_release_mm(update);
 			ue_mm_set_stale(ue_mm);

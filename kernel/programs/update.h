@@ -52,7 +52,7 @@ void ue_updates_finish(void);
  * @granted: how many bits it may write directly in all
  * @left: how many of them it may still write
  * @nr_yields: calls of ue_update_yield()
- * @nr_seen: address spaces of which a bit was written, or that were only looked at
+ * @nr_seen: since the clock was read: address spaces that were looked at, and interrupted threads
  * @mm: the address space that is being written, whose memory is held; NULL if
  *	there is none. Kept from one bit to the next: most have several to write.
  * @locked: the mmap_lock of @mm is held; it could be taken without waiting

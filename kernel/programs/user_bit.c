@@ -15,6 +15,8 @@
 #include <linux/pagemap.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
 #include <linux/uaccess.h>
 #include <linux/userfaultfd_k.h>
 /* Relies on headers above. */
@@ -276,16 +278,39 @@ bool ue_user_bit_is_permitted(const struct ue_user_bit *bit)
 	return !area || arch_vma_access_permitted(area, true, false, false);
 }
 
-/* Return: true if reading needs no page fault, so that a write only has to copy the page. */
-static bool ue_is_readable(struct mm_struct *mm, unsigned long address)
+/* The caller has disabled interrupts, so that no other CPU frees the last table. */
+static bool ue_page_is_none(struct mm_struct *mm, unsigned long address)
 {
-	struct page *page;
+	pgd_t *pgd = pgd_offset(mm, address);
+	p4d_t *p4d;
+	pud_t *pud;
+	pmd_t pmd;
 
-	if (ue_pin_may_fault(mm, address) ||
-	    ue_pin_page(mm, address, FOLL_NOFAULT, &page, NULL) != 1)
-		return false;
-	unpin_user_page(page);
-	return true;
+	if (pgd_none(*pgd))
+		return true;
+	p4d = p4d_offset(pgd, address);
+	if (p4d_none(*p4d))
+		return true;
+	pud = pud_offset(p4d, address);
+	if (pud_none(*pud) || pud_leaf(*pud))
+		return pud_none(*pud);
+	pmd = READ_ONCE(*pmd_offset(pud, address));
+	if (pmd_none(pmd) || pmd_leaf(pmd) || !pmd_present(pmd))
+		return pmd_none(pmd);
+	/* A marker is no page, either. */
+	return pte_none_mostly(READ_ONCE(*pte_offset_kernel(&pmd, address)));
+}
+
+/* Return: false if the page is present or in swap space. */
+static bool ue_is_absent(struct mm_struct *mm, unsigned long address)
+{
+	unsigned long flags;
+	bool absent;
+
+	local_irq_save(flags);
+	absent = IS_ENABLED(CONFIG_HIGHPTE) || ue_page_is_none(mm, address);
+	local_irq_restore(flags);
+	return absent;
 }
 
 static bool ue_is_fuse(const struct vm_area_struct *area)
@@ -301,7 +326,7 @@ bool ue_user_bit_has_server(struct mm_struct *mm, const struct ue_user_bit *bit)
 	if (!area || !(userfaultfd_armed(area) || ue_is_fuse(area)))
 		return false;
 	return userfaultfd_wp(area) || (area->vm_flags & VM_SHARED) ||
-	       !ue_is_readable(mm, bit->address);
+	       ue_is_absent(mm, bit->address);
 }
 
 int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *bit,

@@ -97,7 +97,9 @@ bool ue_user_bit_is_permitted(const struct ue_user_bit *bit);
  * @mm: the address space
  * @bit: the bit
  *
- * That may be the task that waits for the page: with userfaultfd and FUSE.
+ * That may be the task that waits for the page: with userfaultfd and FUSE. A page that the
+ * program has to itself, and that was swapped out, needs no other program. But with write
+ * protection by userfaultfd, it may.
  *
  * Context: mmap_lock of @mm held for reading.
  * Return: true if a page fault there may wait for a program.
