@@ -19,7 +19,7 @@ namespace {
 constexpr const char* needed_options[] = {
     "MODULES",       "KALLSYMS",       "KALLSYMS_ALL", "KPROBES",
     "EVENT_TRACING", "DYNAMIC_EVENTS", "PERF_EVENTS",  "DYNAMIC_FTRACE_WITH_ARGS",
-    "SYSCTL",        "SLUB",
+    "SYSCTL",        "SLUB",           "UPROBES",
 };
 
 struct configuration {
