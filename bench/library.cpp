@@ -10,12 +10,17 @@
 
 #include <user_events/user_events.hpp>
 
+#include <algorithm>
 #include <fcntl.h>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
+#include <vector>
 
 using namespace selftest;
 namespace ue = user_events;
@@ -76,10 +81,6 @@ void recorded(Report& report) {
                       .add_string(string),
                   [&] { text(1, std::string_view(string.data(), unknown(size))); });
     }
-    // In-tree, it writes through the common file nevertheless.
-    const ue::thread_file own;
-    add_above(report, "8 bytes through a thread_file", Event("library_number"), " u64 value",
-              Payload().add<std::uint64_t>(1), [] { number(unknown<std::uint64_t>(1)); });
 }
 
 /// The name many_NNN.
@@ -116,6 +117,33 @@ struct Many<std::integer_sequence<unsigned, Numbers...>> : One<Numbers>... {
     }
 };
 
+/// What fork() costs more in a program with an event, if it may open many files.
+void forking_with_event(Report& report) {
+    rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit many = {std::min<rlim_t>(8192, before.rlim_max), before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &many);
+    const auto cost_of_forks = [] {
+        std::vector<double> costs(51);
+        for (double& each : costs)
+            each = cost_once([] {
+                const pid_t child = fork();
+                if (child == 0)
+                    _exit(0);
+                waitpid(child, nullptr, 0);
+            });
+        return median(costs);
+    };
+    // Without the descriptor of the library, which is opened again after that.
+
+    const double with = cost_of_forks();
+    closefrom(100);
+    const double without = cost_of_forks();
+    require(ue::retry());
+    report.add("library, fork, exit and wait with an event, above those without", with - without);
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
 void start_up(Report& report) {
     constexpr unsigned count = 1000;
     using All = Many<std::make_integer_sequence<unsigned, count>>;
@@ -132,6 +160,7 @@ void library(Report& report) {
     require(text.error());
     not_recorded(report);
     recorded(report);
+    forking_with_event(report);
     start_up(report);
 }
 

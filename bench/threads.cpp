@@ -8,7 +8,6 @@
 #include "registered.hpp"
 
 #include <user_events/event.hpp>
-#include <user_events/thread_file.hpp>
 
 #include <atomic>
 #include <fcntl.h>
@@ -67,12 +66,6 @@ bool write_by_library() {
     return true;
 }
 
-/// Where the kernel cannot share indexes, the threads of the library share a file.
-struct WithOwnFile {
-    const ue::thread_file file;
-    bool operator()() const { return write_by_library(); }
-};
-
 } // namespace
 
 void threads(Report& report) {
@@ -112,8 +105,6 @@ void threads(Report& report) {
         {"/dev/null, two threads, a file each", of_files({null.number(), also_null.number()})},
         {"the C++ library, two threads, one file",
          [] { return rate(2, [](std::size_t) { return write_by_library; }); }},
-        {"the C++ library, two threads, thread_file",
-         [] { return rate(2, [](std::size_t) { return WithOwnFile(); }); }},
     };
     // Alternates short runs, so that other load on the machine affects all cases alike.
     std::vector<double> rates[std::size(ways)];

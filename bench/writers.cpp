@@ -6,7 +6,6 @@
 // Writes RATE times SECONDS records. If it cannot write as many a second, it takes longer. It
 // prints how many it has written in how many milliseconds.
 #include <user_events/event.hpp>
-#include <user_events/thread_file.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -31,7 +30,6 @@ void write_records(unsigned cpu, std::uint64_t burst, std::uint64_t bursts) {
     CPU_ZERO(&cpus);
     CPU_SET(cpu, &cpus);
     sched_setaffinity(0, sizeof(cpus), &cpus);
-    const ue::thread_file file;
     auto next = Clock::now();
     for (std::uint64_t number = 0; number < burst * bursts;) {
         for (const auto end = number + burst; number < end; number++)

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <optional>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -43,6 +44,12 @@ struct stat about(const std::string& path) {
     if (stat(path.c_str(), &about) != 0)
         throw_errno("stat " + path);
     return about;
+}
+
+/// What sysfs calls the device of a node, for all users.
+std::string sysfs_link(const std::string& node) {
+    const dev_t number = about(node).st_rdev;
+    return "/sys/dev/char/" + std::to_string(major(number)) + ":" + std::to_string(minor(number));
 }
 
 /// A node of its own for a device, as a container has one.
@@ -82,13 +89,18 @@ TEST_CASE("A group has a device of its own, with the owner and the mode that it 
     CHECK(minor(about(device).st_rdev) == 0);
 }
 
-TEST_CASE("sysfs has the name and the tracing system of a group") {
-    const Group group;
-    const std::string directory = "/sys/class/user_events/" + group.name() + "/";
-    CHECK(read_text(directory + "group") == group.name() + "\n");
-    CHECK(read_text(directory + "system") == group.system() + "\n");
-    CHECK(read_text("/sys/class/user_events/default/system") == "user_events\n");
-    CHECK(has_line(read_text(directory + "uevent"), "DEVNAME=user_events/" + group.name()));
+TEST_CASE("sysfs shows the name and the tracing system of a group to root alone") {
+    const Group group(" mode=0666");
+    const std::string link = sysfs_link(group.device());
+    CHECK(read_text(link + "/group") == group.name() + "\n");
+    CHECK(read_text(link + "/system") == group.system() + "\n");
+    CHECK(has_line(read_text(link + "/uevent"), "DEVNAME=user_events/" + group.name()));
+    CHECK(read_text("/sys/class/user_events/user_events0/group") == "default\n");
+    CHECK(std::filesystem::read_symlink(link).string().find(group.name()) == std::string::npos);
+    CHECK(in_child([&] {
+              become_user(unprivileged_uid);
+              return error_of_open(link + "/uevent");
+          }) == EACCES);
 }
 
 TEST_CASE("Events of one name in several groups are different events") {
@@ -252,6 +264,39 @@ TEST_CASE("The limit of registrations counts by group, and by user in it") {
     CHECK(registered(group) == 3);
 }
 
+TEST_CASE("A registration counts in the group of its event, whichever group a program used first") {
+    const Group limited(" max_registrations=2 mode=0666"), other(" max_registrations=3 mode=0666");
+    const std::string name = unique_name("limited");
+    // How many it may register with each, the first one before the second.
+    const auto registered = [&](const Group& first, const Group& second) {
+        return in_child([&] {
+            become_user(unprivileged_uid);
+            Mapping memory(1);
+            Word* word = memory.at<Word>();
+            DataFile files[] = {first.open(), second.open()};
+            int counts[2] = {};
+            for (int i = 0; i < 2; i++)
+                for (; counts[i] < 9 && files[i].register_event(word, 0, name).ok(); counts[i]++)
+                    word++;
+            // What it unregisters counts no longer, and in the second group only.
+            const bool moved = files[1].unregister(word - 1, 0).ok() &&
+                               files[0].register_event(word, 0, name) == fails(EMFILE) &&
+                               files[1].register_event(word, 0, name).ok();
+            // A child that registers has copies of all, which count too. One that unregisters may
+            // have them.
+            const int child = in_child([&] {
+                return files[0].register_event(word + 1, 0, name) == fails(EMFILE) &&
+                       files[1].register_event(word + 1, 0, name) == fails(EMFILE) &&
+                       files[1].unregister(word, 0).ok();
+            });
+            return moved && child == 1 ? counts[0] * 10 + counts[1] : -1;
+        });
+    };
+    CHECK(registered(limited, other) == 23);
+    CHECK(registered(other, limited) == 32);
+    CHECK(registered(limited, other) == 23);
+}
+
 TEST_CASE("The sysctls and the options of the group default are the same limits") {
     const auto [file, option] = GENERATE(table<std::string, std::string>({
         {"user_events_max", "max"},
@@ -271,7 +316,7 @@ TEST_CASE("The sysctls and the options of the group default are the same limits"
 
 TEST_CASE("A group is not removed while a file of it is open, or an event in use") {
     std::optional<Group> group{std::in_place};
-    const std::string name = unique_name("used");
+    const std::string name = unique_name("used"), link = sysfs_link(group->device());
     const Event event = group->event(name);
     Word word{0};
     std::optional<DataFile> file{group->open()};
@@ -288,7 +333,7 @@ TEST_CASE("A group is not removed while a file of it is open, or an event in use
     CHECK(group->remove() == succeeds());
     CHECK(group->remove() == fails(ENOENT));
     CHECK_FALSE(exists(group->device()));
-    CHECK_FALSE(exists("/sys/class/user_events/" + group->name()));
+    CHECK_FALSE(exists(link));
     CHECK(group->line().empty());
 }
 

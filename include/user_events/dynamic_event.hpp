@@ -130,7 +130,6 @@ public:
     requires(std::is_arithmetic_v<typename detail::recorded<T>::value> &&
              !std::convertible_to<const T&, text>) // A pointer to char8_t is text.
         dynamic_value(const T& value)
-    noexcept
         : kind_(detail::real<raw<T>>       ? kind::real
                 : std::is_signed_v<raw<T>> ? kind::integer
                                            : kind::natural) {
@@ -140,11 +139,10 @@ public:
             natural_ = static_cast<std::uint64_t>(detail::recorded<T>::make(value));
     }
     template <std::convertible_to<text> T>
-    dynamic_value(const T& value) noexcept : kind_(kind::text), text_(value) {}
+    dynamic_value(const T& value) : kind_(kind::text), text_(value) {}
     template <detail::sequence_like T>
     requires detail::element<std::remove_const_t<typename T::value_type>>
-    dynamic_value(const T& value)
-    noexcept : dynamic_value(value.data(), value.size()) {}
+    dynamic_value(const T& value) : dynamic_value(value.data(), value.size()) {}
     template <detail::element T, std::size_t Size>
     requires(!std::convertible_to<const T*, text>) // An array of char8_t is text.
         dynamic_value(const T (&value)[Size])

@@ -71,7 +71,7 @@ namespace detail {
 
 } // namespace detail
 
-/// Returns what an error of an event, of the library, or of a thread_file means, as a sentence
+/// Returns what an error of an event or of the library means, as a sentence
 /// without a full stop: more than `error.message()`, which is that of errno. The values of errors
 /// can be compared with std::errc: `event.error() == std::errc::permission_denied`.
 [[gnu::visibility("hidden")]] inline std::string explain(const std::error_code& error) {

@@ -92,8 +92,7 @@ struct recorder_of {
 /// A class, because clang exports the member templates of templates.
 template <typename Event, typename Make>
 struct making {
-    [[gnu::noinline, gnu::visibility("hidden")]] static void
-    record(const Event& to, Make make) noexcept(noexcept(make())) {
+    [[gnu::noinline, gnu::visibility("hidden")]] static void record(const Event& to, Make make) {
         to.record_made(make());
     }
 };
@@ -123,7 +122,8 @@ public:
 
     /// By reference, so that nothing is loaded for an event that is not enabled.
     template <typename... Arguments>
-    [[gnu::always_inline]] void operator()(const Arguments&... arguments) const noexcept {
+    [[gnu::always_inline]] void operator()(const Arguments&... arguments) const
+        noexcept(!(std::is_class_v<Arguments> || ...)) {
         if constexpr (!is_good_call<Arguments...>())
             explain<Arguments...>();
         else if (enabled()) [[unlikely]]
@@ -133,7 +133,7 @@ public:
     /// lazily() of an event of the type `Event`. The type is a part of the linker name of the
     /// function that records out of line.
     template <typename Event, std::invocable Make>
-    [[gnu::always_inline]] void lazily_as(Make&& make) const noexcept(noexcept(make())) {
+    [[gnu::always_inline]] void lazily_as(Make&& make) const {
         if (enabled()) [[unlikely]] {
             if constexpr (is_passed_on<Make>)
                 making<Event, Make>::record(static_cast<const Event&>(*this), make);
@@ -153,8 +153,7 @@ protected:
 
     /// Records what the encoding has beside the fields, too.
     template <typename What, typename... Arguments>
-    [[gnu::always_inline]] void call(const What& what,
-                                     const Arguments&... arguments) const noexcept {
+    [[gnu::always_inline]] void call(const What& what, const Arguments&... arguments) const {
         if constexpr (!is_good_call<Arguments...>())
             explain<Arguments...>();
         else if (enabled()) [[unlikely]] {
@@ -187,20 +186,20 @@ private:
     }
 
     template <typename... Arguments>
-    [[gnu::always_inline]] void count_cut_numbers(const Arguments&... arguments) const noexcept {
+    [[gnu::always_inline]] void count_cut_numbers(const Arguments&... arguments) const {
         if constexpr ((may_be_cut<typename Fields::type, Arguments> || ...))
             if (!(fits<typename Fields::type>(arguments) && ...))
                 registration::count_cut();
     }
     template <typename... Arguments>
-    [[gnu::always_inline]] void record(const Arguments&... arguments) const noexcept {
+    [[gnu::always_inline]] void record(const Arguments&... arguments) const {
         count_cut_numbers(arguments...);
         values::record(*this, recorded<typename Fields::type>::make(arguments)...);
     }
 
     /// Records what a function returned for lazily(): a tuple, or the argument of the only field.
     template <typename Made>
-    [[gnu::always_inline]] void record_made(const Made& made) const noexcept {
+    [[gnu::always_inline]] void record_made(const Made& made) const {
         if constexpr (requires { std::tuple_size<Made>::value; } && !is_only_argument<Made>())
             [&]<std::size_t... At>(std::index_sequence<At...>) {
                 this->record_parts(get<At>(made)...);
@@ -217,7 +216,7 @@ private:
     }
 
     template <typename... Arguments>
-    [[gnu::always_inline]] void record_parts(const Arguments&... arguments) const noexcept {
+    [[gnu::always_inline]] void record_parts(const Arguments&... arguments) const {
         if constexpr (!is_good_call<Arguments...>())
             explain<Arguments...>();
         else if constexpr (!(recorded<typename Fields::type>::template keeps<Arguments> && ...))
@@ -284,8 +283,9 @@ struct base_of {
 /// copied or moved, because the kernel writes the enable bit into it.
 ///
 /// What the kernel would not accept does not compile: names, fields, commands of more than 511
-/// bytes, payloads that ftrace cannot record. Nothing throws, and nothing is printed. If the event
-/// cannot be registered (see error()), it is never enabled.
+/// bytes, payloads that ftrace cannot record. Nothing is printed, and nothing throws but the
+/// conversion of an argument by a class of the program, and the function of lazily(): then nothing
+/// is recorded. If the event cannot be registered (see error()), it is never enabled.
 ///
 /// All members that record may be called from any thread, in signal handlers, in static
 /// constructors and destructors (before the event's constructor and after its destructor they do
@@ -328,7 +328,7 @@ public:
     /// An integer in it must not be longer than its field: the compiler does not know whether the
     /// value fits. (A call takes any int, for the sake of literals.)
     template <std::invocable Make>
-    [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
+    [[gnu::always_inline]] void lazily(Make&& make) const {
         // The type with the shorter linker name.
         using named = std::conditional_t<(detail::is_field<Parts> && ...), base, event>;
         base::template lazily_as<named>(std::forward<Make>(make));

@@ -33,11 +33,8 @@ struct activity_id {
     /// shared library has not used before.
     [[gnu::visibility("hidden")]] static activity_id create() noexcept {
         static constinit std::atomic<std::uint64_t> count{0};
-        constexpr std::size_t no_wait = 1; // GRND_NONBLOCK
         activity_id made{};
-        if (user_events_call(SYS_getrandom, reinterpret_cast<long>(made.bytes),
-                             reinterpret_cast<const void*>(sizeof(made.bytes)),
-                             no_wait) != static_cast<long>(sizeof(made.bytes))) {
+        if (!user_events_random(made.bytes, sizeof(made.bytes))) {
             const std::uint64_t number = ++count;
             std::memcpy(made.bytes, &number, sizeof(number));
         }
@@ -265,7 +262,7 @@ requires(!optional_like<T>) struct header_field<T> {
         writer.add('\0');
         header_value<value>::template describe<T>(writer);
     }
-    [[gnu::always_inline]] static void put(header_cursor& to, const value& from) noexcept {
+    [[gnu::always_inline]] static void put(header_cursor& to, const value& from) {
         header_value<value>::template put<T>(to, from);
     }
 };
@@ -290,8 +287,7 @@ struct header_value<group<Object, Members...>> {
         (header_member<Members>::describe(writer, header_member<Members>::name()), ...);
     }
     template <typename T>
-    [[gnu::always_inline]] static void put(header_cursor& to,
-                                           group<Object, Members...> value) noexcept {
+    [[gnu::always_inline]] static void put(header_cursor& to, group<Object, Members...> value) {
         (header_member<Members>::put(to, value.from ? Members::make(*value.from)
                                                     : typename Members::value()),
          ...);
@@ -366,12 +362,12 @@ struct header_recorder {
                   "user_events: an event in this encoding has at most 255 fields");
 
     [[gnu::always_inline]] static void record(const registration& event,
-                                              const value_of<Fields>&... values) noexcept {
+                                              const value_of<Fields>&... values) {
         record_as(event, {}, values...);
     }
     [[gnu::noinline, gnu::visibility("hidden")]] static void
     record_as(const registration& event, const eventheader::activity& what,
-              const value_of<Fields>&... values) noexcept {
+              const value_of<Fields>&... values) noexcept(!(is_group<value_of<Fields>> || ...)) {
         std::byte record[index_size + max_payload];
         header_cursor to{record + index_size, max_payload - fixed};
         add_header(to, what);
@@ -474,15 +470,14 @@ public:
     using base::error;
     using base::lost;
     template <std::invocable Make>
-    [[gnu::always_inline]] void lazily(Make&& make) const noexcept(noexcept(make())) {
+    [[gnu::always_inline]] void lazily(Make&& make) const {
         base::template lazily_as<event>(std::forward<Make>(make));
     }
     explicit operator bool() const noexcept { return base::enabled(); }
 
     /// Records the event as a part of an activity, if it is enabled.
     template <typename... Arguments>
-    [[gnu::always_inline]] void with(const activity& what,
-                                     const Arguments&... arguments) const noexcept {
+    [[gnu::always_inline]] void with(const activity& what, const Arguments&... arguments) const {
         base::call(what, arguments...);
     }
 };

@@ -187,7 +187,7 @@ struct recorded<T> : recorded_number<T> {
                                   sizeof(arithmetic_of<From>) <= sizeof(T);
 
     template <typename From>
-    [[gnu::always_inline]] static constexpr T make(const From& from) noexcept {
+    [[gnu::always_inline]] static constexpr T make(const From& from) {
         if constexpr (std::is_class_v<arithmetic_of<From>>)
             return from;
         else
@@ -212,7 +212,7 @@ struct recorded<T> : recorded_number<T> {
         std::numeric_limits<arithmetic_of<From>>::digits <= std::numeric_limits<T>::digits;
 
     template <typename From>
-    [[gnu::always_inline]] static constexpr T make(const From& from) noexcept {
+    [[gnu::always_inline]] static constexpr T make(const From& from) {
         return static_cast<T>(from);
     }
 };
@@ -220,7 +220,7 @@ struct recorded<T> : recorded_number<T> {
 template <typename T>
 requires std::is_enum_v<T>
 struct recorded<T> : recorded_number<std::underlying_type_t<T>, T> {
-    [[gnu::always_inline]] static constexpr std::underlying_type_t<T> make(T from) noexcept {
+    [[gnu::always_inline]] static constexpr std::underlying_type_t<T> make(T from) {
         return static_cast<std::underlying_type_t<T>>(from);
     }
 };
@@ -238,7 +238,7 @@ struct recorded<T> : recorded<typename T::rep> {
     static constexpr bool accepts = std::convertible_to<From, T>;
     template <typename From>
     static constexpr bool keeps = true;
-    [[gnu::always_inline]] static constexpr typename T::rep make(const T& from) noexcept {
+    [[gnu::always_inline]] static constexpr typename T::rep make(const T& from) {
         return from.count();
     }
 };
@@ -254,7 +254,7 @@ requires recordable<typename T::duration>
 struct recorded<T> : recorded<typename T::duration> {
     template <typename From>
     static constexpr bool accepts = std::convertible_to<From, T>;
-    [[gnu::always_inline]] static constexpr auto make(const T& from) noexcept {
+    [[gnu::always_inline]] static constexpr auto make(const T& from) {
         return from.time_since_epoch().count();
     }
 };
@@ -262,7 +262,7 @@ struct recorded<T> : recorded<typename T::duration> {
 /// Pointers are recorded as numbers, in 8 bytes also by 32-bit programs.
 template <typename T>
 struct recorded<T*> : recorded_number<std::uint64_t, T*> {
-    [[gnu::always_inline]] static std::uint64_t make(T* from) noexcept {
+    [[gnu::always_inline]] static std::uint64_t make(T* from) {
         return reinterpret_cast<std::uintptr_t>(from);
     }
 };
@@ -275,7 +275,7 @@ concept handle_like = std::is_class_v<T> && requires(const T& value) {
 };
 template <handle_like T>
 struct recorded<T> : recorded_number<std::uint64_t, T> {
-    [[gnu::always_inline]] static std::uint64_t make(const T& from) noexcept {
+    [[gnu::always_inline]] static std::uint64_t make(const T& from) {
         return reinterpret_cast<std::uintptr_t>(from.address());
     }
 };
@@ -295,7 +295,7 @@ struct recorded_text {
     template <typename From>
     static constexpr bool keeps = true;
     template <typename From>
-    [[gnu::always_inline]] static value make(const From& from) noexcept {
+    [[gnu::always_inline]] static value make(const From& from) {
         return {text(from)};
     }
 };
@@ -356,11 +356,11 @@ struct recorded_sequence {
     template <typename From>
     static constexpr bool keeps = true;
     template <typename From>
-    [[gnu::always_inline]] static value make(const From& from) noexcept {
+    [[gnu::always_inline]] static value make(const From& from) {
         return {from.data(), from.size() * sizeof(T)};
     }
     template <std::size_t Size>
-    [[gnu::always_inline]] static value make(const T (&from)[Size]) noexcept {
+    [[gnu::always_inline]] static value make(const T (&from)[Size]) {
         return {from, sizeof(from)};
     }
 };
@@ -390,9 +390,7 @@ struct recorded_object {
     template <typename From>
     static constexpr bool keeps = true;
     /// T may have an operator & of its own.
-    [[gnu::always_inline]] static value make(const T& from) noexcept {
-        return {__builtin_addressof(from)};
-    }
+    [[gnu::always_inline]] static value make(const T& from) { return {__builtin_addressof(from)}; }
 };
 
 /// std::array of bytes.
@@ -439,7 +437,7 @@ struct recorded_member<member<Name, Pointer, T>> : recorded<T> {
     static constexpr void describe(Writer& writer, const field_name& outer) {
         recorded<T>::describe(writer, {detail::view_of<Name>(), &outer});
     }
-    static value make(const object& from) noexcept { return recorded<T>::make(from.*Pointer); }
+    static value make(const object& from) { return recorded<T>::make(from.*Pointer); }
 };
 
 template <typename First, typename... Members>
@@ -460,7 +458,7 @@ struct recorded<members<First, Members...>> {
     static constexpr bool accepts = std::convertible_to<const From*, const object_type*>;
     template <typename From>
     static constexpr bool keeps = true;
-    [[gnu::always_inline]] static value make(const object_type& from) noexcept {
+    [[gnu::always_inline]] static value make(const object_type& from) {
         return {__builtin_addressof(from)};
     }
 };
@@ -508,7 +506,7 @@ struct recorded<T> : recorded<typename T::value_type> {
     static constexpr bool keeps =
         is_nothing<From> || base::template keeps<typename present<From>::type>;
     template <typename From>
-    [[gnu::always_inline]] static value make(const From& from) noexcept {
+    [[gnu::always_inline]] static value make(const From& from) {
         if constexpr (is_nothing<From>)
             return value();
         else if constexpr (optional_like<From> && !base::template accepts<From>)

@@ -34,20 +34,17 @@ inline namespace USER_EVENTS_C_LAYOUT {
 /*
  * An open file. A program may close the descriptor without the library's knowledge (closefrom() in
  * a daemon), and the number may then be used for another file. Nothing may be written to that one.
- * So the descriptor has a number close to the process's limit, which the kernel gives to other
- * files last, and the descriptor is checked again in each epoch of some milliseconds. If the limit
- * has been raised by then, the descriptor is moved up.
+ * So the descriptor has a high number, which the kernel gives to other files last, and is checked
+ * again in each epoch of some milliseconds.
  *
  * @descriptor: -1 if there is none
  * @epoch: the epoch in which the descriptor was found to be this file
  * @device, @inode, @mark: what identifies the file. The mark is kept in the open file by F_SETSIG,
  *	which has no other effect on it. It tells apart two descriptors of the same file, for
  *	example those of two shared libraries.
- * @limit: the limit that the number is close to
- * @replaced: the number that the descriptor had before it was moved up, which is still open, or -1
- * @last: the last number close to the limit that the descriptor had, also if it is closed, or -1
+ * @last: the last high number that the descriptor had, also if it is closed, or -1
  *
- * All members but the last two are accessed atomically: those of 64 bits need their alignment also
+ * All members but the last one are accessed atomically: those of 64 bits need their alignment also
  * where it is not that of their type, on 32-bit x86.
  */
 struct user_events_file {
@@ -56,32 +53,21 @@ struct user_events_file {
     uint64_t device USER_EVENTS_ALIGNED;
     uint64_t inode USER_EVENTS_ALIGNED;
     int mark;
-    int limit;
-    int replaced;
     int last;
 };
 
 /*
- * Descriptors have numbers below this one, whatever the limit is, unless these are taken: the
- * kernel's table of descriptors has room for all lower numbers, and is copied by each fork().
+ * Descriptors have numbers below this one: each fork() copies the table of descriptors up to the
+ * highest one that is open, so that a number close to a limit of 8192 would double its cost.
  */
-#define USER_EVENTS_DESCRIPTOR_MAX 8192
-
-/* Returns the limit of numbers, or 0 if a sandbox does not tell. */
-USER_EVENTS_INLINE int user_events_descriptor_limit(void) {
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return 0;
-    return limit.rlim_cur < USER_EVENTS_DESCRIPTOR_MAX ? (int)limit.rlim_cur
-                                                       : USER_EVENTS_DESCRIPTOR_MAX;
-}
+#define USER_EVENTS_DESCRIPTOR_MAX 256
 
 /*
  * Returns nonzero if the descriptor is this file. If a sandbox refuses the calls, it counts as this
  * file. Async-signal-safe. Changes errno.
  */
-USER_EVENTS_INLINE int user_events_file_has(const struct user_events_file* file, int descriptor) {
+USER_EVENTS_INLINE int user_events_file_is_open(const struct user_events_file* file) {
+    const int descriptor = __atomic_load_n(&file->descriptor, __ATOMIC_ACQUIRE);
     struct stat status;
     int mark;
 
@@ -110,18 +96,6 @@ USER_EVENTS_INLINE int user_events_file_has(const struct user_events_file* file,
     return 1;
 }
 
-/* The same for the descriptor that records are written to. */
-USER_EVENTS_INLINE int user_events_file_is_open(const struct user_events_file* file) {
-    return user_events_file_has(file, __atomic_load_n(&file->descriptor, __ATOMIC_ACQUIRE));
-}
-
-/* Closes the number that the file was moved from, if it is still this file. Changes errno. */
-USER_EVENTS_INLINE void user_events_file_close_replaced(struct user_events_file* file) {
-    if (user_events_file_has(file, file->replaced))
-        user_events_close(file->replaced);
-    file->replaced = -1;
-}
-
 /*
  * Returns a number of 15 bits that depends on the address of the file. Other files of the process,
  * which may be the same device with the same number, mostly have other ones.
@@ -131,44 +105,32 @@ USER_EVENTS_INLINE int user_events_file_hash(const struct user_events_file* file
 }
 
 /*
- * Returns a copy of a descriptor with a number close to the limit; if all numbers there are taken,
- * -1. Changes errno.
+ * Returns a copy of a descriptor with a high number; if all of these are taken, -1. Changes errno.
  *
  * closefrom() closes all files of the process, and each of them is opened again when it is checked.
- * Until then, threads write to its old number, which no other file must get. So the numbers close
- * to the limit have two halves, and the address of the file tells its place in each. It takes the
- * place in one half, and after that the place in the other half. If others have these numbers, it
- * gets the next free one.
+ * Until then, threads write to its old number, which no other file must get. So the high numbers
+ * have two halves, and the address of the file tells its place in each. It takes the place in one
+ * half, and after that the place in the other half. If others have these numbers, it gets the next
+ * free one.
  */
 USER_EVENTS_INLINE int user_events_file_copy_up(struct user_events_file* file, int descriptor) {
-    const int limit = user_events_descriptor_limit(), before = file->last;
-    const int below = limit ? limit : 1024, size = (below + 31) / 32, least = below - size;
-    const int half = size / 2, place = half ? user_events_file_hash(file) % half : 0;
-    const int is_in_lower = before >= least && before < least + half;
-    int copy =
-        fcntl(descriptor, F_DUPFD_CLOEXEC, is_in_lower ? least + half + place : least + place);
+    const int before = file->last;
+    struct rlimit limit;
+    int end = USER_EVENTS_DESCRIPTOR_MAX, least, half, place, copy;
 
-    __atomic_store_n(&file->limit, limit, __ATOMIC_RELAXED);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < USER_EVENTS_DESCRIPTOR_MAX)
+        end = (int)limit.rlim_cur;
+    half = end < 8 ? 1 : end / 8;
+    least = end - 2 * half;
+    place = least + user_events_file_hash(file) % half;
+    if (before >= least && before < least + half)
+        place += half;
+    copy = fcntl(descriptor, F_DUPFD_CLOEXEC, place);
     if (copy < 0)
         copy = fcntl(descriptor, F_DUPFD_CLOEXEC, least);
     if (copy >= 0)
         file->last = copy;
     return copy;
-}
-
-/*
- * Moves the descriptor of an open file up. The old number stays open, because another thread may be
- * about to write to it: no other file may get it. Changes errno.
- */
-USER_EVENTS_INLINE void user_events_file_move(struct user_events_file* file) {
-    const int copy = user_events_file_copy_up(file, file->descriptor);
-
-    if (copy >= 0) {
-        user_events_file_close_replaced(file);
-        file->replaced = file->descriptor;
-        __atomic_store_n(&file->descriptor, copy, __ATOMIC_RELAXED);
-    }
-    __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELEASE);
 }
 
 /*
@@ -179,8 +141,6 @@ USER_EVENTS_INLINE void user_events_file_move(struct user_events_file* file) {
 USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int descriptor) {
     struct stat status;
 
-    /* The program may have closed only the number that the file was moved to. */
-    user_events_file_close_replaced(file);
     if (descriptor >= 0) {
         const int copy = user_events_file_copy_up(file, descriptor);
 
@@ -221,19 +181,14 @@ USER_EVENTS_INLINE int user_events_file_use(struct user_events_file* file, int d
 }
 
 /*
- * Returns nonzero, and notes the epoch, if the descriptor is still this file and has a number close
- * to the limit. Otherwise user_events_file_open() has to be called. Async-signal-safe. Changes
- * errno.
+ * Returns nonzero, and notes the epoch, if the descriptor is still this file. Otherwise
+ * user_events_file_open() has to be called. Async-signal-safe. Changes errno.
  */
 USER_EVENTS_INLINE int user_events_file_check(struct user_events_file* file) {
     const uint32_t epoch = user_events_epoch();
 
     if (!user_events_file_is_open(file))
         return 0;
-#ifndef USER_EVENTS_NO_CHECKS
-    if (user_events_descriptor_limit() > __atomic_load_n(&file->limit, __ATOMIC_RELAXED))
-        return 0;
-#endif
     __atomic_store_n(&file->epoch, epoch, __ATOMIC_RELAXED);
     return 1;
 }
@@ -249,7 +204,6 @@ USER_EVENTS_INLINE int user_events_file_open(struct user_events_file* file,
 
 /* Closes the file, if the descriptor is still this file. Changes errno. */
 USER_EVENTS_INLINE void user_events_file_close(struct user_events_file* file) {
-    user_events_file_close_replaced(file);
     if (user_events_file_is_open(file))
         user_events_close(file->descriptor);
     __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELAXED);

@@ -37,7 +37,7 @@ struct message<> {
     template <typename Text>
     requires std::convertible_to<const Text&, text>
     // NOLINTNEXTLINE(google-explicit-constructor): programs pass strings.
-    [[gnu::always_inline]] message(const Text& from, const place& at = place::here()) noexcept
+    [[gnu::always_inline]] message(const Text& from, const place& at = place::here())
         : what(from), where(at) {}
 
     text what;
@@ -50,7 +50,7 @@ struct message<Place> {
     template <typename Text>
     requires std::convertible_to<const Text&, text>
     // NOLINTNEXTLINE(google-explicit-constructor): programs pass strings.
-    [[gnu::always_inline]] message(const Text& from) noexcept : what(from) {}
+    [[gnu::always_inline]] message(const Text& from) : what(from) {}
 
     text what;
 };
@@ -85,8 +85,7 @@ public:
     /// text.
     template <typename... Arguments>
     [[gnu::always_inline]] void operator()(level how, message<Arguments...> what,
-                                           const Arguments&... arguments) const
-        noexcept(!is_formatted<Arguments...>) {
+                                           const Arguments&... arguments) const {
         if constexpr (is_formatted<Arguments...>) {
             if (event_) [[unlikely]]
                 formatting<Arguments...>::record(*this, how, what.pattern.get(), what.where.line,
@@ -99,44 +98,37 @@ public:
     }
     template <typename... Arguments>
     [[gnu::always_inline]] void fatal(message<Arguments...> what,
-                                      const Arguments&... arguments) const
-        noexcept(!is_formatted<Arguments...>) {
+                                      const Arguments&... arguments) const {
         operator()<Arguments...>(level::fatal, what, arguments...);
     }
     template <typename... Arguments>
     [[gnu::always_inline]] void error(message<Arguments...> what,
-                                      const Arguments&... arguments) const
-        noexcept(!is_formatted<Arguments...>) {
+                                      const Arguments&... arguments) const {
         operator()<Arguments...>(level::error, what, arguments...);
     }
     template <typename... Arguments>
     [[gnu::always_inline]] void warning(message<Arguments...> what,
-                                        const Arguments&... arguments) const
-        noexcept(!is_formatted<Arguments...>) {
+                                        const Arguments&... arguments) const {
         operator()<Arguments...>(level::warning, what, arguments...);
     }
     template <typename... Arguments>
     [[gnu::always_inline]] void notice(message<Arguments...> what,
-                                       const Arguments&... arguments) const
-        noexcept(!is_formatted<Arguments...>) {
+                                       const Arguments&... arguments) const {
         operator()<Arguments...>(level::notice, what, arguments...);
     }
     template <typename... Arguments>
     [[gnu::always_inline]] void info(message<Arguments...> what,
-                                     const Arguments&... arguments) const
-        noexcept(!is_formatted<Arguments...>) {
+                                     const Arguments&... arguments) const {
         operator()<Arguments...>(level::info, what, arguments...);
     }
     template <typename... Arguments>
     [[gnu::always_inline]] void debug(message<Arguments...> what,
-                                      const Arguments&... arguments) const
-        noexcept(!is_formatted<Arguments...>) {
+                                      const Arguments&... arguments) const {
         operator()<Arguments...>(level::debug, what, arguments...);
     }
     template <typename... Arguments>
     [[gnu::always_inline]] void trace(message<Arguments...> what,
-                                      const Arguments&... arguments) const
-        noexcept(!is_formatted<Arguments...>) {
+                                      const Arguments&... arguments) const {
         operator()<Arguments...>(level::trace, what, arguments...);
     }
 
@@ -144,8 +136,7 @@ public:
     /// `[&] { return fmt::format("{} of {}", done, all); }`. What `make` throws is passed on.
     template <std::invocable Make>
     [[gnu::always_inline]] void lazily(level how, Make&& make,
-                                       const place& where = place::here()) const
-        noexcept(noexcept(make())) {
+                                       const place& where = place::here()) const {
         if (event_) [[unlikely]] {
             if constexpr (detail::is_passed_on<Make>) {
                 making<Make>::record(*this, make, how, where.line, where.function, where.file);
@@ -178,7 +169,7 @@ private:
     struct making {
         [[gnu::noinline, gnu::visibility("hidden")]] static void
         record(const log& to, Make make, level how, std::uint32_t line, const char* function,
-               const char* file) noexcept(noexcept(make())) {
+               const char* file) {
             const auto& what = make();
             to.record(how, what, {file, function, line});
         }

@@ -152,8 +152,7 @@ private:
         if (user_events_file_check(&file_))
             return true;
         if (!detail::the_library.mutex.lock_soon())
-            // The descriptor may only have to be moved up.
-            return user_events_file_is_open(&file_);
+            return false;
         const detail::lock_guard lock(detail::the_library.mutex, detail::lock_guard::adopt());
         if (user_events_file_check(&file_))
             return true;
@@ -171,20 +170,17 @@ private:
         else
             open();
     }
-    /// Opens the device, or moves its descriptor up, with the library's mutex held, which fork()
-    /// waits for.
+    /// With the library's mutex held, which fork() waits for.
     [[gnu::visibility("hidden")]] bool open() const noexcept {
-        int error = 0;
-        if (user_events_file_is_open(&file_))
-            user_events_file_move(&file_);
-        else
-            error = user_events_file_use(&file_, user_events_open_path(path_));
+        const int error = user_events_file_is_open(&file_)
+                              ? 0
+                              : user_events_file_use(&file_, user_events_open_path(path_));
         error_.store(error, std::memory_order_relaxed);
         return error == 0;
     }
 
     const char* path_;
-    mutable user_events_file file_{-1, 0, 0, 0, 0, 0, -1, -1};
+    mutable user_events_file file_{-1, 0, 0, 0, 0, -1};
     mutable std::atomic<int> error_{0};
 };
 

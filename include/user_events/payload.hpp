@@ -92,6 +92,9 @@ struct recorder {
     static constexpr std::size_t size = (0 + ... + stored<Values>::size);
     static constexpr std::size_t located = (0 + ... + stored<Values>::located);
 
+    /// The members of a structure are converted here, by a class of the program perhaps.
+    static constexpr bool is_safe = !(is_group<Values> || ...);
+
     struct location_list {
         location_of_field of[located + 1];
     };
@@ -111,7 +114,7 @@ struct recorder {
     }();
 
     [[gnu::always_inline]] static void record(const registration& event,
-                                              const Values&... values) noexcept {
+                                              const Values&... values) noexcept(is_safe) {
         out_of_line(std::index_sequence_for<Values...>(), event, values...);
     }
 
@@ -121,7 +124,7 @@ private:
     template <std::size_t... At>
     [[gnu::always_inline]] static void out_of_line(std::index_sequence<At...>,
                                                    const registration& event,
-                                                   const Values&... values) noexcept {
+                                                   const Values&... values) noexcept(is_safe) {
         carried<typename carrier<Values, in_vector.of[At]>::type...>::record(event, values...);
     }
 
@@ -131,13 +134,13 @@ private:
         /// This function is out of line, so that the code around an event stays small. If the
         /// lengths of the texts are known, it calls nothing and need not save registers.
         [[gnu::noinline, gnu::visibility("hidden")]] static void
-        record(const registration& event, Carriers... values) noexcept {
+        record(const registration& event, Carriers... values) noexcept(is_safe) {
             record_here(event, static_cast<Values>(values)...);
         }
     };
 
     [[gnu::always_inline]] static void record_here(const registration& event,
-                                                   Values... values) noexcept {
+                                                   Values... values) noexcept(is_safe) {
         if (!(is_measured(values) && ...)) [[unlikely]]
             return measure_and_record(event, values...);
         std::byte buffer[index_size + size + (located ? most_copied : 0)];
@@ -153,7 +156,7 @@ private:
     }
 
     [[gnu::noinline, gnu::visibility("hidden")]] static void
-    measure_and_record(const registration& event, Values... values) noexcept {
+    measure_and_record(const registration& event, Values... values) noexcept(is_safe) {
         record(event, measured(values)...);
     }
 };

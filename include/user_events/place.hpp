@@ -31,7 +31,7 @@ struct place {
         : file(in_file), function(in_function), line(at_line) {}
     template <detail::location_like T>
     // NOLINTNEXTLINE(google-explicit-constructor): programs pass what they have.
-    constexpr place(const T& at) noexcept : place(at.file_name(), at.function_name(), at.line()) {}
+    constexpr place(const T& at) : place(at.file_name(), at.function_name(), at.line()) {}
 
     static constexpr place here(const char* file = __builtin_FILE(),
                                 const char* function = __builtin_FUNCTION(),

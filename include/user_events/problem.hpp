@@ -47,6 +47,9 @@ inline constexpr bool is_field<field<Name, T>> = true;
 /// short because it is in those of the linker.
 struct no_option {
     static constexpr bool is_known = true;
+    /// A bit for each kind of option.
+    static constexpr unsigned kind = 0;
+    static constexpr bool is_repeated = false;
     static constexpr unsigned bit = 0;
     static constexpr unsigned flags = 0;
     static constexpr std::size_t word_size = 0;
@@ -58,18 +61,22 @@ struct option : no_option {
 };
 template <>
 struct option<persistent> : no_option {
+    static constexpr unsigned kind = 1;
     static constexpr unsigned flags = USER_EVENTS_PERSIST;
 };
 template <>
 struct option<multi_format> : no_option {
+    static constexpr unsigned kind = 2;
     static constexpr unsigned flags = USER_EVENTS_MULTI_FORMAT;
 };
 template <unsigned Number>
 struct option<bit<Number>> : no_option {
+    static constexpr unsigned kind = 4;
     static constexpr unsigned bit = Number;
 };
 template <auto& Variable>
 struct option<word<Variable>> : no_option {
+    static constexpr unsigned kind = 8;
     static constexpr std::size_t word_size = sizeof(Variable);
     static constexpr void* address() {
         return const_cast<void*>(static_cast<const volatile void*>(&Variable));
@@ -121,6 +128,8 @@ struct options_among {
     static constexpr unsigned bit = (0 | ... | option<Options>::bit);
     static constexpr unsigned flags = (0 | ... | option<Options>::flags);
     static constexpr std::size_t word_size = (0 + ... + option<Options>::word_size);
+    static constexpr bool is_repeated =
+        (0u | ... | option<Options>::kind) != (0u + ... + option<Options>::kind);
     static constexpr void* address() {
         void* found = nullptr;
         ((found = option<Options>::word_size ? option<Options>::address() : found), ...);
@@ -168,6 +177,7 @@ enum class problem {
     many_located,
     bad_word,
     bad_bit,
+    repeated_option,
     number_of_arguments,
     real_for_integer,
     long_for_short,
@@ -267,6 +277,8 @@ struct report {
                   "user_events: the variable in word<> must have 4 or 8 bytes");
     static_assert(What != problem::bad_bit,
                   "user_events: the number in bit<> is too large for the word of the enable bit");
+    static_assert(What != problem::repeated_option,
+                  "user_events: an event has each option at most once: one word<>, one bit<>");
     static_assert(What != problem::number_of_arguments,
                   "user_events: an event takes as many arguments as it has fields");
     static_assert(
@@ -431,6 +443,8 @@ consteval finding find_problem() {
     for (std::size_t i = 0; i < sizeof...(Parts); i++)
         if (of_parts[i] != problem::none)
             return {of_parts[i], i};
+    if (options::is_repeated)
+        return {problem::repeated_option, whole_event};
     if constexpr (((part_check<Parts>::find() == problem::none) && ...)) {
         using fields = typename fields_of<Parts...>::type;
         const problem of_whole = whole_check<Name, options, fields>::find();
@@ -475,7 +489,7 @@ inline constexpr bool may_be_cut<T, From> =
     may_be_cut<typename present<T>::type, typename present<From>::type>;
 
 template <typename T, typename From>
-[[gnu::always_inline]] constexpr bool fits([[maybe_unused]] const From& from) noexcept {
+[[gnu::always_inline]] constexpr bool fits([[maybe_unused]] const From& from) {
     if constexpr (!may_be_cut<T, From>) {
         return true;
     } else if constexpr (optional_like<From>) {

@@ -39,12 +39,8 @@ struct declaration {
 /// destructors.
 struct library {
     // Each record reads the next two members.
-    user_events_file file{-1, 0, 0, 0, 0, 0, -1, -1};
-    /// Returns the descriptor of the calling thread's own file, or -1 if it has none that can be
-    /// used. Null if no thread has one. Async-signal-safe; does not change errno.
-    std::atomic<int (*)() noexcept> thread_descriptor{nullptr};
+    user_events_file file{-1, 0, 0, 0, 0, -1};
     /// Takes the records instead of the kernel, in unit tests, and returns what write() does.
-    /// Whenever it is set, so is thread_descriptor.
     std::atomic<int (*)(const registration&, const iovec*, int) noexcept> sink{nullptr};
     /// Protects all members that change, here and in the registrations, except the members of
     /// `file` and what is atomic. A record takes the mutex only to replace a lost file, and does
@@ -58,13 +54,11 @@ struct library {
     std::atomic<bool> forks_are_safe{false};
     /// Whether the forking thread has taken the mutex for fork().
     bool is_locked_for_fork = false;
-    /// How often the file has been opened. It changes before the indexes of the new file are used.
-    std::atomic<std::uint32_t> generation{0};
     /// The mutex of the records of unit tests, if there has been a sink. It is never destroyed. It
     /// is taken after the other one.
     std::atomic<detail::mutex*> sink_mutex{nullptr};
-    /// The number of objects of the class thread_file.
-    unsigned thread_files = 0;
+    /// The last number of a flow or an asynchronous slice; 0 if there was none in this process.
+    std::atomic<std::uint64_t> number{0};
     /// How many registrations the kernel kept when their events were destroyed.
     std::uint32_t kept = 0;
     /// Read when the first event is created, and by retry() if the file could not be opened.
@@ -112,27 +106,34 @@ public:
     /// The word with the enable bit, if the declaration does not name another one.
     const std::atomic<std::uint32_t>& word() const noexcept { return word_; }
 
-    /// Writes a record: puts the index into its first four bytes, and calls write(). Returns 0, or
-    /// an errno: EBADF if nothing records the event. Async-signal-safe; does not change errno.
+    /// Writes a record: puts the index into its first four bytes, and calls write(). Returns 0,
+    /// also if nothing records the event any more, or an errno: EBADF if the file was lost.
+    /// Async-signal-safe; does not change errno.
     [[gnu::always_inline]] int write(void* record, std::size_t size) const noexcept {
         if (!is_own()) [[unlikely]]
             return ENOTSUP;
-        if (!threads_have_files() && is_checked()) [[likely]] {
-            const int descriptor = begin(record);
-            if (user_events_write(descriptor, record, size) >= 0) [[likely]]
+        attempt first;
+        if (!has_sink() && is_checked()) [[likely]] {
+            first.descriptor = begin(record);
+            first.result = user_events_write(first.descriptor, record, size);
+            if (first.result >= 0) [[likely]]
                 return 0;
         }
         const iovec part{record, size};
-        return write_otherwise(&part, 1);
+        return write_checked(&part, 1, first);
     }
     /// The same for a record in parts. The index is at the beginning of the first one.
     [[gnu::visibility("hidden")]] int write(const iovec* parts, int count) const noexcept {
         if (!is_own())
             return ENOTSUP;
-        if (!threads_have_files() && is_checked() &&
-            user_events_writev(begin(parts[0].iov_base), parts, count) >= 0)
-            return 0;
-        return write_otherwise(parts, count);
+        attempt first;
+        if (!has_sink() && is_checked()) {
+            first.descriptor = begin(parts[0].iov_base);
+            first.result = user_events_writev(first.descriptor, parts, count);
+            if (first.result >= 0)
+                return 0;
+        }
+        return write_checked(parts, count, first);
     }
 
     /// How many strings, arrays and numbers have been cut, and how many records have been lost.
@@ -161,13 +162,19 @@ public:
     [[gnu::visibility("hidden")]] bool is_enabled() const noexcept;
 
 private:
+    /// A write() that failed, and the descriptor; -1 if there was none.
+    struct attempt {
+        int descriptor = -1;
+        long result = -EBADF;
+    };
+
     bool is_own() const noexcept { return layout_ == layout_tag; }
     /// Whether the descriptor was found to be the file a few milliseconds ago.
     bool is_checked() const noexcept {
         return __atomic_load_n(&library_->file.epoch, __ATOMIC_ACQUIRE) == user_events_epoch();
     }
-    bool threads_have_files() const noexcept {
-        return library_->thread_descriptor.load(std::memory_order_relaxed) != nullptr;
+    bool has_sink() const noexcept {
+        return library_->sink.load(std::memory_order_relaxed) != nullptr;
     }
     int descriptor() const noexcept {
         return static_cast<int>(target_.load(std::memory_order_relaxed) >> 32);
@@ -189,8 +196,8 @@ private:
         __builtin_memcpy(record, &index, sizeof(index));
     }
 
-    [[gnu::visibility("hidden")]] int write_otherwise(const iovec* parts, int count) const noexcept;
-    [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count) const noexcept;
+    [[gnu::visibility("hidden")]] int write_checked(const iovec* parts, int count,
+                                                    attempt last) const noexcept;
     [[gnu::visibility("hidden")]] bool replace_file() const noexcept;
     void* address() const noexcept { return declared_->word ? declared_->word : &word_; }
     /// Calls a function with a pointer to the word of the enable bit, of its size.
@@ -205,6 +212,7 @@ private:
     [[gnu::visibility("hidden")]] bool unregister_now() const noexcept;
     [[gnu::visibility("hidden")]] void set_enabled(bool value) const noexcept;
     [[gnu::visibility("hidden")]] static void open_file(library& shared) noexcept;
+    [[gnu::visibility("hidden")]] int control(unsigned long request, void* argument) const noexcept;
 
     /// The descriptor -1.
     static constexpr std::uint64_t no_target = std::uint64_t{0xffffffff} << 32;
@@ -247,6 +255,11 @@ private:
     the_library.mutex.unlock();
 }
 
+[[gnu::visibility("hidden")]] inline void begin_child() {
+    the_library.number = 0;
+    unlock_after_fork();
+}
+
 /// A child must not inherit the mutex locked by a thread that it does not have. To be called before
 /// the mutex is taken: pthread_atfork() waits for the fork() of another thread, whose child would
 /// otherwise inherit the mutex. If two threads register the handlers, the second handlers find
@@ -254,29 +267,16 @@ private:
 /// before fork(), pthread_atfork() does not wait.
 [[gnu::visibility("hidden")]] inline void make_forks_safe(library& shared) noexcept {
     if (!shared.forks_are_safe.load(std::memory_order_relaxed) &&
-        pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork) == 0)
+        pthread_atfork(lock_for_fork, unlock_after_fork, begin_child) == 0)
         shared.forks_are_safe.store(true, std::memory_order_relaxed);
 }
 
 /// Opens the file. The events that were registered with an earlier file have to be registered
-/// again: the descriptor of that file may be another file's by now. If the file is open, its
-/// descriptor is moved up, and nothing else changes.
+/// again: the descriptor of that file may be another file's by now.
 inline void registration::open_file(library& shared) noexcept {
-    const int before = shared.file.descriptor;
-    const bool is_open = user_events_file_is_open(&shared.file);
-    if (!is_open) {
-        for (const registration* each = shared.first; each; each = each->next_)
-            each->target_.store(no_target, std::memory_order_relaxed);
-        // Before an index of the new file can be seen: see write_otherwise().
-        shared.generation.fetch_add(1, std::memory_order_release);
-    }
-    if (is_open) {
-        user_events_file_move(&shared.file);
-        for (const registration* each = shared.first; each; each = each->next_)
-            if (each->descriptor() == before)
-                each->set_target(static_cast<std::uint32_t>(each->target_));
-    }
-    shared.error = is_open ? 0 : user_events_file_open(&shared.file, &shared.environment);
+    for (const registration* each = shared.first; each; each = each->next_)
+        each->target_.store(no_target, std::memory_order_relaxed);
+    shared.error = user_events_file_open(&shared.file, &shared.environment);
     shared.is_found |= !shared.error;
     if (shared.error)
         __atomic_store_n(&shared.file.epoch, user_events_epoch(), __ATOMIC_RELEASE);
@@ -295,18 +295,7 @@ inline registration::registration(const declaration& declared) noexcept
         library_->is_found = false;
     }
     library_->first = this;
-    // After a failure only retry() tries again: a program may have thousands of events. Most of
-    // them are created within an epoch, in which the file is not checked again. If the file was
-    // lost meanwhile, REG fails below, and the file is checked then.
-    if (library_->error == 0 && !library_->sink && !is_checked() &&
-        !user_events_file_check(&library_->file))
-        open_file(*library_);
     register_now();
-    if (library_->error == 0 && error_.load(std::memory_order_relaxed) != 0 &&
-        !user_events_file_check(&library_->file)) {
-        open_file(*library_);
-        register_now();
-    }
 }
 
 inline registration::~registration() {
@@ -323,8 +312,27 @@ inline registration::~registration() {
     }
 }
 
-/// Registers the event with the open file. If it was registered with a file that was lost, the
-/// kernel still has that registration.
+/// Calls ioctl() for the file, which is opened if it is not open. A program may have thousands of
+/// events: most calls are made in the epoch of a check, and check the file only if they fail. If
+/// the file was lost, it is opened again, and the call is repeated. Returns 0 or an errno.
+inline int registration::control(unsigned long request, void* argument) const noexcept {
+    bool is_open = library_->file.descriptor >= 0 && is_checked();
+    for (;;) {
+        if (!is_open && !user_events_file_check(&library_->file))
+            open_file(*library_);
+        if (library_->error)
+            return library_->error;
+        if (ioctl(library_->file.descriptor, request, argument) == 0)
+            return 0;
+        const int error = errno;
+        is_open = user_events_file_check(&library_->file);
+        if (is_open)
+            return error;
+    }
+}
+
+/// Registers the event. After the file could not be opened, only retry() tries again. If it was
+/// registered with a file that was lost, the kernel still has that registration.
 inline void registration::register_now() const noexcept {
     if (library_->sink && unregister_now()) {
         set_enabled(true);
@@ -344,11 +352,11 @@ inline void registration::register_now() const noexcept {
     argument.flags = declared_->flags;
     argument.enable_addr = reinterpret_cast<std::uintptr_t>(address());
     argument.name_args = reinterpret_cast<std::uintptr_t>(declared_->command);
-    const int result = ioctl(library_->file.descriptor, USER_EVENTS_REG, &argument);
-    is_registered_ = result == 0;
-    if (result == 0)
+    const int error = control(USER_EVENTS_REG, &argument);
+    is_registered_ = error == 0;
+    if (is_registered_)
         set_target(argument.write_index);
-    error_.store(result == 0 ? 0 : errno, std::memory_order_relaxed);
+    error_.store(error, std::memory_order_relaxed);
 }
 
 /// UNREG works through any open file, so if this one was lost, another one is opened. Returns false
@@ -359,18 +367,14 @@ inline bool registration::unregister_now() const noexcept {
         set_enabled(false);
         return true;
     }
-    if (!user_events_file_check(&library_->file))
-        open_file(*library_);
     target_.store(no_target, std::memory_order_relaxed);
     user_events_unreg argument{};
     argument.size = sizeof(argument);
     argument.disable_bit = declared_->bit;
     argument.disable_addr = reinterpret_cast<std::uintptr_t>(address());
-    int error = library_->error;
-    if (!error && ioctl(library_->file.descriptor, USER_EVENTS_UNREG, &argument) != 0)
-        error = errno;
-    // After EFAULT the registration is gone, too.
-    is_registered_ = error != 0 && error != ENOENT && error != EFAULT;
+    const int error = control(USER_EVENTS_UNREG, &argument);
+    // After ENOENT and EFAULT of the call itself the kernel has no registration, either.
+    is_registered_ = error != 0 && (library_->error || (error != ENOENT && error != EFAULT));
     error_.store(is_registered_ ? error : EAGAIN, std::memory_order_relaxed);
     // The kernel has cleared the bit, if it has ended the registration. An event that is used after
     // its destructor, by another static destructor, must be disabled in any case.
@@ -414,50 +418,32 @@ inline bool registration::replace_file() const noexcept {
     return error_.load(std::memory_order_relaxed) == 0;
 }
 
-/// Writes a record to a unit test, or through the file of the calling thread. Otherwise, and if
-/// that failed, checks whether the file of all threads is still open.
-[[gnu::noinline]] inline int registration::write_otherwise(const iovec* parts,
-                                                           int count) const noexcept {
+/// Writes a record to a unit test. Otherwise checks whether the file is still open, opens it again
+/// if it was lost, and writes the record: if the last check is too old, or if write() has failed.
+[[gnu::noinline]] inline int registration::write_checked(const iovec* parts, int count,
+                                                         attempt last) const noexcept {
     if (const auto sink = library_->sink.load(std::memory_order_acquire)) [[unlikely]]
         return sink(*this, parts, count);
-    const auto thread_descriptor = library_->thread_descriptor.load(std::memory_order_acquire);
-    if (thread_descriptor) {
-        // The index is loaded first. If it is one of a new file, the thread's file is then seen to
-        // be of an earlier generation. If it is one of an earlier file, and the thread's file is
-        // opened anew here, the event's target is then seen to have changed.
-        const std::uint64_t target = target_.load(std::memory_order_acquire);
-        int descriptor = static_cast<int>(target >> 32) < 0 ? -1 : thread_descriptor();
-        if (descriptor >= 0 && target_.load(std::memory_order_acquire) == target)
-            put_index(parts[0].iov_base, target);
-        else
-            descriptor = is_checked() ? begin(parts[0].iov_base) : -1;
-        if (descriptor >= 0 && user_events_write_parts(descriptor, parts, count) >= 0)
+    const errno_keeper keeper;
+    const int now = descriptor();
+    const bool is_open = now == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
+                         user_events_file_check(&library_->file);
+    if (!is_open && !replace_file()) {
+        // The registration with the lost file has ended, which clears the bit. The kernel may have
+        // refused another one.
+        if (!is_enabled())
+            return error_.load(std::memory_order_relaxed);
+        last.result = -EBADF;
+    } else {
+        if (!is_open || now != last.descriptor)
+            last.result = user_events_write_parts(begin(parts[0].iov_base), parts, count);
+        // The file is open. While the kernel disables an event, it refuses records by EBADF before
+        // it clears the bit. No record is lost then.
+        if (last.result >= 0 || last.result == -EBADF)
             return 0;
     }
-    return write_checked(parts, count);
-}
-
-/// Checks whether the file is still open, opens it again if it was lost, and writes the record. To
-/// be called if the last check is too old, or if write() has failed.
-[[gnu::noinline]] inline int registration::write_checked(const iovec* parts,
-                                                         int count) const noexcept {
-    const errno_keeper keeper;
-    long result = -EBADF;
-    const bool is_open =
-        descriptor() == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
-        user_events_file_check(&library_->file);
-    if (is_open || replace_file())
-        result = user_events_write_parts(begin(parts[0].iov_base), parts, count);
-    else if (const int error = error_.load(std::memory_order_relaxed); error && !is_enabled())
-        // The registration with the lost file has ended, which clears the bit, and the kernel has
-        // refused another one.
-        result = -error;
-    if (result >= 0)
-        return 0;
-    // The event may have been disabled after the program tested the bit. No record is lost then.
-    if (result != -EBADF || is_enabled())
-        lost_.fetch_add(1, std::memory_order_relaxed);
-    return static_cast<int>(-result);
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    return static_cast<int>(-last.result);
 }
 
 inline std::error_code registration::retry_all() noexcept {
@@ -486,16 +472,9 @@ inline void registration::set_sink(int (*sink)(const registration&, const iovec*
     make_forks_safe(the_library);
     const lock_guard lock(the_library.mutex);
     the_library.sink_mutex = &of_records;
-    const auto no_descriptor = []() noexcept { return -1; };
-    if (sink && !the_library.thread_descriptor)
-        the_library.thread_descriptor = no_descriptor;
     the_library.sink = sink;
-    if (!sink) {
-        if (the_library.thread_files == 0)
-            the_library.thread_descriptor = nullptr;
-        if (the_library.first && !user_events_file_check(&the_library.file))
-            open_file(the_library);
-    }
+    if (!sink && the_library.first && !user_events_file_check(&the_library.file))
+        open_file(the_library);
     for (const registration* each = the_library.first; each; each = each->next_)
         if (sink || each->unregister_now())
             each->register_now();
@@ -524,7 +503,7 @@ struct event_state {
 /// Calls a function with the event_state of each event of the calling program or shared library,
 /// the newest first: of event<>, dynamic_event, and the events of tracks, counters and logs. The
 /// function may fork. The child then has to end with _exit() or exec: exit() destroys events, and
-/// would wait for ever. The function must not create or destroy events, markers, files of threads
+/// would wait for ever. The function must not create or destroy events, markers
 /// or a testing::sink, nor call error(), kept(), retry() (also of a marker) or for_each_event().
 /// May be called from any thread; not from a signal handler.
 template <typename Function>

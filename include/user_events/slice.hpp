@@ -7,7 +7,9 @@
 #include "place.hpp"
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 #include <unistd.h>
 
 namespace USER_EVENTS_NAMESPACE {
@@ -21,12 +23,19 @@ struct with_flow {};
 
 namespace detail {
 
-/// Returns a number: the process, and how many calls there were since the program was executed.
-/// Other processes of the same name space of process IDs return others while this one runs.
+/// Returns a number other than 0. The first one is random, in each program, each shared library
+/// that is loaded, and each child. The process is for a child of clone(), of which the library does
+/// not know.
 [[gnu::visibility("hidden")]] inline std::uint64_t next_number() noexcept {
-    static constinit std::atomic<std::uint32_t> count{0};
-    return std::uint64_t{static_cast<std::uint32_t>(getpid())} << 32 |
-           (count.fetch_add(1, std::memory_order_relaxed) + 1);
+    std::uint64_t number = 0, last = the_library.number.load(std::memory_order_relaxed);
+    do {
+        number = last + 1;
+        if (last == 0 && !user_events_random(&number, sizeof(number)))
+            number = reinterpret_cast<std::uintptr_t>(&the_library) << 20 | user_events_epoch();
+        number += number == 0;
+    } while (!the_library.number.compare_exchange_weak(last, number, std::memory_order_relaxed));
+    number ^= std::uint64_t{static_cast<std::uint32_t>(getpid())} << 32;
+    return number ? number : 1;
 }
 
 } // namespace detail
@@ -37,9 +46,8 @@ struct flow {
     /// A number other than 0. No other flow of the recording may have the same number.
     std::uint64_t id;
 
-    /// Returns a flow with a number that other processes do not return while this one runs, as long
-    /// as all are of one name space of process IDs. A program and its plug-in can return the same
-    /// number.
+    /// Returns a flow with a number that no other program, shared library or process returns: the
+    /// first one is random.
     static flow next() noexcept { return {detail::next_number()}; }
 };
 
@@ -184,25 +192,47 @@ public:
     }
 };
 
+namespace detail {
+
+/// Text that is used after the call. A temporary string does not live so long.
+struct lasting_text {
+    text kept;
+
+    lasting_text() noexcept = default;
+    template <typename T>
+    requires std::convertible_to < const std::remove_reference_t<T>
+    &, text >
+           // NOLINTNEXTLINE(google-explicit-constructor): programs pass strings.
+           [[gnu::always_inline]] lasting_text(T&& from) : kept(from) {
+        static_assert(std::is_lvalue_reference_v<T> || std::is_trivially_copyable_v<T>,
+                      "user_events: the slice uses the name of its track until its end, but this "
+                      "string is a temporary object: give the string a name");
+    }
+};
+
+} // namespace detail
+
 /// A slice that begins with the object and ends with it. If the track is not recorded at the
 /// beginning, the end is not recorded either. Construct and destroy it in one thread.
 template <literal Name, typename... Options>
 class [[nodiscard]] slice {
 public:
-    /// `name` is used at the beginning only. `track_name` and the track must exist until the end.
+    /// `name` is used at the beginning only. `track_name` and the track must exist until the end:
+    /// a temporary string does not compile.
     [[nodiscard, gnu::always_inline]] explicit slice(const track<Name, Options...>& where,
-                                                     text name, text track_name = {},
+                                                     text name,
+                                                     detail::lasting_text track_name = {},
                                                      const place& from = place::here()) noexcept
-        : where_(where ? &where : nullptr), track_name_(track_name) {
+        : where_(where ? &where : nullptr), track_name_(track_name.kept) {
         if (where_) [[unlikely]]
             where_->begin(name, track_name_, from);
     }
     /// For tracks with the option with_flow.
     [[nodiscard, gnu::always_inline]] explicit slice(const track<Name, Options...>& where,
                                                      text name, flow belongs_to,
-                                                     text track_name = {},
+                                                     detail::lasting_text track_name = {},
                                                      const place& from = place::here()) noexcept
-        : where_(where ? &where : nullptr), track_name_(track_name) {
+        : where_(where ? &where : nullptr), track_name_(track_name.kept) {
         if (where_) [[unlikely]]
             where_->begin(name, belongs_to, track_name_, from);
     }
@@ -254,8 +284,7 @@ public:
         base::record('I', name, track_name, {.scope = id, .from = from});
     }
 
-    /// Returns a number: the process, and how many calls of this and of flow::next() there were. As
-    /// unique as that of flow::next().
+    /// Returns a number that is as unique as that of flow::next().
     static std::uint64_t next_id() noexcept { return detail::next_number(); }
 };
 

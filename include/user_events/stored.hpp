@@ -61,6 +61,11 @@ struct group {
     const Object* from = nullptr;
 };
 
+template <typename Value>
+inline constexpr bool is_group = false;
+template <typename Object, typename... Members>
+inline constexpr bool is_group<group<Object, Members...>> = true;
+
 /// How the data of a field are referred to, known from its type.
 struct location_of_field {
     /// The place of the location in the payload.
@@ -182,7 +187,7 @@ struct stored<group<Object, Members...>> {
     static constexpr void locate(location_of_field*& next, std::size_t& place) {
         (stored<typename Members::value>::locate(next, place), ...);
     }
-    [[gnu::always_inline]] static void add(cursor& to, group<Object, Members...> value) noexcept {
+    [[gnu::always_inline]] static void add(cursor& to, group<Object, Members...> value) {
         (stored<typename Members::value>::add(to, value.from ? Members::make(*value.from)
                                                              : typename Members::value()),
          ...);

@@ -111,6 +111,17 @@ USER_EVENTS_INLINE void user_events_close(int descriptor) {
 }
 
 /*
+ * Fills memory with random bytes, and returns nonzero; 0 if a sandbox refuses that, or if the
+ * kernel has none yet, early in the boot.
+ */
+USER_EVENTS_INLINE int user_events_random(void* to, size_t size) {
+    const long no_wait = 1; /* GRND_NONBLOCK */
+
+    return user_events_call(SYS_getrandom, (long)to, (const void*)size, (size_t)no_wait) ==
+           (long)size;
+}
+
+/*
  * Returns a number that changes every few milliseconds, and not back. Takes three instructions on
  * x86-64, because each record reads it. Always the same with USER_EVENTS_NO_CHECKS.
  */

@@ -39,7 +39,8 @@ concept path_like = std::is_class_v<T> && requires(const T& path) {
 /// Text that is passed to an event. Any string converts to it: std::string_view, std::string,
 /// const char* (null is empty), an array of char (up to its first NUL; it need not have one), those
 /// of char8_t, std::filesystem::path, and what converts to std::string_view. It refers to the
-/// string. Nothing is read of the string before the event is recorded.
+/// string. Nothing is read of the string before the event is recorded. What the conversion of a
+/// class of the program throws is passed on.
 class text {
 public:
     constexpr text() noexcept : data_(""), size_(0) {}
@@ -65,9 +66,9 @@ public:
         : data_(reinterpret_cast<const char*>(from)), size_(is_array | Size) {}
 #endif
     template <detail::string_like T>
-    text(const T& from) noexcept : text(static_cast<std::string_view>(from)) {}
+    text(const T& from) : text(static_cast<std::string_view>(from)) {}
     template <detail::path_like T>
-    text(const T& from) noexcept : text(std::string_view(from.native())) {}
+    text(const T& from) : text(std::string_view(from.native())) {}
     // NOLINTEND(google-explicit-constructor)
 
     /// The bytes of the text; may be null if there are none.

@@ -53,6 +53,5 @@ using user_events::max_payload;
 using user_events::result;
 using user_events::retry;
 using user_events::text;
-using user_events::thread_file;
 
 } // namespace user_events

@@ -52,15 +52,15 @@ struct user_event {
  *
  * @current: upper half: the generation, a number that changes when the file is opened anew; lower
  *	half: the descriptor. An index is written only to a file of its generation.
- * @lock: the process that has the lock for all other members, or 0. A record takes it only to open
- *	a lost file again.
+ * @lock: the process that has the lock for all other members, as user_events_process() returns it,
+ *	or 0. A record takes it only to open a lost file again.
  * @users: the number of registered events
  * @environment: read when the first event is registered
  */
 struct user_events_shared {
     struct user_events_file file;
     uint64_t current USER_EVENTS_ALIGNED;
-    uint32_t lock;
+    uint64_t lock USER_EVENTS_ALIGNED;
     uint32_t users;
     struct user_events_environment environment;
 };
@@ -76,10 +76,22 @@ struct user_events_shared {
 extern "C" {
 #endif
 __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared USER_EVENTS_SHARED = {
-    {-1, 0, 0, 0, 0, 0, -1, -1}, (1ULL << 32) | 0xffffffff, 0, 0, {0, ""}};
+    {-1, 0, 0, 0, 0, -1}, (1ULL << 32) | 0xffffffff, 0, 0, {0, ""}};
 #ifdef __cplusplus
 }
 #endif
+
+/*
+ * Returns a number that no other living process has: its number, and that of the namespace in which
+ * it has this number. (A process of the number 1 can have a child of the number 1.) Without /proc,
+ * the namespace counts as 0. Changes errno.
+ */
+USER_EVENTS_INLINE uint64_t user_events_process(void) {
+    struct stat space;
+
+    return (uint64_t)(uint32_t)getpid() << 32 |
+           (stat("/proc/self/ns/pid", &space) == 0 ? (uint32_t)space.st_ino : 0);
+}
 
 /*
  * Takes the lock. Waits about 100 ms at most if `is_soon` is nonzero, because the caller may be a
@@ -88,11 +100,11 @@ __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared US
  * has the lock.
  */
 USER_EVENTS_INLINE int user_events_shared_lock(int is_soon) {
-    const uint32_t own = (uint32_t)getpid();
+    const uint64_t own = user_events_process();
     const long moment[2] = {0, 50000};
 
     for (int attempt = 0; !is_soon || attempt < 1000; attempt++) {
-        uint32_t holder = __atomic_load_n(&USER_EVENTS_SHARED.lock, __ATOMIC_RELAXED);
+        uint64_t holder = __atomic_load_n(&USER_EVENTS_SHARED.lock, __ATOMIC_RELAXED);
 
         if (holder != own && __atomic_compare_exchange_n(&USER_EVENTS_SHARED.lock, &holder, own, 0,
                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -115,27 +127,42 @@ USER_EVENTS_INLINE void user_events_shared_set(uint64_t generation) {
 /* With the lock held: makes sure that the file is open. Changes errno. Returns 0 or an errno. */
 USER_EVENTS_INLINE int user_events_shared_open(void) {
     struct user_events_file* const file = &USER_EVENTS_SHARED.file;
-    const uint64_t generation = USER_EVENTS_SHARED.current >> 32;
-    int is_moved, error;
+    int error;
 
     if (user_events_file_check(file))
         return 0;
-    is_moved = user_events_file_is_open(file);
-    error = 0;
-    if (is_moved)
-        user_events_file_move(file);
-    else
-        error = user_events_file_open(file, &USER_EVENTS_SHARED.environment);
+    error = user_events_file_open(file, &USER_EVENTS_SHARED.environment);
     /* If it cannot be opened, the next record that tries is one of the next epoch. */
     if (error)
         __atomic_store_n(&file->epoch, user_events_epoch(), __ATOMIC_RELAXED);
-    user_events_shared_set(generation + !is_moved);
+    user_events_shared_set((USER_EVENTS_SHARED.current >> 32) + 1);
     return error;
 }
 
-/* With the lock held and the file open. Changes errno. Returns 0 or an errno. */
+/*
+ * With the lock held: calls ioctl() for the file, which is opened if it is not open. Most calls are
+ * made in the epoch of a check, and check the file only if they fail. If the file was lost, it is
+ * opened again, and the call is repeated. Changes errno. Returns 0 or an errno.
+ */
+USER_EVENTS_INLINE int user_events_shared_control(unsigned long request, void* argument) {
+    struct user_events_file* const file = &USER_EVENTS_SHARED.file;
+    int is_open = file->descriptor >= 0 && file->epoch == user_events_epoch(), error;
+
+    for (;;) {
+        error = is_open ? 0 : user_events_shared_open();
+        if (error || ioctl(file->descriptor, request, argument) == 0)
+            return error;
+        error = errno;
+        is_open = user_events_file_is_open(file);
+        if (is_open)
+            return error;
+    }
+}
+
+/* With the lock held. Changes errno. Returns 0 or an errno. */
 USER_EVENTS_INLINE int user_event_register_now(struct user_event* event, const char* command) {
     struct user_events_reg argument;
+    int error;
 
     memset(&argument, 0, sizeof(argument));
     argument.size = sizeof(argument);
@@ -143,27 +170,29 @@ USER_EVENTS_INLINE int user_event_register_now(struct user_event* event, const c
     argument.flags = (uint16_t)event->flags;
     argument.enable_addr = (uintptr_t)&event->word;
     argument.name_args = (uintptr_t)command;
-    if (ioctl(USER_EVENTS_SHARED.file.descriptor, USER_EVENTS_REG, &argument) != 0)
-        return errno;
-    __atomic_store_n(&event->target,
-                     (USER_EVENTS_SHARED.current >> 32 << 32) | argument.write_index,
-                     __ATOMIC_RELEASE);
-    return 0;
+    error = user_events_shared_control(USER_EVENTS_REG, &argument);
+    if (!error)
+        __atomic_store_n(&event->target,
+                         (USER_EVENTS_SHARED.current >> 32 << 32) | argument.write_index,
+                         __ATOMIC_RELEASE);
+    return error;
 }
 
 /*
- * With the lock held and the file open. Changes errno. Returns 0 if the kernel has not the
- * registration any more, otherwise an errno.
+ * With the lock held. Changes errno. Returns 0 if the kernel has not the registration any more,
+ * otherwise an errno.
  */
 USER_EVENTS_INLINE int user_event_unregister_now(struct user_event* event) {
     struct user_events_unreg argument;
+    int error;
 
     memset(&argument, 0, sizeof(argument));
     argument.size = sizeof(argument);
     argument.disable_addr = (uintptr_t)&event->word;
-    if (ioctl(USER_EVENTS_SHARED.file.descriptor, USER_EVENTS_UNREG, &argument) != 0 &&
-        errno != ENOENT && errno != EFAULT)
-        return errno;
+    error = user_events_shared_control(USER_EVENTS_UNREG, &argument);
+    /* After ENOENT and EFAULT of the call itself the kernel has no registration, either. */
+    if (error && (USER_EVENTS_SHARED.file.descriptor < 0 || (error != ENOENT && error != EFAULT)))
+        return error;
     __atomic_store_n(&event->target, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&event->word, 0, __ATOMIC_RELAXED);
     return 0;
@@ -196,9 +225,7 @@ USER_EVENTS_INLINE int user_event_unregister(struct user_event* event) {
     if (!event->command)
         return 0;
     user_events_shared_lock(0);
-    error = user_events_shared_open();
-    if (!error)
-        error = user_event_unregister_now(event);
+    error = user_event_unregister_now(event);
     if (!error) {
         user_events_shared_release();
         __atomic_store_n(&event->command, NULL, __ATOMIC_RELAXED);
@@ -240,9 +267,7 @@ USER_EVENTS_INLINE int user_event_register_flags(struct user_event* event, const
     user_events_shared_lock(0);
     if (USER_EVENTS_SHARED.users++ == 0)
         user_events_read_environment(&USER_EVENTS_SHARED.environment);
-    error = user_events_shared_open();
-    if (!error)
-        error = user_event_register_now(event, command);
+    error = user_event_register_now(event, command);
     if (error)
         user_events_shared_release();
     else
@@ -289,24 +314,30 @@ USER_EVENTS_INLINE int user_event_target(const struct user_event* event, uint32_
  * signal-safe. Preserves errno.
  */
 USER_EVENTS_OUT_OF_LINE int user_event_ensure(struct user_event* event, uint32_t* index) {
-    const struct user_events_file* const file = &USER_EVENTS_SHARED.file;
+    struct user_events_file* const file = &USER_EVENTS_SHARED.file;
     const int before = errno;
+    int descriptor = user_event_target(event, index);
 
     if (!__atomic_load_n(&event->command, __ATOMIC_RELAXED))
         return -1;
-    if ((user_event_target(event, index) < 0 ||
-         !user_events_file_check(&USER_EVENTS_SHARED.file)) &&
-        !(__atomic_load_n(&file->descriptor, __ATOMIC_RELAXED) < 0 &&
-          __atomic_load_n(&file->epoch, __ATOMIC_ACQUIRE) == user_events_epoch()) &&
-        user_events_shared_lock(1)) {
+    if (descriptor >= 0 && user_events_file_check(file)) {
+        /* It is still open. */
+    } else if (__atomic_load_n(&file->descriptor, __ATOMIC_RELAXED) < 0 &&
+               __atomic_load_n(&file->epoch, __ATOMIC_ACQUIRE) == user_events_epoch()) {
+        /* It could not be opened in this epoch. */
+        descriptor = -1;
+    } else if (user_events_shared_lock(1)) {
         /* Another thread may have unregistered the event, and closed the file with the last one. */
         if (event->command && user_events_shared_open() == 0 &&
             user_event_target(event, index) < 0 && user_event_unregister_now(event) == 0)
             user_event_register_now(event, event->command);
+        descriptor = user_event_target(event, index);
         user_events_shared_unlock();
+    } else {
+        descriptor = -1;
     }
     errno = before;
-    return user_event_target(event, index);
+    return descriptor;
 }
 
 /* The same, but looks at the file only if that was not done in this epoch. */
@@ -318,6 +349,27 @@ USER_EVENTS_INLINE int user_event_begin(struct user_event* event, uint32_t* inde
             return descriptor;
     }
     return user_event_ensure(event, index);
+}
+
+/*
+ * Writes a record whose first four bytes, at `index`, are free. If write() fails by EBADF, the
+ * program may have closed the file in this epoch. If the file is open, the kernel disables the
+ * event and has not cleared the bit yet: no record is lost.
+ */
+USER_EVENTS_INLINE int user_event_write_record(struct user_event* event, void* index,
+                                               const struct iovec* parts, int count) {
+    uint32_t value;
+    int descriptor = user_event_begin(event, &value), last = -1;
+    long result = -EBADF;
+
+    while (descriptor >= 0 && descriptor != last && result == -EBADF) {
+        last = descriptor;
+        memcpy(index, &value, sizeof(value));
+        result = user_events_write_parts(descriptor, parts, count);
+        if (result == -EBADF)
+            descriptor = user_event_ensure(event, &value);
+    }
+    return result >= 0 || (descriptor >= 0 && result == -EBADF) ? 0 : (int)-result;
 }
 
 /**
@@ -333,17 +385,15 @@ USER_EVENTS_INLINE int user_event_begin(struct user_event* event, uint32_t* inde
  * 100 ms for a thread that registers or unregisters an event, or opens the file; a signal handler
  * that interrupted such a thread waits so long in vain.
  *
- * Returns 0, or an errno: EBADF (not enabled any more, not registered, or the file was closed and
- * cannot be opened again, also because of the wait above), EINVAL (the payload is shorter than the
- * fields, or count), EFAULT (a location is wrong), E2BIG (the payload is too long for all
- * recorders), ENOENT and ENOMEM as write() to the file returns them.
+ * Returns 0, also if nothing records the event any more, or an errno: EBADF (not registered, or the
+ * file was closed and cannot be opened again, also because of the wait above), EINVAL (the payload
+ * is shorter than the fields, or count), EFAULT (a location is wrong), E2BIG (the payload is too
+ * long for all recorders), ENOENT and ENOMEM as write() to the file returns them.
  */
 USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct iovec* parts,
                                          int count) {
     struct iovec all[16];
     uint32_t index;
-    int descriptor;
-    long result = -EBADF;
 
     if (count < 0 || count > 15)
         return EINVAL;
@@ -351,16 +401,7 @@ USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct 
     all[0].iov_len = sizeof(index);
     for (int i = 0; i < count; i++)
         all[i + 1] = parts[i];
-    descriptor = user_event_begin(event, &index);
-    if (descriptor >= 0)
-        result = user_events_writev(descriptor, all, count + 1);
-    /* The program may have closed the file in this epoch. */
-    if (result == -EBADF && user_event_enabled(event)) {
-        descriptor = user_event_ensure(event, &index);
-        if (descriptor >= 0)
-            result = user_events_writev(descriptor, all, count + 1);
-    }
-    return result < 0 ? (int)-result : 0;
+    return user_event_write_record(event, &index, all, count + 1);
 }
 
 /**
@@ -375,24 +416,19 @@ USER_EVENTS_INLINE int user_event_writev(struct user_event* event, const struct 
 USER_EVENTS_INLINE int user_event_write(struct user_event* event, const void* payload,
                                         size_t size) {
     char record[1024];
-    struct iovec part;
     uint32_t index;
+    struct iovec part;
 
-    if (size <= sizeof(record) - sizeof(index)) {
-        const int descriptor = user_event_begin(event, &index);
-        long result;
-
-        memcpy(record, &index, sizeof(index));
-        if (size)
-            memcpy(record + sizeof(index), payload, size);
-        result =
-            descriptor < 0 ? -EBADF : user_events_write(descriptor, record, sizeof(index) + size);
-        if (result != -EBADF)
-            return result < 0 ? (int)-result : 0;
+    if (size > sizeof(record) - sizeof(index)) {
+        part.iov_base = (void*)(uintptr_t)payload;
+        part.iov_len = size;
+        return user_event_writev(event, &part, 1);
     }
-    part.iov_base = (void*)(uintptr_t)payload;
-    part.iov_len = size;
-    return user_event_writev(event, &part, 1);
+    if (size)
+        memcpy(record + sizeof(index), payload, size);
+    part.iov_base = record;
+    part.iov_len = sizeof(index) + size;
+    return user_event_write_record(event, record, &part, 1);
 }
 
 #ifdef __cplusplus

@@ -18,6 +18,5 @@
 #include "registration.hpp"
 #include "slice.hpp"
 #include "text.hpp"
-#include "thread_file.hpp"
 #include "version.h"
 #endif

@@ -17,7 +17,7 @@
  * changes that shares objects with other parts of a process.
  * selftests/library/user_space/shared_test.cpp has the sizes of the objects.
  */
-#define USER_EVENTS_LAYOUT layout_4
+#define USER_EVENTS_LAYOUT layout_5
 
 /*
  * A program that is compiled with USER_EVENTS_NO_CHECKS does not check whether the file is still
@@ -28,7 +28,7 @@
  */
 #ifdef USER_EVENTS_NO_CHECKS
 #undef USER_EVENTS_LAYOUT
-#define USER_EVENTS_LAYOUT layout_4_unchecked
+#define USER_EVENTS_LAYOUT layout_5_unchecked
 #endif
 
 #ifdef __cplusplus

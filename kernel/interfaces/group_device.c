@@ -96,6 +96,18 @@ void ue_group_device_remove(struct ue_group *group)
 	group->device = NULL;
 }
 
+/*
+ * All devices are in one directory, the first one is that of the default group. Only root may look
+ * for the names of the others: links to them, which all users see, have their numbers.
+ */
+static int ue_hide_devices(struct device *device)
+{
+	struct kobject *directory = device->kobj.parent;
+	const struct attribute name = { .name = kobject_name(directory) };
+
+	return sysfs_chmod_file(directory->parent, &name, 0700);
+}
+
 int ue_group_device_create(struct ue_group *group)
 {
 	struct device *device = kzalloc(sizeof(*device), GFP_KERNEL);
@@ -112,11 +124,16 @@ int ue_group_device_create(struct ue_group *group)
 	dev_set_drvdata(device, group);
 	ue_group_ref(group);
 	atomic_inc(&ue_nr_devices);
-	err = dev_set_name(device, "%s", group->name) ?: device_add(device);
-	if (err)
+	err = dev_set_name(device, "user_events%u", group->number) ?:
+	      device_add(device);
+	if (err) {
 		put_device(device);
-	else
-		group->device = device;
+		return err;
+	}
+	group->device = device;
+	err = ue_hide_devices(device);
+	if (err)
+		ue_group_device_remove(group);
 	return err;
 }
 

@@ -18,16 +18,20 @@
 #error "Linux 6.6 to 6.10 use freed memory of removed events: see Documentation/admin-guide.rst"
 #endif
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0) && \
-	!defined(UE_UNTESTED_KERNEL)
-#error "Linux 7.4 and later are not tested: make UE_UNTESTED_KERNEL=y builds for them anyway"
+/* Only kernel_declares.c has one of the two macros: see tools/declarations. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0)
+#if defined(UE_NO_BTF)
+#error "Linux 7.4 and later are refused without BTF: see Documentation/admin-guide.rst"
+#elif defined(UE_BTF)
+#pragma message("Linux 7.4 and later are not tested: see Documentation/admin-guide.rst")
+#endif
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0) && defined(CONFIG_PREEMPT_RT)
 #error "Real-time kernels before 7.2 are not supported: see Documentation/admin-guide.rst"
 #endif
 
-/* Which kernels the module accepts, for modinfo. */
+/* Which kernels the module is made for, for modinfo. */
 #define UE_KERNELS "6.1 to 6.5, 6.11 to 7.3; without CONFIG_USER_EVENTS; with CONFIG_PREEMPT_RT from 7.2 on"
 
 #include <linux/ftrace.h>

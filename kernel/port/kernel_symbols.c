@@ -5,8 +5,8 @@
  *
  * The type of each static call is that of the kernel's own declaration, if a
  * header has one. If the prototype changes, the calls no longer compile. What no header declares is
- * compared with the kernel's BTF by the build (tools/declarations), if the kernel has BTF. struct
- * dyn_event_operations is also checked at load: it is compared with eprobe_dyn_event_ops.
+ * compared with the kernel's BTF by the build: see ue_misfit(). struct dyn_event_operations is also
+ * compared at load, with eprobe_dyn_event_ops.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -135,7 +135,7 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	{ "dyn_event_list", UE_SYMBOL_OPTIONAL,
 	  "the file dynamic_events", UE_VARIABLE(ue_dyn_event_list) },
 	{ "eprobe_dyn_event_ops", UE_SYMBOL_OPTIONAL,
-	  "deleting event probes at unload", UE_VARIABLE(ue_eprobe_operations) },
+	  "the file dynamic_events", UE_VARIABLE(ue_eprobe_operations) },
 	{ "tracing_update_buffers", UE_SYMBOL_OPTIONAL,
 	  "the file user_events_rules", UE_FUNCTION(tracing_update_buffers) },
 	{ "find_event_file", UE_SYMBOL_OPTIONAL,
@@ -199,6 +199,11 @@ static int __init ue_resolve(const struct ue_symbol *symbol)
 		       symbol->purpose, symbol->name);
 		return -EEXIST;
 	}
+	if (address && ue_misfit(symbol->name)) {
+		pr_warn("this kernel declares %s in another way than the module; user_events works, but without %s\n",
+			symbol->name, symbol->purpose);
+		return 0;
+	}
 	if (address) {
 		ue_set_symbol(symbol, address);
 		return 0;
@@ -216,25 +221,29 @@ static int __init ue_resolve(const struct ue_symbol *symbol)
 bool ue_has_dyn_events(void)
 {
 	return static_call_query(ue_dyn_event_register) &&
-	       ue_dyn_event_ops_mutex && ue_dyn_event_list;
+	       ue_dyn_event_ops_mutex && ue_dyn_event_list &&
+	       ue_eprobe_operations;
 }
 
 /*
  * Needs no lock: the kernel's list of dyn_event_operations changes only while it
  * boots, and when this module registers and removes its own.
  */
-static int __init ue_check_dyn_events(void)
+static void __init ue_check_dyn_events(void)
 {
 	const char *misfit;
 
-	if (!ue_eprobe_operations)
-		return 0;
-	misfit = ue_dyn_event_misfit(ue_eprobe_operations);
+	if (!ue_has_dyn_events())
+		return;
+	if (ue_misfit("dyn_event") || ue_misfit("dyn_event_operations"))
+		misfit = "(another type)";
+	else
+		misfit = ue_dyn_event_misfit(ue_eprobe_operations);
 	if (!misfit)
-		return 0;
-	pr_err("this kernel's eprobe_dyn_event_ops does not fit struct dyn_event_operations, member %s; the module is not loaded\n",
-	       misfit);
-	return -ENOEXEC;
+		return;
+	pr_warn("this kernel's eprobe_dyn_event_ops does not fit struct dyn_event_operations, member %s; user_events works, but without the file dynamic_events\n",
+		misfit);
+	ue_eprobe_operations = NULL;
 }
 
 int __init ue_kernel_symbols_init(void)
@@ -243,5 +252,7 @@ int __init ue_kernel_symbols_init(void)
 
 	for (int i = 0; !err && i < ARRAY_SIZE(ue_symbols); i++)
 		err = ue_resolve(&ue_symbols[i]);
-	return err ?: ue_check_dyn_events();
+	if (!err)
+		ue_check_dyn_events();
+	return err;
 }

@@ -77,7 +77,7 @@ DECLARE_STATIC_CALL(ue_event_file_put, event_file_put);
 extern struct mutex *ue_dyn_event_ops_mutex;
 extern struct list_head *ue_dyn_event_list;
 
-/* The operations of the kernel's event probes; NULL if it has none. */
+/* The operations of the kernel's event probes. */
 extern const struct dyn_event_operations *ue_eprobe_operations;
 
 DECLARE_STATIC_CALL(ue_dyn_event_register, dyn_event_register);
@@ -113,14 +113,25 @@ DECLARE_STATIC_CALL(ue_trigger_process_regex, trigger_process_regex);
 bool ue_has_dyn_events(void);
 
 /**
+ * ue_misfit() - check a declaration that was compared with the kernel's types
+ * @name: an optional function, or a structure
+ *
+ * The build makes this function with tools/declarations, in kernel_declares.c.
+ *
+ * Context: any.
+ * Return: true if the kernel's types (BTF) lack @name, or have another one than
+ * the module declares; false if it fits, or if the build found no types.
+ */
+bool ue_misfit(const char *name);
+
+/**
  * ue_kernel_symbols_init() - look up all symbols
  *
  * Prints the reason for an error to the kernel log.
  *
  * Context: module init; may sleep.
  * Return: 0; -EEXIST if the kernel has user_events of its own; -ENOENT if a
- * required symbol is missing; -ENOEXEC if the kernel's dynamic events differ
- * from kernel_types.h; or an error of register_kprobe().
+ * required symbol is missing; or an error of register_kprobe().
  */
 int ue_kernel_symbols_init(void);
 

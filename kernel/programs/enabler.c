@@ -192,17 +192,12 @@ void ue_enabler_free(struct ue_enabler *enabler)
 	kfree(enabler);
 }
 
-struct ue_enabler_set *ue_enabler_set_create(struct ue_users *users, gfp_t gfp)
+struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp)
 {
 	struct ue_enabler_set *set = kmem_cache_zalloc(ue_set_cache, gfp);
 
 	if (!set)
 		return NULL;
-	set->user = ue_user_get_current(users, gfp);
-	if (!set->user) {
-		kfree(set);
-		return NULL;
-	}
 	ue_debug_count(UE_COUNT_SETS, 1);
 	set->enablers = RB_ROOT;
 	atomic_set(&set->references, 1);
@@ -238,8 +233,12 @@ void ue_enabler_set_free(struct ue_enabler_set *set)
 		 */
 		ue_enabler_yield(++nr);
 	}
-	set->user->nr_registrations -= set->nr;
-	ue_user_put(set->user);
+	while (set->accounts) {
+		struct ue_account *account = set->accounts;
+
+		set->accounts = account->next;
+		ue_account_free(account);
+	}
 	ue_debug_count(UE_COUNT_SETS, -1);
 	kfree(set);
 }
@@ -384,6 +383,24 @@ static int ue_enabler_link(struct ue_enabler_set *set,
 	return 0;
 }
 
+struct ue_account *ue_enabler_set_account(const struct ue_enabler_set *set,
+					  const struct ue_users *users)
+{
+	struct ue_account *account = set->accounts;
+
+	while (account && account->user->users != users)
+		account = account->next;
+	return account;
+}
+
+void ue_enabler_set_add_account(struct ue_enabler_set *set,
+				struct ue_account *account)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	account->next = set->accounts;
+	set->accounts = account;
+}
+
 int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 		      const struct ue_user_bit *bit, struct ue_event *event,
 		      u64 id)
@@ -391,7 +408,7 @@ int ue_enabler_insert(struct ue_enabler_set *set, struct ue_enabler *enabler,
 	int err = ue_enabler_link(set, enabler, bit, event, id);
 
 	if (!err)
-		set->user->nr_registrations++;
+		ue_account_add(ue_enabler_set_account(set, event->owner->users), 1);
 	return err;
 }
 
@@ -425,55 +442,51 @@ static void ue_enablers_insert_copies(struct ue_enabler_set *to,
 	}
 }
 
-bool ue_enabler_set_may_grow(const struct ue_enabler_set *set, unsigned int nr,
-			     unsigned long max)
-{
-	lockdep_assert_held(&ue_enabler_mutex);
-	return nr <= max && set->user->nr_registrations <= max - nr;
-}
-
 /*
  * Copies count before memory is allocated for them: else copies that are made at
  * the same time would together exceed the limit.
  */
-static int ue_enabler_set_count_copies(struct ue_enabler_set *copy,
-				       unsigned int nr, unsigned long max)
+static int ue_enabler_set_copy_account(struct ue_enabler_set *copy,
+				       const struct ue_account *account,
+				       unsigned int times, gfp_t gfp)
 {
-	int err = -EMFILE;
+	struct ue_account *new = ue_account_create(account->user->users, gfp);
+	int err = 0;
 
+	if (!new)
+		return -ENOMEM;
 	ue_enabler_lock();
-	if (ue_enabler_set_may_grow(copy, nr, max)) {
-		copy->user->nr_registrations += nr;
-		err = 0;
-	}
+	if (ue_account_may_grow(new, account->nr, times))
+		ue_account_add(new, account->nr);
+	else
+		err = -EMFILE;
+	ue_enabler_set_add_account(copy, new);
 	ue_enabler_unlock();
 	return err;
 }
 
 struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
-					   unsigned long max, gfp_t gfp)
+					   unsigned int times, gfp_t gfp)
 {
-	struct ue_enabler_set *copy = ue_enabler_set_create(set->user->users, gfp);
+	struct ue_enabler_set *copy = ue_enabler_set_create(gfp);
 	LIST_HEAD(blank);
-	int err;
+	int err = 0;
 
 	if (!copy)
 		return ERR_PTR(-ENOMEM);
-	err = ue_enabler_set_count_copies(copy, set->nr, max);
+	for (struct ue_account *account = set->accounts; account && !err;
+	     account = account->next)
+		err = ue_enabler_set_copy_account(copy, account, times, gfp);
+	if (!err)
+		err = ue_enablers_create(&blank, set->nr, gfp);
 	if (err) {
 		ue_enabler_set_put(copy);
 		return ERR_PTR(err);
 	}
-	err = ue_enablers_create(&blank, set->nr, gfp);
 	ue_enabler_lock();
-	if (err) {
-		copy->user->nr_registrations -= set->nr;
-		ue_enabler_set_free(copy);
-	} else {
-		ue_enablers_insert_copies(copy, set, &blank);
-	}
+	ue_enablers_insert_copies(copy, set, &blank);
 	ue_enabler_unlock();
-	return err ? ERR_PTR(err) : copy;
+	return copy;
 }
 
 struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
@@ -485,7 +498,7 @@ struct ue_event *ue_enabler_erase(struct ue_enabler *enabler)
 	list_del(&enabler->of_event);
 	rb_erase(&enabler->in_set, &set->enablers);
 	set->nr--;
-	set->user->nr_registrations--;
+	ue_account_add(ue_enabler_set_account(set, event->owner->users), -1);
 	ue_enabler_free(enabler);
 	return event;
 }

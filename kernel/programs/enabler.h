@@ -17,7 +17,7 @@
 #include "programs/user_bit.h"
 
 struct ue_event;
-struct ue_user;
+struct ue_account;
 struct ue_users;
 
 /*
@@ -140,9 +140,7 @@ struct ue_enabler {
 /**
  * struct ue_enabler_set - the enablers of an address space
  * @enablers: by address and number of the bit
- * @user: the user of the task that has created the set, in the group of the first
- *	event. All enablers of the set count for this user, whichever user adds
- *	them, and of whichever group their events are.
+ * @accounts: where its enablers count, one for each group of their events
  * @nr: how many
  * @references: of address spaces, and copying in progress; fork.c changes it
  *	without ue_enabler_mutex
@@ -154,7 +152,7 @@ struct ue_enabler {
  */
 struct ue_enabler_set {
 	struct rb_root enablers;
-	struct ue_user *user;
+	struct ue_account *accounts;
 	unsigned int nr;
 	atomic_t references;
 	unsigned int changes;
@@ -181,14 +179,13 @@ struct ue_enabler *ue_enabler_create(gfp_t gfp);
 void ue_enabler_free(struct ue_enabler *enabler);
 
 /**
- * ue_enabler_set_create() - create an empty set of the current task's user
- * @users: where the set counts
+ * ue_enabler_set_create() - create an empty set without accounts
  * @gfp: how to allocate
  *
  * Context: depends on @gfp.
  * Return: the set, with one reference, or NULL if memory is short.
  */
-struct ue_enabler_set *ue_enabler_set_create(struct ue_users *users, gfp_t gfp);
+struct ue_enabler_set *ue_enabler_set_create(gfp_t gfp);
 
 /**
  * ue_enabler_set_put_locked() - drop a reference to a set
@@ -237,38 +234,47 @@ int ue_enablers_create(struct list_head *list, unsigned int nr, gfp_t gfp);
 void ue_enablers_free(struct list_head *list);
 
 /**
- * ue_enabler_set_may_grow() - compare registrations with the limit of a user
- * @set: the set that gets more enablers
- * @nr: how many more
- * @max: how many registrations its user may have
+ * ue_enabler_set_account() - find the account of a set in a group
+ * @set: the set
+ * @users: the users of the group
  *
- * Context: ue_enabler_mutex held.
- * Return: false if there would be more.
+ * Context: ue_enabler_mutex, or the lock of an address space that has the set, held.
+ * Return: the account, or NULL.
  */
-bool ue_enabler_set_may_grow(const struct ue_enabler_set *set, unsigned int nr,
-			     unsigned long max);
+struct ue_account *ue_enabler_set_account(const struct ue_enabler_set *set,
+					  const struct ue_users *users);
+
+/**
+ * ue_enabler_set_add_account() - let a set count in another group
+ * @set: the set; owns the account
+ * @account: of a group in which the set has none
+ *
+ * Context: as ue_enabler_insert().
+ */
+void ue_enabler_set_add_account(struct ue_enabler_set *set,
+				struct ue_account *account);
 
 /**
  * ue_enabler_set_copy() - create another set with the same registrations
  * @set: the set; does not change, as it has the caller's and another reference
- * @max: how many registrations the current task's user may have in the group of
- *	@set, copies included
+ * @times: how many times the current task's user may reach the limit of registrations in each
+ *	group, copies included, see ue_account_may_grow()
  * @gfp: how to allocate
  *
  * If @changes of the copy is not 0, some bits may be outdated, and no update in
  * progress writes them. The caller then starts a worker.
  *
  * Context: may sleep; takes and releases ue_enabler_mutex.
- * Return: a set with one reference; -EMFILE if there would be more than @max
- * registrations; -ENOMEM. Without __GFP_NOFAIL also -ENOMEM if the current task
+ * Return: a set with one reference; -EMFILE if there would be more registrations
+ * than @times allows; -ENOMEM. Without __GFP_NOFAIL also -ENOMEM if the current task
  * was killed.
  */
 struct ue_enabler_set *ue_enabler_set_copy(const struct ue_enabler_set *set,
-					   unsigned long max, gfp_t gfp);
+					   unsigned int times, gfp_t gfp);
 
 /**
  * ue_enabler_insert() - insert an enabler into a set
- * @set: the set; owns the enabler after a success
+ * @set: the set, with an account in the group of @event; owns the enabler after a success
  * @enabler: the enabler
  * @bit: the enable bit
  * @event: the event to follow; the enabler becomes a user of it

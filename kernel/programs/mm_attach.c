@@ -93,13 +93,13 @@ static void ue_mm_replace_set(struct ue_mm *ue_mm, struct ue_enabler_set *set)
  * Replaces a shared set by a copy, unless another thread has done so by then.
  * The additional reference keeps the set unchanged while it is copied.
  */
-static int ue_mm_copy_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp)
+static int ue_mm_copy_set(struct ue_mm *ue_mm, unsigned int times, gfp_t gfp)
 {
 	struct ue_enabler_set *set = ue_mm->set, *copy;
 
 	atomic_inc(&set->references);
 	ue_enabler_unlock();
-	copy = ue_enabler_set_copy(set, max, gfp);
+	copy = ue_enabler_set_copy(set, times, gfp);
 	ue_enabler_lock();
 
 	if (!IS_ERR(copy)) {
@@ -121,13 +121,13 @@ static int ue_mm_copy_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp)
 	return PTR_ERR_OR_ZERO(copy);
 }
 
-int ue_mm_own_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp)
+int ue_mm_own_set(struct ue_mm *ue_mm, unsigned int times, gfp_t gfp)
 {
 	int err = 0;
 
 	lockdep_assert_held(&ue_enabler_mutex);
 	while (!err && ue_mm_shares_set(ue_mm))
-		err = ue_mm_copy_set(ue_mm, max, gfp);
+		err = ue_mm_copy_set(ue_mm, times, gfp);
 	return err;
 }
 

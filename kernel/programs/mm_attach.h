@@ -97,7 +97,7 @@ static inline bool ue_mm_shares_set(const struct ue_mm *ue_mm)
 /**
  * ue_mm_own_set() - give an address space a set that it does not share
  * @ue_mm: the address space, which stays attached: the caller holds its memory
- * @max: as for ue_enabler_set_copy(), if the set has to be copied
+ * @times: as for ue_enabler_set_copy(), if the set has to be copied
  * @gfp: how to allocate
  *
  * A fork may share the set again at any time.
@@ -105,7 +105,7 @@ static inline bool ue_mm_shares_set(const struct ue_mm *ue_mm)
  * Context: ue_enabler_lock() held, which may be released and retaken; may sleep.
  * Return: 0; -EMFILE; -ENOMEM.
  */
-int ue_mm_own_set(struct ue_mm *ue_mm, unsigned long max, gfp_t gfp);
+int ue_mm_own_set(struct ue_mm *ue_mm, unsigned int times, gfp_t gfp);
 
 /**
  * ue_mm_lock_own_set() - take @ue_mm->lock if the set is not shared

@@ -28,18 +28,20 @@
  *	caller is then a user
  * @id: of the new registration, or of the one to end; 0 until it is known
  * @written: the bit was written, so copying the set must not fail any more
- * @max: how many registrations the user may have
+ * @times: how many times the user may reach the limit of registrations
  * @gfp: how to allocate
  * @enabler: the enabler that was found, or that is to be inserted
+ * @account: where @event counts if the set has no account in its group yet; or NULL
  */
 struct ue_request {
 	struct ue_access access;
 	struct ue_event *event;
 	u64 id;
 	bool written;
-	unsigned long max;
+	unsigned int times;
 	gfp_t gfp;
 	struct ue_enabler *enabler;
+	struct ue_account *account;
 };
 
 static struct ue_request *ue_request_of(struct ue_access *access)
@@ -49,7 +51,6 @@ static struct ue_request *ue_request_of(struct ue_access *access)
 
 /* For what must not fail. */
 #define UE_GFP_MUST	(GFP_KERNEL_ACCOUNT | __GFP_NOFAIL)
-#define UE_MAX_NONE	ULONG_MAX
 
 /*
  * Called only after a request has failed at the limit, since each check of a capability is audited.
@@ -60,7 +61,7 @@ static bool ue_lift_limit(struct ue_request *request)
 {
 	if (!perfmon_capable())
 		return false;
-	request->max = UE_MAX_NONE;
+	request->times = UE_WITHOUT_LIMIT;
 	return true;
 }
 
@@ -110,14 +111,14 @@ ue_prepare_unshared(struct ue_mm *ue_mm, struct ue_request *request,
 
 	for (;;) {
 		if (ue_mm_shares_set(ue_mm))
-			err = ue_mm_own_set(ue_mm, request->max, request->gfp);
+			err = ue_mm_own_set(ue_mm, request->times, request->gfp);
 		if (!err)
 			err = prepare(ue_mm, request);
 		if (err || ue_mm_lock_own_set(ue_mm))
 			return err;
 		if (request->written) {
 			request->gfp = UE_GFP_MUST;
-			request->max = UE_MAX_NONE;
+			request->times = UE_WITHOUT_LIMIT;
 		}
 	}
 }
@@ -181,38 +182,22 @@ static int ue_erase_only(struct ue_mm *ue_mm, struct ue_request *request)
 	return err;
 }
 
-/* Return: how many registrations the user of the set may have. */
-static unsigned int ue_register_max(struct ue_mm *ue_mm)
-{
-	unsigned int max;
-
-	spin_lock(&ue_mm->lock);
-	max = READ_ONCE(ue_mm->set->user->users->max_registrations);
-	spin_unlock(&ue_mm->lock);
-	return max;
-}
-
-/*
- * A program may free the word next, so unregistering should work at the limit.
- * But without any limit, each child could make a copy.
- */
-static unsigned long ue_unregister_max(struct ue_mm *ue_mm)
-{
-	return min_t(u64, 2ULL * ue_register_max(ue_mm), ULONG_MAX);
-}
-
 int ue_unregister(unsigned long address, u8 nr)
 {
 	struct ue_mm *ue_mm = ue_mm_find_current();
 	struct ue_request request = {
 		.access.bit = { .address = address, .nr = nr },
+		/*
+		 * A program may free the word next, so unregistering should work at the limit.
+		 * But without any limit, each child could make a copy.
+		 */
+		.times = UE_WITHIN_TWICE,
 		.gfp = GFP_KERNEL_ACCOUNT,
 	};
 	int err;
 
 	if (!ue_mm)
 		return -ENOENT;
-	request.max = ue_unregister_max(ue_mm);
 	do {
 		err = ue_mm_access(ue_mm, &request.access, ue_clear_and_erase);
 		if (err == -EFAULT)
@@ -229,7 +214,7 @@ void ue_register_undo(const struct ue_user_bit *bit, u64 id)
 	struct ue_request request = {
 		.access.bit = *bit,
 		.id = id,
-		.max = ue_unregister_max(ue_mm),
+		.times = UE_WITHIN_TWICE,
 		.gfp = UE_GFP_MUST,
 	};
 	int err;
@@ -243,18 +228,40 @@ void ue_register_undo(const struct ue_user_bit *bit, u64 id)
 		ue_event_put(request.event);
 }
 
-static int ue_attach_current(struct ue_users *users)
+static int ue_attach_current(void)
 {
-	struct ue_enabler_set *set;
+	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL_ACCOUNT);
 	int err;
 
-	set = ue_enabler_set_create(users, GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return -ENOMEM;
 	err = ue_mm_attach(current->mm, set);
 	if (err)
 		ue_enabler_set_put(set);
 	return err == -EEXIST ? 0 : err;
+}
+
+/* The set, or its copy, keeps the account that is found. */
+static int ue_create_account(struct ue_mm *ue_mm, struct ue_request *request)
+{
+	struct ue_users *users = request->event->owner->users;
+	bool found;
+
+	spin_lock(&ue_mm->lock);
+	found = ue_enabler_set_account(ue_mm->set, users);
+	spin_unlock(&ue_mm->lock);
+	if (!found)
+		request->account = ue_account_create(users, request->gfp);
+	return found || request->account ? 0 : -ENOMEM;
+}
+
+/* Another thread may have added an account since ue_create_account(). */
+static bool ue_may_register(struct ue_mm *ue_mm, struct ue_request *request)
+{
+	const struct ue_account *account =
+		ue_enabler_set_account(ue_mm->set, request->event->owner->users);
+
+	return ue_account_may_grow(account ?: request->account, 1, request->times);
 }
 
 static int ue_find_none_and_write(struct ue_mm *ue_mm,
@@ -267,7 +274,7 @@ static int ue_find_none_and_write(struct ue_mm *ue_mm,
 	/* 2^32 enablers take 400 GB, which some machines have. */
 	if (ue_mm->set->nr == UINT_MAX)
 		return -ENOMEM;
-	if (!ue_enabler_set_may_grow(ue_mm->set, 1, request->max))
+	if (!ue_may_register(ue_mm, request))
 		return -EMFILE;
 	return ue_write_current(request, ue_mm_bit_value(ue_mm, request->event, bit));
 }
@@ -281,6 +288,10 @@ static int ue_write_and_insert(struct ue_mm *ue_mm, struct ue_access *access)
 		return err;
 	__acquire(&ue_mm->lock);
 	request->id = ++ue_enabler_last_id;
+	if (!ue_enabler_set_account(ue_mm->set, request->event->owner->users)) {
+		ue_enabler_set_add_account(ue_mm->set, request->account);
+		request->account = NULL;
+	}
 	/*
 	 * Succeeds: ue_find_none_and_write() has found no enabler of the same
 	 * bit.
@@ -305,25 +316,31 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id)
 		 */
 		.access.with_page = true,
 		.event = event,
+		.times = UE_WITHIN_LIMIT,
 		.gfp = GFP_KERNEL_ACCOUNT,
 	};
 	int err;
 
 	if (!ue_mm) {
-		err = ue_attach_current(event->owner->users);
+		err = ue_attach_current();
 		if (err)
 			return err;
 		ue_mm = ue_mm_find_current();
 	}
-	request.max = ue_register_max(ue_mm);
+	err = ue_create_account(ue_mm, &request);
+	if (err)
+		return err;
 	request.enabler = ue_enabler_create(GFP_KERNEL_ACCOUNT);
-	if (!request.enabler)
+	if (!request.enabler) {
+		ue_account_free(request.account);
 		return -ENOMEM;
+	}
 	do {
 		err = ue_mm_access(ue_mm, &request.access, ue_write_and_insert);
 	} while (err == -EMFILE && ue_lift_limit(&request));
 	if (err)
 		ue_enabler_free(request.enabler);
+	ue_account_free(request.account);
 	*id = request.id;
 	return err;
 }

@@ -104,6 +104,40 @@ void ue_user_put(struct ue_user *user)
 	ue_users_put(users);
 }
 
+struct ue_account *ue_account_create(struct ue_users *users, gfp_t gfp)
+{
+	struct ue_account *account = kzalloc(sizeof(*account), gfp);
+
+	if (!account)
+		return NULL;
+	account->user = ue_user_get_current(users, gfp);
+	if (account->user)
+		return account;
+	kfree(account);
+	return NULL;
+}
+
+void ue_account_free(struct ue_account *account)
+{
+	if (!account)
+		return;
+	/* Without registrations, the caller may not hold ue_enabler_mutex. */
+	if (account->nr)
+		account->user->nr_registrations -= account->nr;
+	ue_user_put(account->user);
+	kfree(account);
+}
+
+bool ue_account_may_grow(const struct ue_account *account, unsigned int nr,
+			 unsigned int times)
+{
+	const struct ue_user *user = account->user;
+	u64 max = (u64)READ_ONCE(user->users->max_registrations) * times;
+
+	return times == UE_WITHOUT_LIMIT ||
+	       (u64)user->nr_registrations + nr <= max;
+}
+
 /*
  * Shares are no objects, whose allocation could fail. Users with the same hash value
  * have the same share. The hash has a random key, so that no user can choose an ID that

@@ -69,10 +69,10 @@ void ue_users_put(struct ue_users *users);
  * struct ue_user - a user of a group
  * @users: the users of the group; a reference
  * @uid: the real user ID
- * @references: of events and sets of enablers
+ * @references: of events and accounts
  * @nr_events: how many events the user has created; protected by event_mutex
- * @nr_registrations: how many registrations the user's sets have, including
- *	copies that are being made; protected by ue_enabler_mutex
+ * @nr_registrations: how many registrations the user's accounts have, including those of copies
+ *	that are being made; protected by ue_enabler_mutex
  */
 struct ue_user {
 	struct ue_users *users;
@@ -99,6 +99,66 @@ struct ue_user *ue_user_get_current(struct ue_users *users, gfp_t gfp);
  * Context: a task; does not sleep, except in a spinlock on PREEMPT_RT.
  */
 void ue_user_put(struct ue_user *user);
+
+/**
+ * struct ue_account - the registrations of a set of enablers whose events are of one group
+ * @user: of the task that has made the first one, or the copy of the set; a reference
+ * @nr: how many; part of @nr_registrations of @user
+ * @next: the account of the set in another group, or NULL
+ */
+struct ue_account {
+	struct ue_user *user;
+	unsigned int nr;
+	struct ue_account *next;
+};
+
+/* How many times the limit of registrations may be reached. */
+#define UE_WITHIN_LIMIT		1
+#define UE_WITHIN_TWICE		2
+#define UE_WITHOUT_LIMIT	0
+
+/**
+ * ue_account_create() - create an account of the current task's user
+ * @users: the users of the group
+ * @gfp: how to allocate
+ *
+ * Context: as ue_user_get_current().
+ * Return: the account, or NULL if memory is short.
+ */
+struct ue_account *ue_account_create(struct ue_users *users, gfp_t gfp);
+
+/**
+ * ue_account_free() - free an account; it no longer counts
+ * @account: from ue_account_create(), or NULL
+ *
+ * Context: ue_enabler_mutex held, unless there are no registrations in it.
+ */
+void ue_account_free(struct ue_account *account);
+
+/**
+ * ue_account_may_grow() - compare the registrations of a user with the limit in the group
+ * @account: the account that gets more registrations
+ * @nr: how many more
+ * @times: UE_WITHIN_LIMIT, UE_WITHIN_TWICE or UE_WITHOUT_LIMIT
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: false if there would be more.
+ */
+bool ue_account_may_grow(const struct ue_account *account, unsigned int nr,
+			 unsigned int times);
+
+/**
+ * ue_account_add() - count registrations
+ * @account: where
+ * @nr: how many more; negative: how many fewer
+ *
+ * Context: ue_enabler_mutex held.
+ */
+static inline void ue_account_add(struct ue_account *account, long nr)
+{
+	account->nr += nr;
+	account->user->nr_registrations += nr;
+}
 
 /**
  * ue_share_of_cred() - find the share of a user

@@ -378,13 +378,15 @@ static DECLARE_DELAYED_WORK(ue_check_slots_work, ue_check_slots);
 
 static struct ue_pool *ue_pool_of(const struct ue_mm *ue_mm)
 {
+	const struct ue_account *account = ue_mm->set->accounts;
 	const struct task_struct *owner;
 	unsigned int share;
 
 	rcu_read_lock();
 	owner = ue_mm_owner(ue_mm->mm);
 	share = ue_share_of_cred(owner ? __task_cred(owner) : NULL,
-				 ue_mm->set->user->users);
+				 account ? account->user->users :
+					   &ue_default_users);
 	rcu_read_unlock();
 	return &ue_pools[share];
 }

@@ -46,6 +46,23 @@ static struct ue_event *ue_test_event(struct kunit *test, int bit)
 	return &events[bit % 2];
 }
 
+/* Return: an empty set that may have enablers of the test's events, or NULL. */
+static struct ue_enabler_set *ue_test_set(void)
+{
+	struct ue_enabler_set *set = ue_enabler_set_create(GFP_KERNEL);
+	struct ue_account *account = ue_account_create(&ue_default_users, GFP_KERNEL);
+
+	if (set && account) {
+		account->next = set->accounts;
+		set->accounts = account;
+		return set;
+	}
+	if (set)
+		ue_enabler_set_put(set);
+	ue_account_free(account);
+	return NULL;
+}
+
 static int ue_test_insert(struct kunit *test, struct ue_enabler_set *set,
 			  int bit)
 {
@@ -121,7 +138,7 @@ static void ue_test_users(struct kunit *test, int copies)
 
 static struct ue_enabler_set *ue_test_full_set(struct kunit *test)
 {
-	struct ue_enabler_set *set = ue_enabler_set_create(&ue_default_users, GFP_KERNEL);
+	struct ue_enabler_set *set = ue_test_set();
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
 	for (int i = 0; i < UE_TEST_BITS; i++)
@@ -131,7 +148,7 @@ static struct ue_enabler_set *ue_test_full_set(struct kunit *test)
 
 static void ue_new_set_test(struct kunit *test)
 {
-	struct ue_enabler_set *set = ue_enabler_set_create(&ue_default_users, GFP_KERNEL);
+	struct ue_enabler_set *set = ue_test_set();
 
 	KUNIT_ASSERT_NOT_NULL(test, set);
 	KUNIT_EXPECT_EQ(test, atomic_read(&set->references), 1);
@@ -149,7 +166,7 @@ static void ue_every_order_test(struct kunit *test)
 
 	mutex_lock(&ue_enabler_mutex);
 	for (int nr = 0; nr < UE_TEST_ORDERS; nr++) {
-		struct ue_enabler_set *set = ue_enabler_set_create(&ue_default_users, GFP_KERNEL);
+		struct ue_enabler_set *set = ue_test_set();
 		unsigned int bits = 0;
 
 		KUNIT_ASSERT_NOT_NULL(test, set);
@@ -228,7 +245,7 @@ static void ue_test_copied_sets(struct kunit *test,
 	mutex_lock(&ue_enabler_mutex);
 	sets[0] = ue_test_full_set(test);
 	mutex_unlock(&ue_enabler_mutex);
-	sets[1] = ue_enabler_set_copy(sets[0], ULONG_MAX, GFP_KERNEL);
+	sets[1] = ue_enabler_set_copy(sets[0], UE_WITHOUT_LIMIT, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sets[1]);
 	KUNIT_EXPECT_EQ(test, atomic_read(&sets[1]->references), 1);
 }
@@ -286,7 +303,7 @@ static void ue_copy_outdated_test(struct kunit *test)
 	mutex_lock(&ue_enabler_mutex);
 	event->update++;
 	mutex_unlock(&ue_enabler_mutex);
-	copy = ue_enabler_set_copy(sets[0], ULONG_MAX, GFP_KERNEL);
+	copy = ue_enabler_set_copy(sets[0], UE_WITHOUT_LIMIT, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, copy);
 	KUNIT_EXPECT_NE(test, copy->changes, 0);
 
@@ -330,7 +347,7 @@ static int ue_test_look(void *data)
 static struct ue_enabler_set *ue_test_large_set(struct kunit *test,
 						struct ue_event *event)
 {
-	struct ue_enabler_set *set = ue_enabler_set_create(&ue_default_users, GFP_KERNEL);
+	struct ue_enabler_set *set = ue_test_set();
 	struct ue_enabler *enabler, *next;
 	struct ue_user_bit bit = { .size = 8 };
 	LIST_HEAD(blank);
@@ -379,7 +396,7 @@ static void ue_large_set_test(struct kunit *test)
 	wake_up_process(task);
 	while (!(copying && freeing) && time_before(jiffies, end)) {
 		struct ue_enabler_set *copy = ue_enabler_set_copy(set,
-						ULONG_MAX, GFP_KERNEL);
+						UE_WITHOUT_LIMIT, GFP_KERNEL);
 
 		KUNIT_EXPECT_NOT_ERR_OR_NULL(test, copy);
 		if (IS_ERR(copy))
@@ -405,35 +422,37 @@ static void ue_large_set_test(struct kunit *test)
 /* Counts what is in sets of the user, and no copy that fails. */
 static void ue_count_test(struct kunit *test)
 {
+	unsigned int max = ue_default_users.max_registrations;
 	struct ue_enabler_set *set, *copy;
 	const struct ue_user *user;
 
 	mutex_lock(&ue_enabler_mutex);
 	set = ue_test_full_set(test);
-	user = set->user;
+	user = set->accounts->user;
 	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
 	KUNIT_EXPECT_EQ(test, ue_test_insert(test, set, 0), -EADDRINUSE);
 	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
 	mutex_unlock(&ue_enabler_mutex);
 
-	copy = ue_enabler_set_copy(set, 2 * UE_TEST_BITS - 1, GFP_KERNEL);
+	ue_default_users.max_registrations = 2 * UE_TEST_BITS - 1;
+	copy = ue_enabler_set_copy(set, UE_WITHIN_LIMIT, GFP_KERNEL);
 	KUNIT_EXPECT_PTR_EQ(test, copy, ERR_PTR(-EMFILE));
-	copy = ue_enabler_set_copy(set, 0, GFP_KERNEL);
+	ue_default_users.max_registrations = 0;
+	copy = ue_enabler_set_copy(set, UE_WITHIN_TWICE, GFP_KERNEL);
 	KUNIT_EXPECT_PTR_EQ(test, copy, ERR_PTR(-EMFILE));
 	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
-	copy = ue_enabler_set_copy(set, 2 * UE_TEST_BITS, GFP_KERNEL);
+	ue_default_users.max_registrations = UE_TEST_BITS;
+	copy = ue_enabler_set_copy(set, UE_WITHIN_TWICE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, copy);
-	KUNIT_EXPECT_PTR_EQ(test, copy->user, set->user);
+	KUNIT_EXPECT_PTR_EQ(test, copy->accounts->user, user);
 
 	mutex_lock(&ue_enabler_mutex);
 	KUNIT_EXPECT_EQ(test, user->nr_registrations, 2 * UE_TEST_BITS);
-	KUNIT_EXPECT_FALSE(test, ue_enabler_set_may_grow(set, 1,
-							 2 * UE_TEST_BITS));
+	KUNIT_EXPECT_FALSE(test, ue_account_may_grow(set->accounts, 1, UE_WITHIN_TWICE));
 	ue_test_erase(test, copy, 0);
-	KUNIT_EXPECT_TRUE(test, ue_enabler_set_may_grow(set, 1,
-							2 * UE_TEST_BITS));
-	KUNIT_EXPECT_FALSE(test, ue_enabler_set_may_grow(set, 2,
-							 2 * UE_TEST_BITS));
+	KUNIT_EXPECT_TRUE(test, ue_account_may_grow(set->accounts, 1, UE_WITHIN_TWICE));
+	KUNIT_EXPECT_FALSE(test, ue_account_may_grow(set->accounts, 2, UE_WITHIN_TWICE));
+	ue_default_users.max_registrations = max;
 	ue_enabler_set_free(copy);
 	KUNIT_EXPECT_EQ(test, user->nr_registrations, UE_TEST_BITS);
 	ue_enabler_set_free(set);

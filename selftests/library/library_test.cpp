@@ -314,45 +314,6 @@ TEST_CASE("Threads that write one event record all of it", "[race]") {
     CHECK(event.lost() == 0);
 }
 
-TEST_CASE("Threads that write through files of their own record all of it", "[race]") {
-    static const ue::event<"library_own_files", f<int>> event;
-    std::atomic<int> with_own = 0;
-    const auto records = records_of_threads(Event("library_own_files"), [&] {
-        const ue::thread_file own;
-        // Only the module has this, not the user_events of Linux.
-        if (!own.error())
-            with_own++;
-        else if (own.error() != std::errc::inappropriate_io_control_operation)
-            with_own = -100;
-        for (int i = 0; i < 50; i++)
-            event(i);
-    });
-    CHECK(with_own == (module::is_loaded() ? 4 : 0));
-    CHECK(records.size() == 200);
-    CHECK(event.lost() == 0);
-}
-
-TEST_CASE("A thread's file is used for an event of a later registration") {
-    const ue::thread_file own;
-    Instance instance;
-    for (int i = 0; i < 2; i++) {
-        // The second one has another index, in another file of all threads.
-        const ue::event<"library_other", f<int>> other;
-        const ue::event<"library_later", f<int>> event;
-        const Event name("library_later");
-        expect(instance.enable(name), "enable");
-        event(i);
-        instance.disable(name);
-        CHECK(event.lost() == 0);
-        if (module::is_loaded())
-            CHECK(!own.error());
-    }
-    const auto records = instance.records();
-    REQUIRE(records.size() == 2);
-    CHECK(records[0].number("a") == 0);
-    CHECK(records[1].number("a") == 1);
-}
-
 TEST_CASE("A thousand events are registered and unregistered") {
     struct Many {
         ue::event<"library_many", f<int>> events[1000];

@@ -89,8 +89,9 @@ public:
         std::string result = comparison();
         for (unsigned i = below(3); i > 0; i--) {
             const char* const between = one_of(std::array{" && ", "||", " || ", "&&"});
-            result = below(3) ? result + between + comparison()
-                              : "(" + result + ")" + between + comparison();
+            if (below(3) == 0)
+                result.insert(0, "(").append(")");
+            result.append(between).append(comparison());
         }
         return below(6) ? result : "!(" + result + ")";
     }

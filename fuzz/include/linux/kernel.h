@@ -17,6 +17,7 @@
 #define unlikely(condition)	(condition)
 #define noinline		__attribute__((noinline))
 
+#ifndef __cplusplus
 #define min(a, b) ({				\
 	__typeof__(a) one = (a), other = (b);	\
 	one < other ? one : other;		\
@@ -28,6 +29,7 @@
 	type one = (a), other = (b);		\
 	one > other ? one : other;		\
 })
+#endif
 
 /* As the kernel's: an optional '+', a number, an optional newline, the end. */
 int kstrtou32(const char *text, unsigned int base, u32 *result);

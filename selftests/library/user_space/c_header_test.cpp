@@ -7,13 +7,16 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <functional>
+#include <sched.h>
 #include <stdexcept>
 #include <string>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -58,6 +61,18 @@ int in_child(const std::function<bool()>& function) {
     int status = -1;
     waitpid(child, &status, 0);
     return status;
+}
+
+/// Calls a function in a child of clone(), which handlers of fork() do not know of. Returns its
+/// state in wait().
+template <typename Function>
+int child_of_clone(int flags, Function function) {
+    const long child = syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, 0L);
+    if (child == 0)
+        _exit(getpid() == 1 ? function() : 100);
+    int status = -1;
+    waitpid(static_cast<pid_t>(child), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
 }
 
 } // namespace
@@ -213,7 +228,7 @@ TEST_CASE("A child writes events of the C header, also if another thread registe
           }) == 0);
     CHECK(file.take().size() == 8);
     // As the child sees it if a thread of the parent has the lock.
-    USER_EVENTS_SHARED.lock = static_cast<std::uint32_t>(getpid());
+    USER_EVENTS_SHARED.lock = user_events_process();
     CHECK(in_child([&] {
               close(last_descriptor());
               return write_count(event, 1);
@@ -225,6 +240,22 @@ TEST_CASE("A child writes events of the C header, also if another thread registe
     USER_EVENTS_SHARED.lock = 0;
     CHECK(write_count(event, 1));
     user_event_unregister(&event);
+}
+
+TEST_CASE("A child of the number 1 takes over the lock of its parent, which has the number 1 too") {
+    FakeFile file;
+    const int user_space = getuid() == 0 ? 0 : CLONE_NEWUSER;
+    CHECK(child_of_clone(CLONE_NEWPID | user_space, [] {
+              // As if another thread had it.
+              user_events_shared_lock(0);
+              return child_of_clone(CLONE_NEWPID, [] {
+                  user_event event = USER_EVENT_INIT;
+                  // The default action does not end a process of the number 1.
+                  signal(SIGALRM, [](int) { _exit(101); });
+                  alarm(10);
+                  return user_event_register(&event, tick);
+              });
+          }) == 0);
 }
 
 TEST_CASE("An event of the C header is unregistered while another thread records it") {
@@ -274,4 +305,27 @@ TEST_CASE("A C program is told if the kernel keeps a registration") {
     CHECK(registrations() == 0);
     CHECK(open_files() == without);
     CHECK(user_event_unregister(&event) == 0);
+}
+
+TEST_CASE("A C program gets no error for a record of an event that the kernel is disabling") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    REQUIRE(user_event_register(&event, tick) == 0);
+    file.enable(tick);
+    file.refuse_records(last_descriptor());
+    const std::uint32_t count = 5;
+    CHECK(user_event_write(&event, &count, sizeof(count)) == 0);
+    const std::string large(3000, 'x');
+    CHECK(user_event_write(&event, large.data(), large.size()) == 0);
+    user_event_unregister(&event);
+}
+
+TEST_CASE("The C header registers and unregisters an event although the file is closed meanwhile") {
+    FakeFile file;
+    user_event event = USER_EVENT_INIT;
+    file.close_before_ioctl(2);
+    REQUIRE(user_event_register(&event, tick) == 0);
+    file.close_before_ioctl(2);
+    CHECK(user_event_unregister(&event) == 0);
+    CHECK(registrations() == 0);
 }

@@ -651,8 +651,9 @@ TEST_CASE("The descriptor has a high number") {
     Order event;
     rlimit files;
     REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
-    const auto limit = static_cast<int>(std::min<rlim_t>(files.rlim_cur, 8192));
-    CHECK(last_descriptor() >= limit - limit / 32);
+    // fork() copies the table of descriptors up to the highest one.
+    const auto limit = static_cast<int>(std::min<rlim_t>(files.rlim_cur, 256));
+    CHECK(last_descriptor() >= limit - limit / 4);
     CHECK(last_descriptor() < limit);
 }
 

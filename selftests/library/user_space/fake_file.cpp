@@ -2,7 +2,6 @@
 #include "fake_file.hpp"
 
 #include <user_events/abi.h>
-#include <user_events/thread_file.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,10 +30,9 @@ struct State {
     std::map<std::pair<std::uint64_t, unsigned>, Registration> registered;
     std::vector<std::string> events;
     std::set<std::string> enabled;
-    int error = 0, unregister_error = 0;
+    int error = 0, unregister_error = 0, closings = 0;
     int descriptor = -1;
     bool exists = false;
-    bool can_share = true;
 };
 
 State& state() {
@@ -82,16 +80,6 @@ int register_event(user_events_reg& argument) {
     return 0;
 }
 
-/// A FIFO has no indexes, so a file shares them as soon as it is the same FIFO.
-int share_indexes(int descriptor, const struct stat& own) {
-    struct stat other;
-    if (fstat(descriptor, &other) != 0)
-        return EBADF;
-    if (other.st_ino != own.st_ino)
-        return EINVAL;
-    return state().can_share ? 0 : ENOTTY;
-}
-
 int unregister(const user_events_unreg& argument) {
     if (state().unregister_error)
         return state().unregister_error;
@@ -116,15 +104,16 @@ extern "C" int ioctl(int descriptor, unsigned long request, ...) noexcept {
     int error = ENOTTY;
     struct stat status;
     state().descriptor = descriptor;
+    if (state().closings > 0) {
+        state().closings--;
+        close(descriptor);
+    }
     if (fstat(descriptor, &status) != 0)
         error = EBADF;
     else if (state().exists && S_ISFIFO(status.st_mode) && request == USER_EVENTS_REG)
         error = register_event(*static_cast<user_events_reg*>(argument));
     else if (state().exists && S_ISFIFO(status.st_mode) && request == USER_EVENTS_UNREG)
         error = unregister(*static_cast<user_events_unreg*>(argument));
-    else if (state().exists && S_ISFIFO(status.st_mode) &&
-             request == user_events::detail::share_request)
-        error = share_indexes(static_cast<int>(reinterpret_cast<std::intptr_t>(argument)), status);
     if (error == 0)
         return 0;
     errno = error;
@@ -151,7 +140,6 @@ FakeFile::~FakeFile() {
     const std::lock_guard lock(state().mutex);
     state().exists = false;
     state().error = state().unregister_error = 0;
-    state().can_share = true;
     state().registered.clear();
     state().events.clear();
     state().enabled.clear();
@@ -190,9 +178,17 @@ void FakeFile::keep_registrations(int error) {
     state().unregister_error = error;
 }
 
-void FakeFile::refuse_to_share() {
+void FakeFile::refuse_records(int descriptor) const {
+    const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fcntl(reader, F_SETSIG, fcntl(descriptor, F_GETSIG)) != 0 ||
+        dup3(reader, descriptor, O_CLOEXEC) != descriptor)
+        throw std::runtime_error("replace a descriptor");
+    close(reader);
+}
+
+void FakeFile::close_before_ioctl(int count) {
     const std::lock_guard lock(state().mutex);
-    state().can_share = false;
+    state().closings = count;
 }
 
 std::size_t registrations() {

@@ -35,8 +35,12 @@ public:
     /// Lets registrations not be ended, with an errno; 0 for none.
     void keep_registrations(int error);
 
-    /// Lets files not share indexes, as in the user_events of Linux.
-    void refuse_to_share();
+    /// Lets write() fail with EBADF on a descriptor of the library, which is open, as the kernel
+    /// does while it disables an event, before it clears the bit.
+    void refuse_records(int descriptor) const;
+
+    /// Closes the descriptors of the next ioctls before these, as another thread's closefrom() may.
+    void close_before_ioctl(int count);
 
 private:
     std::string path_;

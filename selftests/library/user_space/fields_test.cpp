@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "fake_file.hpp"
 
+#include <user_events/testing.hpp>
 #include <user_events/user_events.hpp>
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <netinet/in.h>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -323,4 +325,40 @@ TEST_CASE("A list of fields stands for its fields, among others and with options
     Point point{5, 0, ""};
     only.lazily([&] { return std::tuple(7u, point); });
     CHECK(file.take() == Payload().add<std::uint32_t>(1).add<std::uint32_t>(7).add(5).bytes());
+}
+
+namespace {
+
+/// A class of a program whose conversion fails.
+struct Thrower {
+    operator std::string_view() const { throw std::runtime_error("no text"); }
+};
+struct ThrowingNumber {
+    operator int() const { throw std::runtime_error("no number"); }
+};
+struct ThrowingMember {
+    Thrower item;
+};
+
+} // namespace
+
+TEST_CASE("What a conversion throws is passed on to the caller, and nothing is recorded") {
+    const user_events::testing::sink sink;
+    const ue::event<"a", ue::field<"item", std::string_view>> text;
+    const ue::event<"b", ue::field<"item", char[8]>, ue::field<"number", std::optional<int>>> two;
+    const ue::event<"c", ue::field<"from", ue::members<ue::member<"item", &ThrowingMember::item>>>>
+        member;
+    const ue::log<"d"> messages;
+    CHECK_THROWS_AS(text(Thrower()), std::runtime_error);
+    CHECK_THROWS_AS(two("a", ThrowingNumber()), std::runtime_error);
+    CHECK_THROWS_AS(member(ThrowingMember()), std::runtime_error);
+    CHECK_THROWS_AS(text.lazily([]() noexcept { return Thrower(); }), std::runtime_error);
+    CHECK_THROWS_AS(two.lazily([]() noexcept { return std::tuple(Thrower(), 1); }),
+                    std::runtime_error);
+    CHECK_THROWS_AS(messages.info(Thrower()), std::runtime_error);
+    CHECK_THROWS_AS(messages.lazily(ue::level::info, []() noexcept { return Thrower(); }),
+                    std::runtime_error);
+    CHECK_THROWS_AS(ue::dynamic_value(Thrower()), std::runtime_error);
+    CHECK(sink.records().empty());
+    static_assert(noexcept(text("tea")));
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -43,6 +44,7 @@ public:
         record = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(handle_, "record_in_plugin"));
         is_enabled = reinterpret_cast<bool (*)()>(dlsym(handle_, "is_enabled_in_plugin"));
         size = reinterpret_cast<std::size_t (*)()>(dlsym(handle_, "size_in_plugin"));
+        number = reinterpret_cast<std::uint64_t (*)()>(dlsym(handle_, "number_in_plugin"));
         error = reinterpret_cast<void (*)(std::error_code&)>(dlsym(handle_, "error_in_plugin"));
         // Only one has it.
         record_template =
@@ -55,6 +57,7 @@ public:
     void (*record)(std::uint32_t value);
     bool (*is_enabled)();
     std::size_t (*size)();
+    std::uint64_t (*number)();
     void (*error)(std::error_code& error);
     bool (*record_template)(std::uint32_t value);
 
@@ -147,6 +150,15 @@ TEST_CASE("A plug-in with hidden symbols is unloaded, wherever its inline events
     CHECK(user_events::explain(error).find("other fields") != std::string::npos);
 }
 
+TEST_CASE("Flows of a program and of each load of its plug-in have different numbers") {
+    std::set<std::uint64_t> numbers;
+    for (int i = 0; i < 10; i++) {
+        numbers.insert(user_events::flow::next().id);
+        numbers.insert(Plugin("plugin_hidden.so").number());
+    }
+    CHECK(numbers.size() == 20);
+}
+
 TEST_CASE("A program and a plug-in that have one variable have one registration") {
     for (int i = 0; i < 3; i++) {
         CHECK(registrations(command) == of_program);
@@ -195,16 +207,15 @@ TEST_CASE("Parts of a program with different classes std::string record their te
 }
 
 // Another size needs another number in USER_EVENTS_LAYOUT.
-TEST_CASE("The objects of layout 4 have their sizes, and events begin with a word and the layout") {
+TEST_CASE("The objects of layout 5 have their sizes, and events begin with a word and the layout") {
     namespace ue = user_events;
-    CHECK(std::string_view(USER_EVENTS_TAG(USER_EVENTS_LAYOUT)) == "user_events_layout_4");
+    CHECK(std::string_view(USER_EVENTS_TAG(USER_EVENTS_LAYOUT)) == "user_events_layout_5");
     CHECK(sizeof(ue::event<"a">) == 72);
     CHECK(sizeof(ue::dynamic_event) == 8);
     CHECK(sizeof(ue::track<"a">) == 72);
     CHECK(sizeof(ue::counter<"a">) == 72);
     CHECK(sizeof(ue::log<"a">) == 72);
-    CHECK(sizeof(ue::marker) == 56);
-    CHECK(sizeof(ue::thread_file) == 56);
+    CHECK(sizeof(ue::marker) == 48);
     std::uint32_t head[2];
     std::memcpy(head, static_cast<const void*>(&shared_event), sizeof(head));
     CHECK(head[1] == ue::detail::layout_tag);

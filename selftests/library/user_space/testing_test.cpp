@@ -99,26 +99,6 @@ TEST_CASE(
     CHECK(!event);
 }
 
-TEST_CASE("A sink and the files of threads do not disturb each other") {
-    FakeFile file;
-    const Order event;
-    file.enable("order_placed u32 number;__rel_loc char[] item");
-    const auto first = std::make_unique<ue::thread_file>();
-    {
-        const ue::testing::sink sink;
-        event(1, "a");
-        const ue::thread_file second;
-        event(2, "b");
-        CHECK(sink.records().size() == 2);
-    }
-    event(3, "c");
-    CHECK(file.take().size() == 14);
-    const auto sink = std::make_unique<ue::testing::sink>();
-    event(4, "d");
-    CHECK(sink->records().size() == 1);
-    CHECK(file.take().empty());
-}
-
 TEST_CASE("A record of a sink has all types of fields") {
     const ue::testing::sink sink;
     const ue::event<

@@ -72,7 +72,7 @@ finding kernel_version() {
                    "guide");
     if (running >= version{7, 4})
         return note(name + ": the module was not tested on Linux 7.4 and later",
-                    "make UE_UNTESTED_KERNEL=y; run its tests on this kernel first");
+                    "see Kernels in the administrator guide for what is promised");
     return good(name);
 }
 

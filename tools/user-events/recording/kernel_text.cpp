@@ -190,7 +190,7 @@ std::string kernel_texts::formatted(std::string_view format, bytes values, unsig
     std::string result;
     const auto take = [&](std::string_view any) {
         const auto size = std::min(format.find_first_not_of(any), format.size());
-        const std::string part(format.substr(0, size));
+        std::string part(format.substr(0, size));
         format.remove_prefix(size);
         return part;
     };

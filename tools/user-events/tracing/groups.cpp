@@ -10,17 +10,22 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 namespace tool::tracing {
 
 namespace {
 
-constexpr char class_folder[] = "/sys/class/user_events";
+namespace fs = std::filesystem;
+
+/// The nodes of the groups, under their names: in a container, those that it was given.
+constexpr char nodes[] = "/dev/user_events";
 
 /// The number that the devices of all groups have in common; nothing without the module.
 std::optional<unsigned> find_major() {
@@ -50,7 +55,13 @@ std::vector<group> groups() {
 }
 
 std::vector<std::string> names_of_groups() {
-    return directories(class_folder);
+    std::vector<std::string> result;
+    std::error_code absent;
+    for (const auto& node : fs::directory_iterator(nodes, absent))
+        if (node.is_character_file(absent))
+            result.push_back(node.path().filename());
+    std::sort(result.begin(), result.end());
+    return result;
 }
 
 void check_name_of_group(const std::string& name) {
@@ -77,8 +88,13 @@ std::optional<std::string> group_of_device(const struct stat& file) {
     static const std::optional<unsigned> number = find_major();
     if (!S_ISCHR(file.st_mode) || !number || major(file.st_rdev) != *number)
         return std::nullopt;
-    return first_line(
-        fmt::format("/sys/dev/char/{}:{}/group", major(file.st_rdev), minor(file.st_rdev)));
+    for (auto& name : names_of_groups()) {
+        struct stat node {};
+        if (stat(fmt::format("{}/{}", nodes, name).c_str(), &node) == 0 &&
+            node.st_rdev == file.st_rdev)
+            return std::move(name);
+    }
+    return "";
 }
 
 statuses::statuses() : known_{{recording::one_format_system, status()}} {}

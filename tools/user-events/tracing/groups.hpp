@@ -24,14 +24,14 @@ struct group {
 /// All groups, also "default". None if this user may not read the file.
 std::vector<group> groups();
 
-/// The names of all groups, sorted, which everybody may know.
+/// The names of all groups that have a node here, sorted.
 std::vector<std::string> names_of_groups();
 /// Throws text::usage_error if no group can have this name.
 void check_name_of_group(const std::string& name);
 /// Throws text::failure if there is no such group.
 void require_group(const std::string& name);
 
-/// The group whose device this is; nothing if it is something else.
+/// The group whose device this is, "" if it has no node here; nothing if it is something else.
 std::optional<std::string> group_of_device(const struct stat& file);
 
 /// What uses the events of all groups.

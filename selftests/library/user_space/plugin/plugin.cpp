@@ -30,6 +30,10 @@ extern "C" [[gnu::visibility("default")]] bool IN_PLUGIN(record_template)(std::u
 #endif
 
 #ifndef IN_PART
+extern "C" [[gnu::visibility("default")]] std::uint64_t number_in_plugin() {
+    return user_events::flow::next().id;
+}
+
 namespace {
 template <user_events::literal Name>
 using number = user_events::event<Name, user_events::field<"value", std::uint32_t>>;
