@@ -6,8 +6,8 @@
 //
 //	order_service [ORDERS [one_stove]]
 //
-// With one_stove, a cook holds a lock while it cooks, so the others wait. Documentation/tool.rst
-// finds that out.
+// With one_stove, a cook holds a lock while it cooks, so the others wait.
+// Documentation/howto/slow.rst finds that out.
 #include <user_events/user_events.hpp>
 
 #include <chrono>

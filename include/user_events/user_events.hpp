@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events of the program that Linux's tracing records. Documentation/library.rst has a tutorial.
+// Events of the program that Linux's tracing records. Documentation/library.rst is the reference.
 // These are not included: spdlog_sink.hpp, which needs spdlog; format.hpp, which includes <format>;
 // eventheader.hpp and testing.hpp, which few files of a program need.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The programs of library.rst, Coming from LTTng-UST and others, record what they say.
+// The programs of howto/migrate.rst record what they say.
 #include "catch.hpp"
 
 #include <user_events/eventheader.hpp>
