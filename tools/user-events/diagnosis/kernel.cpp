@@ -99,6 +99,7 @@ finding kernel_options() {
                "boot a kernel with these options: see Kernels in the administrator guide");
 }
 
+/// Also in kernel/interfaces/sysctl.c.
 finding sysctls() {
     if (first_line("/proc/sys/kernel/ftrace_enabled") == "0")
         return bad("kernel.ftrace_enabled is 0: the module cannot be loaded",
