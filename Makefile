@@ -3,8 +3,13 @@
 # The targets for users and developers; "make help" lists them. Kbuild has the files
 # of the module.
 
+# A kernel by its release, or by its headers.
+ifdef KDIR
+KVER ?= $(shell cat "$(KDIR)/include/config/kernel.release" 2>/dev/null || uname -r)
+else
 KVER ?= $(shell uname -r)
-KDIR ?= /lib/modules/$(KVER)/build
+KDIR := /lib/modules/$(KVER)/build
+endif
 
 # kernels RUNS: those of the table that have a word in the column "runs".
 kernels = $(shell tools/vm/table name 'runs=$(1)')
@@ -251,6 +256,8 @@ units := user-events-rules.service
 commands_fleet := serve ship
 units_fleet := $(commands_fleet:%=user-events-%.service)
 examples := $(datadir)/doc/user_events/examples
+# Without symbols for a debugger; packages have these in packages of their own.
+STRIP ?= -s
 
 # install_units UNITS
 define install_units
@@ -292,8 +299,8 @@ install-library: ## install only the library's headers
 
 .PHONY: install-tool
 install-tool: tool docs-man ## install only the tool, the man pages and the completion
-	install -D build/tools/user-events "$(DESTDIR)$(program)"
-	install -D -m 644 build/tools/user-events-dlfilter.so "$(DESTDIR)$(dlfilter)"
+	install -D $(STRIP) build/tools/user-events "$(DESTDIR)$(program)"
+	install -D -m 644 $(STRIP) build/tools/user-events-dlfilter.so "$(DESTDIR)$(dlfilter)"
 	$(foreach page,$(man_pages),install -D -m 644 build/docs/man/$(page) \
 		"$(DESTDIR)$(call man_page,$(page))" &&) true
 	$(call install_pages,user-events,$(filter-out \
@@ -304,7 +311,7 @@ install-tool: tool docs-man ## install only the tool, the man pages and the comp
 
 .PHONY: install-fleet
 install-fleet: fleet ## install only what user-events ship and serve need, with units and their user
-	install -D build/tools/user-events-fleet "$(DESTDIR)$(program_fleet)"
+	install -D $(STRIP) build/tools/user-events-fleet "$(DESTDIR)$(program_fleet)"
 	install -D system/fleet-access "$(DESTDIR)$(access_fleet)"
 	install -D -m 644 system/sysusers-fleet.conf "$(DESTDIR)$(sysusers_fleet)"
 	$(call install_pages,user-events-fleet,$(commands_fleet))
