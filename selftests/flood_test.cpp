@@ -298,7 +298,7 @@ TEST_CASE("A bit that cannot be written when there is a token again is written l
         return protected_bit == 0 && other_bit == 0;
     }));
     low.protect(PROT_READ);
-    // A worker writes this one, after it has tried the other one in vain.
+    // The program writes this one, after it has tried the other one in vain.
     REQUIRE(madvise(high.at(), page_size, MADV_DONTNEED) == 0);
     CHECK(eventually([&] { return other_bit == 1; }));
     CHECK(protected_bit == 0);

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Programs that block updates for long, because a page comes from a FUSE server that does not reply
-// or from a slow device, or because they hold their mmap_lock. They delay only their own bits.
-#include "blocker.hpp"
+// Programs that would block updates for long, because a page comes from a FUSE server that does not
+// reply or from a slow device, or because they hold their mmap_lock.
 #include "catch.hpp"
 #include "child.hpp"
 #include "deadline.hpp"
-#include "debug_kernel.hpp"
 #include "fuse.hpp"
-#include "group.hpp"
-#include "kernel_module.hpp"
 #include "loop_device.hpp"
 #include "mapping.hpp"
-#include "module.hpp"
-#include "namespaces.hpp"
 #include "setting.hpp"
-#include "slabs.hpp"
 #include "text_file.hpp"
 #include "tracing.hpp"
 #include "user_events.hpp"
-#include "userfault.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <linux/futex.h>
-#include <memory>
 #include <optional>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -71,214 +60,46 @@ private:
     const int first_ = left();
 };
 
-/// A program that registers a bit and then maps a file there whose pages a FUSE server does not
-/// deliver. Killing it does not end the wait of its worker.
-class FuseBlocker {
-public:
-    explicit FuseBlocker(const Event& event, uid_t user = 0)
-        : FuseBlocker(event, DataFile(), user) {}
-    FuseBlocker(const Event& event, DataFile file, uid_t user = 0)
-        : child_([&, user](Channel& channel) -> int {
-              Mapping memory(1);
-              file.must_register(memory.at(), 0, event.name());
-              const Descriptor backing = Descriptor::open(silent_.path(), O_RDWR);
-              if (user != 0)
-                  become_user(user);
-              if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
-                       backing.number(), 0) != memory.at())
-                  throw_errno("mmap");
-              channel.send('r');
-              channel.receive<char>();
-              _exit(0);
-          }) {
-        child_.channel().receive<char>();
-    }
-    ~FuseBlocker() { silent_.end(); }
-
-    bool blocks() const { return silent_.has_waiter(); }
-    uid_t user_of_request() const { return silent_.user_of_waiter(); }
-    void kill() { child_.kill(); }
-    void end() { silent_.end(); }
-
-private:
-    UnresponsiveFile silent_;
-    Child child_;
-};
-
 } // namespace
 
-TEST_CASE("A bit in a file of a FUSE server that never replies delays no other program's bits",
-          "[waits]") {
+// The program might be the server itself.
+TEST_CASE("The kernel waits for no page of a FUSE file, and writes the bit once it is there") {
     const Event event(unique_name("silent"));
-    Word word{0};
-    DataFile file;
-    REQUIRE(file.register_event(&word, 0, event.name()) == succeeds());
-    constexpr unsigned changes = 60;
-    const auto baseline = median_change_time(event, changes);
-    FuseBlocker blocker(event);
-    CHECK_FALSE(blocker.blocks());
-    unshare_page(word);
-    REQUIRE(event.enable() == succeeds(1));
-    CHECK(word == 1);
-    CHECK(eventually([&] { return blocker.blocks(); }));
-    REQUIRE(event.disable() == succeeds(1));
-    // If each change waited for the program, it would take 200 ms longer.
-    CHECK(median_change_time(event, changes) < baseline + 100ms);
-    {
-        const Enabled enabled{event};
-        CHECK(word == 1);
-        const Instance instance;
-        CHECK(exists(instance.path("trace")));
-    }
-    CHECK(word == 0);
-    REQUIRE(file.unregister(&word, 0) == succeeds());
-    file.close();
-    blocker.kill();
-    // The worker still waits for the page of the killed program until the server ends.
-    blocker.end();
-    CHECK(event.wait_removed());
-}
-
-TEST_CASE(
-    "Programs that occupy all workers of a user in one group keep no bit of the user's programs in "
-    "another one from changing") {
-    // A group has the same workers as the first one by chance: one of 64.
-    const Group group, others[3];
-    const Event silent = group.event(unique_name("silent"));
-    std::vector<std::unique_ptr<FuseBlocker>> blockers;
-    for (unsigned i = 0; i < 4; i++)
-        blockers.push_back(std::make_unique<FuseBlocker>(silent, group.open()));
-    const Enabled enabled{silent};
-    for (const auto& blocker : blockers)
-        REQUIRE(eventually([&] { return blocker->blocks(); }));
-    // Whether the bit of a program of the same user follows, for which a worker has to take a page
-    // fault.
-    const auto follows = [](const Group& where, std::chrono::milliseconds limit) {
-        const Event event = where.event(unique_name("changes"));
-        Child program([&](Channel& channel) -> int {
-            DiscardableWord word(event, where.open());
-            word.discard_page();
-            for (;; channel.receive<char>())
-                channel.send(word.word());
-        });
-        program.channel().receive<std::uint32_t>();
-        const Enabled changed{event};
-        return eventually([&] { return program.channel().ask<std::uint32_t>('?') == 1; }, limit);
-    };
-    CHECK_FALSE(follows(group, 1s));
-    CHECK(std::any_of(std::begin(others), std::end(others),
-                      [&](const Group& other) { return follows(other, wait_limit); }));
-}
-
-TEST_CASE("A file system sees the user of the program for which a worker takes a page fault") {
-    const Event event(unique_name("user"));
-    FuseBlocker blocker(event, unprivileged_uid);
-    REQUIRE(event.enable() == succeeds(1));
-    REQUIRE(eventually([&] { return blocker.blocks(); }));
-    CHECK(blocker.user_of_request() == unprivileged_uid);
-    REQUIRE(event.disable() == succeeds(1));
-    blocker.kill();
-    blocker.end();
-    CHECK(event.wait_removed());
-}
-
-TEST_CASE("A FUSE server in a user namespace gets the request of a worker for a program there") {
-    ensure_kernel_module("/dev/fuse", "fuse");
-    // As udev does.
-    expect(Outcome::of(chmod("/dev/fuse", 0666)), "chmod");
-    const Event event(unique_name("namespace"));
-    Child container([&](Channel& channel) {
+    UnresponsiveFile silent;
+    Child program([&](Channel& channel) -> int {
+        Mapping memory(1);
         DataFile file;
-        become_user(unprivileged_uid);
-        enter(CLONE_NEWUSER | CLONE_NEWNS);
-        map_to_root(unprivileged_uid);
-        FuseBlocker blocker(event, std::move(file));
+        file.must_register(memory.at(), 0, event.name());
+        const Descriptor backing = Descriptor::open(silent.path(), O_RDWR);
+        if (mmap(memory.at(), page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                 backing.number(), 0) != memory.at())
+            throw_errno("mmap");
         channel.send('r');
+        // It runs on without its bit, and then has the page filled.
         channel.receive<char>();
-        channel.send(eventually([&] { return blocker.blocks(); }));
-        channel.send(blocker.user_of_request());
-        blocker.kill();
-        blocker.end();
-        return 0;
+        channel.send('g');
+        channel.receive<char>();
+        channel.send(memory.at<Word>()->load());
+        channel.receive<char>();
+        channel.send(memory.at<Word>()->load());
+        channel.receive<char>();
+        _exit(0);
     });
-    container.channel().receive<char>();
-    const Enabled enabled{event};
-    container.channel().send('e');
-    // For a user that the namespace does not know, the kernel would fail with EOVERFLOW.
-    CHECK(container.channel().receive<bool>());
-    CHECK(container.channel().receive<std::uint32_t>() == 0);
-    CHECK(container.wait() == 0);
-}
-
-TEST_CASE("The event of a killed program is in use until its worker has got the page") {
-    const Event event(unique_name("held"));
-    FuseBlocker blocker(event);
+    const EndsFirst ends_first{silent};
+    program.channel().receive<char>();
     REQUIRE(event.enable() == succeeds(1));
-    REQUIRE(eventually([&] { return blocker.blocks(); }));
+    CHECK(program.channel().ask<char>('g') == 'g');
+    CHECK_FALSE(silent.has_waiter());
+    program.channel().send('r');
+    CHECK(eventually([&] { return silent.has_waiter(); }));
+    silent.respond();
+    CHECK(program.channel().receive<std::uint32_t>() == 0);
     REQUIRE(event.disable() == succeeds(1));
-    blocker.kill();
-    Word word{0};
-    DataFile file;
-    const auto register_with_other_fields = [&] {
-        return file.register_event(&word, 0, event.name() + " u64 other");
-    };
-    CHECK(register_with_other_fields() == fails(EADDRINUSE));
-    blocker.end();
-    CHECK(eventually([&] { return register_with_other_fields().ok(); }));
-}
-
-TEST_CASE("Programs that end while they wait for a worker of a blocked user leave no memory") {
-    constexpr unsigned slots = 4, count = 60;
-    const Event event(unique_name("queued"));
-    std::vector<std::unique_ptr<FuseBlocker>> blockers;
-    for (unsigned i = 0; i < slots; i++)
-        blockers.push_back(std::make_unique<FuseBlocker>(event));
     REQUIRE(event.enable() == succeeds(1));
-    for (const auto& blocker : blockers)
-        REQUIRE(eventually([&] { return blocker->blocks(); }));
-    const auto address_spaces = [] { return count_slab_objects("mm_struct", ""); };
-    const unsigned long before = address_spaces();
-    std::vector<std::unique_ptr<Child>> queued;
-    for (unsigned i = 0; i < count; i++) {
-        queued.push_back(std::make_unique<Child>([&](Channel& channel) -> int {
-            Mapping memory(1);
-            DataFile file;
-            file.must_register(memory.at(), 0, event.name());
-            // The next update needs a page fault, so a worker.
-            expect(Outcome::of(madvise(memory.at(), page_size, MADV_DONTNEED)), "MADV_DONTNEED");
-            channel.send('r');
-            channel.receive<char>();
-            return 0;
-        }));
-        queued.back()->channel().receive<char>();
-    }
+    CHECK(program.channel().ask<std::uint32_t>('r') == 1);
     REQUIRE(event.disable() == succeeds(1));
-    CHECK(address_spaces() >= before + count);
-    queued.clear();
-    CHECK(eventually([&] { return address_spaces() < before + count / 2; }));
-    for (const auto& blocker : blockers) {
-        blocker->kill();
-        blocker->end();
-    }
-    CHECK(event.wait_removed());
-}
-
-TEST_CASE("The module cannot be unloaded while a worker waits for a page of a killed program") {
-    module::Loaded loaded;
-    const Event event(unique_name("stays"));
-    {
-        FuseBlocker blocker(event);
-        REQUIRE(event.enable() == succeeds(1));
-        REQUIRE(eventually([&] { return blocker.blocks(); }));
-        REQUIRE(event.disable() == succeeds(1));
-        blocker.kill();
-        for (int round = 0; round < 100; round++)
-            if (module::unload().ok())
-                FAIL("unloaded while a worker waits, in round " << round);
-        blocker.end();
-    }
-    CHECK(eventually([] { return module::unload().ok(); }));
-    CHECK(module::load() == succeeds());
+    program.channel().send('e');
+    CHECK(program.wait() == 0);
 }
 
 TEST_CASE("A program whose mmap_lock is held for long delays no other program's bits", "[long]") {
@@ -302,12 +123,6 @@ TEST_CASE("A program whose mmap_lock is held for long delays no other program's 
     Child blocker([&](Channel& channel) -> int {
         DataFile own;
         own.must_register(memory.at(), 0, event.name());
-        std::optional<Userfault> fault;
-        if (in_fault) {
-            fault.emplace(memory);
-            channel.send_descriptor(fault->descriptor());
-            channel.receive<char>();
-        }
         const Descriptor backing = Descriptor::open(silent.path(), O_RDWR);
         Mapping absent(1, PROT_READ | PROT_WRITE, MAP_PRIVATE, backing.number());
         std::thread waiter([&] {
@@ -326,27 +141,16 @@ TEST_CASE("A program whose mmap_lock is held for long delays no other program's 
         });
         holder.join();
         waiter.join();
-        if (fault)
-            fault->answer();
         channel.send(eventually([&] { return *memory.at<Word>() == 1; }));
         _exit(0);
     });
     const EndsFirst ends_first{silent};
     unshare_page(word);
     const HungTasks hung;
-    Descriptor fault;
-    if (in_fault) {
-        fault = blocker.channel().receive_descriptor();
-        REQUIRE(event.enable() == succeeds(1));
-        REQUIRE(eventually([&] { return Userfault::has_waiter(fault); }));
-        blocker.channel().send('g');
-    }
     REQUIRE(eventually([&] { return silent.has_waiter(); }));
     threads.lock_held = true;
     const auto waits = [&] { return state_of(blocker.pid(), threads.waiter) == 'D'; };
     REQUIRE(eventually([&] { return threads.waiter != 0 && waits(); }));
-    if (in_fault)
-        Userfault::wake(fault, memory);
 
     REQUIRE(event.enable() == succeeds(1));
     CHECK(word == 1);
@@ -368,12 +172,12 @@ TEST_CASE("A program whose mmap_lock is held for long delays no other program's 
     CHECK(word == 0);
 }
 
-TEST_CASE("A bit in a page under writeback is written as soon as the device answers") {
+TEST_CASE("A program writes its bit to a page under writeback without waiting for the device") {
     const Event event(unique_name("slow_device"));
     UnresponsiveFile file(UnresponsiveFile::Kind::writes);
     const LoopDevice device(Descriptor::open(file.path(), O_RDWR));
     const Mapping memory(1, PROT_READ | PROT_WRITE, MAP_SHARED, device.descriptor());
-    // Another process: the program itself can write to a page that is mapped, whatever locks it.
+    // Another process cannot lock the page.
     Child administrator([&](Channel& channel) {
         channel.receive<char>();
         return event.enable().ok() ? 0 : 1;
@@ -390,10 +194,9 @@ TEST_CASE("A bit in a page under writeback is written as soon as the device answ
     REQUIRE(eventually([&] { return second->waits(); }));
     administrator.channel().send('e');
     REQUIRE(administrator.wait() == 0);
-    CHECK(*memory.at<Word>() == 0);
+    CHECK(*memory.at<Word>() == 1);
     CHECK(second->waits());
     file.respond();
-    CHECK(eventually([&] { return *memory.at<Word>() == 1; }));
     REQUIRE(event.disable() == succeeds(1));
-    CHECK(eventually([&] { return *memory.at<Word>() == 0; }));
+    CHECK(*memory.at<Word>() == 0);
 }

@@ -45,7 +45,7 @@ std::string own_path() {
     return std::filesystem::read_symlink("/proc/self/exe");
 }
 
-/// Bits are updated by workers if a program has changed, and not when a rule is added.
+/// Bits are updated later if a program has changed, and not when a rule is added.
 bool has_bit(Program& program, int bit) {
     return eventually([&] { return program.bit() == bit; });
 }

@@ -114,6 +114,9 @@ TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that
     for (const std::string name : {"_stext", "_end"})
         check_failure(without_symbol(name), ENOENT, "-" + name.substr(1),
                       "ignoring symbols of modules");
+    check_failure(without_symbol("uprobe_dup_mmap"), ENOENT, "-probe_dup_mmap", "tracking forks");
+    check_failure(without_symbol("task_work_cancel_match"), ENOENT, "-ask_work_cancel_match",
+                  "unloading");
     // The module looks these up on some kernels only.
     for (const std::string name : {"tracefs_mount", "event_file_get", "event_file_put"})
         if (looks_up(name))
@@ -122,34 +125,6 @@ TEST_CASE("Loading fails with ENOENT and logs the name of a required symbol that
     // The module finds this function with a kprobe, and all others with this function.
     check_failure(without_symbol("kallsyms_lookup_name"), ENOENT, "kallsyms_lookup_name",
                   "needs it to find other symbols");
-}
-
-TEST_CASE("If the kernel does not call uprobe_dup_mmap(), children inherit, and the module warns") {
-    const module::Loaded loaded;
-    unload();
-    KernelLog log;
-    // Replaces the function that reports a copy with one that is not called.
-    REQUIRE(module::load_image(with_changed_string("uprobe_dup_mmap", "kernel_halt")) ==
-            succeeds());
-    {
-        Word word{0};
-        DataFile file;
-        const Event event(unique_name("unreported"));
-        file.must_register(&word, 0, event.name());
-        for (int i = 0; i < 2; i++)
-            CHECK(in_child([&] {
-                      return event.enable() == succeeds(1) && word == 1 &&
-                                     file.unregister(&word, 0) == succeeds() && word == 0
-                                 ? 0
-                                 : 1;
-                  }) == 0);
-        CHECK(event.disable() == succeeds(1));
-    }
-    const std::string text = log.read();
-    const auto warning = text.find("uprobe_dup_mmap() did not report a fork");
-    CHECK(warning != std::string::npos);
-    CHECK(text.find("uprobe_dup_mmap() did not report a fork", warning + 1) == std::string::npos);
-    unload();
 }
 
 // Not run with the others: the module stays, and ftrace does not work any more.
@@ -253,7 +228,6 @@ TEST_CASE("Without the symbol of an optional feature, the module works and logs 
         {"ring_buffer_record_is_set_on", "without counting lost records"},
         {"sysctl_perf_event_paranoid", "without perf for users without privilege"},
         {"trace_event_sem", "without printing records of removed events"},
-        {"uprobe_dup_mmap", "without exact copies of registrations"},
     };
     for (const auto& [symbol, feature] : features) {
         CAPTURE(symbol);

@@ -56,6 +56,7 @@ void wait_for_kernel(unsigned rounds) {
 } // namespace
 
 /// The function that runs a kind of operation, and the errors that it may return.
+/// Errors: also is_permitted() of the stress test.
 struct Program::Handler {
     Kind kind;
     Result (Program::*run)(const Operation&);

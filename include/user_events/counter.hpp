@@ -50,6 +50,7 @@ public:
     std::error_code error() const noexcept { return event_.error(); }
 
 private:
+    // The tool knows counters by these fields: export/tracks.cpp.
     event<Name, field<"counter_value", Value>, field<"track_name", data_loc_text>> event_;
 };
 

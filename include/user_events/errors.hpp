@@ -17,6 +17,7 @@ namespace USER_EVENTS_NAMESPACE {
 namespace detail {
 
 /// What an errno means for events, or nullptr.
+/// Also registration_remedy() in the tool's tracing/data_file.cpp.
 [[gnu::visibility("hidden")]] inline const char* meaning_of(int value) noexcept {
     switch (value) {
     case EAGAIN:

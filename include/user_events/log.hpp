@@ -184,6 +184,7 @@ private:
         }
     };
 
+    // The tool knows logs by these fields: recording/severity.cpp, export/page/severity.js.
     event<Name, field<"level", level>, field<"line", std::uint32_t>,
           field<"text", std::string_view>, field<"function", std::string_view>,
           field<"file", std::string_view>>

@@ -25,6 +25,7 @@ struct number_type : number_names {
 
 /// Calls a function with each number_type, in the order of field_type, until it returns true. The
 /// kernel has no type for floating-point numbers: a structure has the bits.
+/// Types of fields: also in kernel/format/format.c and the tool's recording/event_type.cpp.
 template <typename Function>
 [[gnu::visibility("hidden")]] constexpr bool find_number(Function is_found) {
     return is_found(number_type<std::int8_t>{{"s8"}}) ||

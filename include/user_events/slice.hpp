@@ -148,6 +148,7 @@ private:
 
     typename track_event<
         Name,
+        // The tool knows slices by these fields: export/tracks.cpp.
         field_list<field<"track_event_type", char>, field<"slice_name", data_loc_text>,
                    field<"track_name", data_loc_text>>,
         Options...>::type event_;

@@ -38,6 +38,7 @@ public:
     std::error_code error() const noexcept { return event_.error(); }
 
 private:
+    // The tool knows logs by these fields: recording/severity.cpp, export/page/severity.js.
     event<Name, field<"level", std::uint8_t>, field<"line", std::uint32_t>,
           field<"logger", std::string_view>, field<"text", std::string_view>,
           field<"function", std::string_view>, field<"file", std::string_view>>

@@ -22,6 +22,7 @@
 /* No recorder holds a record with larger fields. */
 #define UE_PAYLOAD_MAX		(UE_RECORD_LIMIT - UE_RECORD_HEADER)
 
+/* Types of fields: also in the tool's event_type.cpp and the library's number.hpp. */
 const struct ue_kind ue_kinds[] = {
 	[UE_KIND_CHAR_ARRAY]	= { { "char[" },		0, true,  "%s" },
 	[UE_KIND_BYTE_ARRAY]	= { { "unsigned char[" },	0, false, "%s" },

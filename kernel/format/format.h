@@ -10,7 +10,10 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 
-/* Maximum length of a command, in bytes without its NUL. */
+/*
+ * Maximum length of a command, in bytes without its NUL. Also in the library's abi.h,
+ * problem.hpp and dynamic_event.hpp, and in the tool's data_file.cpp.
+ */
 #define UE_COMMAND_MAX		511
 
 /* Size of the common fields of a record, before the payload, in bytes. */

@@ -357,6 +357,7 @@ static bool ue_rule_matches_group(const struct ue_rule_text *rule, const char *g
 	return !strcmp(asked ?: UE_DEFAULT_GROUP, group);
 }
 
+/* Patterns: also rule::is_for() in the tool's tracing/rule.cpp. */
 bool ue_rule_matches(const struct ue_rule_text *rule, const char *group,
 		     const char *system, const char *name)
 {

@@ -40,6 +40,8 @@
  * @UE_RULE_EXE: exe=GLOB, the path of its program
  * @UE_RULE_CGROUP: cgroup=PATH, a control group, and those below it
  * @UE_RULE_OPTIONS: how many
+ *
+ * Also in the tool's tracing/rule.hpp and rule.cpp.
  */
 enum ue_rule_option {
 	UE_RULE_GROUP,

@@ -285,6 +285,7 @@ struct ue_ioctl {
 	long (*handle)(struct file *file, void __user *argument);
 };
 
+/* Also in selftests/lib/ioctl_numbers.hpp. */
 static const struct ue_ioctl ue_ioctls[] = {
 	{ DIAG_IOCSREG, UE_POINTER_32(DIAG_IOCSREG), ue_ioctl_register },
 	{ DIAG_IOCSDEL, UE_POINTER_32(DIAG_IOCSDEL), ue_ioctl_delete },
@@ -484,6 +485,7 @@ static ssize_t ue_device_read_iter(struct kiocb *kiocb, struct iov_iter *to)
  * Shows the events that the file may write, in /proc/PID/fdinfo. Only tasks
  * that may trace the program can read them. Names have no white space. The
  * caller keeps the file open, so that the table, and the events in it, stay.
+ * The tool's tracing/programs.cpp reads the lines.
  */
 static void ue_data_show_fdinfo(struct seq_file *seq, struct file *file)
 {

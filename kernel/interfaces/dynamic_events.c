@@ -114,6 +114,7 @@ static bool ue_match_fields(const struct ue_format *format, int argc,
  * @name is the name of a command, which may have several formats, or that of a
  * tracepoint. An empty @name matches all events of @system, as it does for
  * the kernel's own dynamic events. Without @system, events of the default group match.
+ * The tool's commands/delete.cpp writes names here: no character but # has a meaning.
  */
 static bool ue_dynamic_match(const char *system, const char *name, int argc,
 			     const char **argv, struct dyn_event *dynamic)

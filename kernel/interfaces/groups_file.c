@@ -243,6 +243,7 @@ static void ue_group_add_up(struct ue_group *group, unsigned long *lost,
 	rcu_read_unlock();
 }
 
+/* The tool's tracing/groups.cpp reads these lines. */
 static int ue_groups_show(struct seq_file *seq, void *item)
 {
 	struct ue_group *group = list_entry(item, struct ue_group, node);

@@ -56,6 +56,7 @@ static void ue_status_stop(struct seq_file *seq, void *item)
 	rcu_read_unlock();
 }
 
+/* The tool's tracing/events.cpp reads these lines. */
 static void ue_status_show_event(struct seq_file *seq,
 				 const struct ue_event *event)
 {

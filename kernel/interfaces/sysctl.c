@@ -9,6 +9,7 @@
 #include "programs/user.h"
 #include "registry/registry.h"
 
+/* Also in the tool's diagnosis/kernel.cpp, and in the library's errors.hpp. */
 static struct ctl_table ue_sysctls[] = {
 	{
 		.procname	= "user_events_max",

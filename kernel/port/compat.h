@@ -148,11 +148,10 @@ static inline bool ue_pin_may_fault(struct mm_struct *mm, unsigned long address)
 }
 
 /**
- * ue_pin_page() - pin one page of a program for writing
+ * ue_pin_page() - pin one page of a program
  * @mm: the program's address space, its mmap_lock held for reading
  * @address: any address in the page
- * @flags: 0; FOLL_NOFAULT to fail instead of handling a page fault; FOLL_DUMP to
- *	fail instead of allocating an absent page of hugetlbfs
+ * @flags: FOLL_WRITE to write; FOLL_NOFAULT to fail instead of handling a page fault
  * @page: set to the pinned page, to be released with unpin_user_page()
  * @locked: set to 0 if the function has released the mmap_lock; NULL with
  *	FOLL_NOFAULT
@@ -165,7 +164,6 @@ static inline long ue_pin_page(struct mm_struct *mm, unsigned long address,
 			       unsigned int flags, struct page **page,
 			       int *locked)
 {
-	flags |= FOLL_WRITE;
 	/* 6.5 removed the array of vm_area_structs. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 	return pin_user_pages_remote(mm, address, 1, flags, page, NULL, locked);
@@ -191,6 +189,13 @@ static inline struct task_struct *ue_mm_owner(struct mm_struct *mm)
 	return NULL;
 #endif
 }
+
+/* The flags of tasks that share a program's memory and never return to user space. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+#define UE_PF_NEVER_RETURNS	(PF_KTHREAD | PF_IO_WORKER)
+#else
+#define UE_PF_NEVER_RETURNS	(PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
+#endif
 
 /**
  * ue_cgroup_path() - get the path of a process's control group

@@ -16,7 +16,7 @@
  * @UE_COUNT_TARGETS: struct ue_target
  * @UE_COUNT_WANTS: struct ue_want
  * @UE_COUNT_MUTES: struct ue_mute
- * @UE_COUNT_WORKERS: workers
+ * @UE_COUNT_RETURNS: tasks that look at their bits when they return to user space
  * @UE_COUNT_INDEX_TABLES: index tables of open files
  * @UE_COUNT_RULES: rules
  * @UE_COUNT_SCOPES: scopes of rules
@@ -34,7 +34,7 @@ enum ue_debug_counter {
 	UE_COUNT_TARGETS,
 	UE_COUNT_WANTS,
 	UE_COUNT_MUTES,
-	UE_COUNT_WORKERS,
+	UE_COUNT_RETURNS,
 	UE_COUNT_INDEX_TABLES,
 	UE_COUNT_RULES,
 	UE_COUNT_SCOPES,

@@ -38,6 +38,7 @@ DEFINE_STATIC_CALL_RET0(ue_ring_buffer_record_is_set_on,
 /* Returns NULL if the kernel lacks the function. */
 DEFINE_STATIC_CALL_RET0(ue_get_task_exe_file, get_task_exe_file);
 DEFINE_STATIC_CALL_RET0(ue_d_absolute_path, d_absolute_path);
+DEFINE_STATIC_CALL_NULL(ue_task_work_cancel_match, task_work_cancel_match);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_create_file, tracefs_create_file);
 DEFINE_STATIC_CALL_NULL(ue_tracefs_remove, tracefs_remove);
 DEFINE_STATIC_CALL_NULL(ue_tracing_update_buffers, tracing_update_buffers);
@@ -108,6 +109,10 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	  "removing files from tracefs", UE_FUNCTION(tracefs_remove) },
 	{ "exit_mmap", UE_SYMBOL_REQUIRED,
 	  "tracking the ends of programs", UE_VARIABLE(ue_exit_mmap_entry) },
+	{ "uprobe_dup_mmap", UE_SYMBOL_REQUIRED,
+	  "tracking forks", UE_VARIABLE(ue_uprobe_dup_mmap_entry) },
+	{ "task_work_cancel_match", UE_SYMBOL_REQUIRED,
+	  "unloading", UE_FUNCTION(task_work_cancel_match) },
 #if UE_KEEP_EVENT_FILES
 	{ "tracefs_mount", UE_SYMBOL_REQUIRED,
 	  "removing events whose files are open", UE_VARIABLE(ue_tracefs_mount) },
@@ -116,9 +121,6 @@ static const struct ue_symbol ue_symbols[] __initconst = {
 	{ "event_file_put", UE_SYMBOL_REQUIRED,
 	  "removing events whose files are open", UE_FUNCTION(event_file_put) },
 #endif
-	{ "uprobe_dup_mmap", UE_SYMBOL_OPTIONAL,
-	  "exact copies of registrations that change during a fork",
-	  UE_VARIABLE(ue_uprobe_dup_mmap_entry) },
 	{ "trace_event_sem", UE_SYMBOL_OPTIONAL,
 	  "printing records of removed events", UE_VARIABLE(ue_trace_event_sem) },
 	{ "ring_buffer_record_is_set_on", UE_SYMBOL_OPTIONAL,

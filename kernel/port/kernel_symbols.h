@@ -24,6 +24,7 @@
 #include <linux/ring_buffer.h>
 #include <linux/rwsem.h>
 #include <linux/static_call.h>
+#include <linux/task_work.h>
 #include <linux/tracefs.h>
 
 #include "port/compat.h"
@@ -43,7 +44,6 @@ extern struct rw_semaphore *ue_trace_event_sem;
 
 /* Functions of the kernel in which the module has hooks. */
 extern void *ue_exit_mmap_entry;
-/* NULL if the kernel lacks it. */
 extern void *ue_uprobe_dup_mmap_entry;
 
 /* The kernel's functions, declared in no public header. */
@@ -83,6 +83,7 @@ extern const struct dyn_event_operations *ue_eprobe_operations;
 DECLARE_STATIC_CALL(ue_dyn_event_register, dyn_event_register);
 DECLARE_STATIC_CALL(ue_ring_buffer_record_is_set_on,
 		    ring_buffer_record_is_set_on);
+DECLARE_STATIC_CALL(ue_task_work_cancel_match, task_work_cancel_match);
 DECLARE_STATIC_CALL(ue_tracefs_create_file, tracefs_create_file);
 DECLARE_STATIC_CALL(ue_tracefs_remove, tracefs_remove);
 

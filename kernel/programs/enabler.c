@@ -99,9 +99,7 @@ static void ue_enabler_look(void)
 
 static noinline void ue_enabler_wait(void)
 {
-	/* The group of the caller's registrations is not known here. */
-	struct semaphore *turn = &ue_turns[ue_share_of_cred(current_cred(),
-							    &ue_default_users)];
+	struct semaphore *turn = &ue_turns[ue_share_of_cred(current_cred())];
 
 	while (down_timeout(turn, UE_TURN_WAIT)) {
 		if (ue_enabler_trylock())

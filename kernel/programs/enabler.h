@@ -32,8 +32,8 @@ struct ue_users;
 extern struct mutex ue_enabler_mutex;
 
 /*
- * After creating, copying, freeing or leaving to workers this many enablers, or as many address
- * spaces, the holder of the mutex lets other tasks run and take the mutex. With lazy preemption,
+ * After creating, copying or freeing this many enablers, or writing as many bits, the holder of the
+ * mutex lets other tasks run and take the mutex. With lazy preemption,
  * only real-time tasks preempt the holder before that (unless preemption is disabled). If such a
  * task needs the mutex, it waits all the same.
  */
@@ -145,8 +145,6 @@ struct ue_enabler {
  * @references: of address spaces, and copying in progress; fork.c changes it
  *	without ue_enabler_mutex
  * @changes: counts updates of any of its events; read without the mutex
- * @left_to_workers: number of the last update that was left to the workers of
- *	all address spaces of the set
  * @mms: the address spaces (struct ue_mm) that have the set
  * @walks: those through @mms that are in progress (struct ue_set_walk)
  */
@@ -156,7 +154,6 @@ struct ue_enabler_set {
 	unsigned int nr;
 	atomic_t references;
 	unsigned int changes;
-	u32 left_to_workers;
 	struct hlist_head mms;
 	struct hlist_head walks;
 };
@@ -262,7 +259,7 @@ void ue_enabler_set_add_account(struct ue_enabler_set *set,
  * @gfp: how to allocate
  *
  * If @changes of the copy is not 0, some bits may be outdated, and no update in
- * progress writes them. The caller then starts a worker.
+ * progress writes them. The caller then calls ue_mm_set_stale().
  *
  * Context: may sleep; takes and releases ue_enabler_mutex.
  * Return: a set with one reference; -EMFILE if there would be more registrations

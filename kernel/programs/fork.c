@@ -21,9 +21,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/jiffies.h>
 #include <linux/module.h>
-#include <linux/sched/signal.h>
 #include <linux/task_work.h>
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
@@ -34,25 +32,12 @@
 #include "programs/enabler.h"
 #include "programs/fork.h"
 #include "programs/mm.h"
-#include "programs/mm_access.h"
 #include "programs/mm_attach.h"
 #include "programs/scope.h"
+#include "programs/stale.h"
 #include "programs/want.h"
 
-/* How long a child waits before it tries again to allocate. */
-#define UE_FORK_RETRY		msecs_to_jiffies(10)
-
 static struct tracepoint *ue_fork_tracepoint;
-
-/* The kernel has called the hook of step 2 since the module was loaded. */
-static bool ue_copy_reported;
-
-/*
- * There was no room to note a copy. So each child that is not attached may be
- * such a copy. Never reset: the fork may take as long as the forking task
- * likes.
- */
-static bool ue_copy_not_noted;
 
 /*
  * While @parent->lock is held, the parent cannot drop its reference to the set.
@@ -63,7 +48,6 @@ static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 {
 	struct ue_enabler_set *set;
 	int err = -ENOENT;
-	bool stale;
 
 	spin_lock(&parent->lock);
 	set = parent->set;
@@ -72,9 +56,9 @@ static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 		child->scopes = READ_ONCE(parent->scopes);
 		/* Pairs with ue_update_enablers(). */
 		child->inherited_changes = smp_load_acquire(&set->changes);
-		/* Pairs with ue_worker_try_finish(). */
-		stale = smp_load_acquire(&parent->update_pending);
-		child->inherited_stale = stale || ue_mm_differs(parent);
+		/* Pairs with ue_mm_set_fresh(). */
+		child->inherited_stale = smp_load_acquire(&parent->stale) ||
+					 ue_mm_differs(parent);
 		err = ue_mm_insert(child);
 		if (!err)
 			atomic_inc(&set->references);
@@ -139,16 +123,14 @@ static struct ue_mm *ue_fork_inherit(struct mm_struct *from,
 
 void ue_fork_copy(struct mm_struct *from, struct mm_struct *to)
 {
-	if (unlikely(!READ_ONCE(ue_copy_reported)))
-		WRITE_ONCE(ue_copy_reported, true);
 	ue_fork_inherit(from, to);
 }
 
 void ue_fork_leave_copy(struct mm_struct *from, struct mm_struct *to)
 {
-	WRITE_ONCE(ue_copy_reported, true);
 	if (ue_mm_find(from) && !ue_pending_fork_add(to))
-		WRITE_ONCE(ue_copy_not_noted, true);
+		pr_warn_ratelimited("64 forks are in progress: a child of process %d does not inherit its registrations\n",
+				    current->pid);
 }
 
 /* Another thread may have registered or unregistered since the copy. */
@@ -170,16 +152,12 @@ struct ue_mm *ue_fork_child(struct mm_struct *from, struct mm_struct *to)
 
 	if (child)
 		return child;
-	if (unlikely(!READ_ONCE(ue_copy_reported) || ue_pending_fork_take(to) ||
-		     READ_ONCE(ue_copy_not_noted)))
-		return ue_fork_inherit_late(from, to);
-	return NULL;
+	return ue_pending_fork_take(to) ? ue_fork_inherit_late(from, to) : NULL;
 }
 
 void ue_fork_first_run(struct ue_mm *ue_mm)
 {
-	struct ue_position position = { };
-	bool stale = false, differ = ue_scopes_lock(ue_mm);
+	const bool differ = ue_scopes_lock(ue_mm);
 
 	/*
 	 * A killed child is here with its set: get_signal() runs this before the
@@ -189,21 +167,14 @@ void ue_fork_first_run(struct ue_mm *ue_mm)
 	if (ue_mm->set) {
 		if (ue_mm->inherited_stale)
 			ue_wants_look_for(ue_mm, true);
-		stale = ue_mm->inherited_stale || differ ||
-			ue_mm->inherited_changes != ue_mm->set->changes ||
-			!hlist_empty(&ue_mm->set->walks);
-		/* From now on there may be a worker. */
-		ue_mm->position = position;
+		if (ue_mm->inherited_stale || differ ||
+		    ue_mm->inherited_changes != ue_mm->set->changes ||
+		    !hlist_empty(&ue_mm->set->walks))
+			ue_mm_set_stale(ue_mm);
 		ue_mm_join_set(ue_mm);
 	}
 	ue_enabler_unlock();
-	while (stale && !fatal_signal_pending(current)) {
-		int err = ue_mm_update(ue_mm, &position);
-
-		stale = err;
-		if (err == -ENOMEM)
-			schedule_timeout_killable(UE_FORK_RETRY);
-	}
+	ue_mm_refresh(ue_mm);
 }
 
 static void ue_first_run_task_work(struct callback_head *task_work)
@@ -238,28 +209,19 @@ static void ue_dup_mmap(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops ue_dup_mmap_hook = { .func = ue_dup_mmap };
 
-static int ue_add_copy_hook(void)
-{
-	if (!ue_uprobe_dup_mmap_entry)
-		return 0;
-	return ue_kernel_hook_add(&ue_dup_mmap_hook, ue_uprobe_dup_mmap_entry);
-}
-
-static void ue_remove_copy_hook(void)
-{
-	if (ue_uprobe_dup_mmap_entry)
-		ue_kernel_hook_remove(&ue_dup_mmap_hook);
-}
-
 /* Step 4: a probe of sched_process_fork; the current task is the parent. */
 static void ue_fork_probe(void *data, struct task_struct *parent,
 			  struct task_struct *child)
 {
 	struct ue_mm *ue_mm;
 
-	/* A thread, or a child of vfork(), shares the memory. */
-	if (!child->mm || child->mm == parent->mm)
+	if (!child->mm)
 		return;
+	/* A thread, or a child of vfork(), shares the memory. */
+	if (child->mm == parent->mm) {
+		ue_stale_begin_task(child);
+		return;
+	}
 	ue_mm = ue_fork_child(parent->mm, child->mm);
 	if (!ue_mm)
 		return;
@@ -281,13 +243,13 @@ int ue_fork_init(void)
 		pr_err("this kernel lacks the tracepoint sched_process_fork\n");
 		return -ENOENT;
 	}
-	err = ue_add_copy_hook();
+	err = ue_kernel_hook_add(&ue_dup_mmap_hook, ue_uprobe_dup_mmap_entry);
 	if (err)
 		return err;
 	err = tracepoint_probe_register(ue_fork_tracepoint, ue_fork_probe,
 					NULL);
 	if (err)
-		ue_remove_copy_hook();
+		ue_kernel_hook_remove(&ue_dup_mmap_hook);
 	return err;
 }
 
@@ -295,5 +257,5 @@ void ue_fork_exit(void)
 {
 	tracepoint_probe_unregister(ue_fork_tracepoint, ue_fork_probe, NULL);
 	tracepoint_synchronize_unregister();
-	ue_remove_copy_hook();
+	ue_kernel_hook_remove(&ue_dup_mmap_hook);
 }

@@ -26,9 +26,7 @@ void ue_fork_copy(struct mm_struct *from, struct mm_struct *to);
  * @to: the child's address space, which no task uses yet
  *
  * Instead of ue_fork_copy(), where neither memory nor a spinlock can be taken.
- * If this happens to more than 64 forks at the same time, each child that is
- * not attached from then on inherits what the parent has when the child is
- * about to run.
+ * If this happens to more than 64 forks at the same time, further children inherit nothing.
  *
  * Context: before the memory is copied; any.
  */
@@ -39,9 +37,8 @@ void ue_fork_leave_copy(struct mm_struct *from, struct mm_struct *to);
  * @from: the parent's address space
  * @to: the child's address space, a copy of the parent's
  *
- * If ue_fork_copy() was never called, or ue_fork_leave_copy() was called
- * instead, the child inherits the set that the parent has now, with a warning
- * for the first one.
+ * If ue_fork_leave_copy() was called instead of ue_fork_copy(), the child inherits the set that
+ * the parent has now, with a warning for the first one.
  *
  * Context: does not sleep, except in a spinlock on PREEMPT_RT.
  * Return: the ue_mm, for ue_fork_first_run(), or NULL if the child inherits

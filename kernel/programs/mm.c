@@ -61,8 +61,6 @@ struct ue_mm *ue_mm_create(struct mm_struct *mm, gfp_t gfp)
 	mmgrab(mm);
 	ue_mm->mm = mm;
 	refcount_set(&ue_mm->references, 1);
-	INIT_LIST_HEAD(&ue_mm->waiting);
-	INIT_LIST_HEAD(&ue_mm->wait.node);
 	spin_lock_init(&ue_mm->lock);
 	return ue_mm;
 }

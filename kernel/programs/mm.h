@@ -16,23 +16,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-#include "programs/update_wait.h"
-
 struct ue_enabler_set;
-
-/**
- * struct ue_position - how far a pass over all bits of an address space has come
- * @address: of the last bit that was written
- * @last_id: the last registration before the pass began; 0 if no pass is in progress
- * @short_of_memory: a bit of this pass could not be written for lack of memory
- * @nr: number of the last bit; -1 before the first one
- */
-struct ue_position {
-	unsigned long address;
-	u64 last_id : 55;
-	u64 short_of_memory : 1;
-	s64 nr : 8;
-};
 
 /**
  * struct ue_mm - an attached address space
@@ -49,14 +33,11 @@ struct ue_position {
  *	without the mutex
  * @mutes: of struct ue_mute, by @of_mm; also read without the mutex, like @wants
  * @of_table: node in the hash table
- * @references: one of the table, one while @update_pending, one of a forked
- *	child before it runs, one of each walk that looks at it (ue_mms_get())
+ * @references: one of the table, one of a forked child before it runs, one of each walk that looks
+ *	at it (ue_mms_get())
  * @lock: held to change an unshared set in place, and to take a reference to
  *	the set without ue_enabler_mutex. Inside it, only the locks of the hash
  *	table are taken.
- * @waiting: node in the list of address spaces that wait for a slot for a
- *	worker; empty if @mm does not wait
- * @wait: for tasks that wait for the pending update
  * @first_run: makes a forked child join its set before it runs in user space
  * @end_task_work: detaches the address space after its end
  * @ended: node in the list of address spaces that a work item detaches after
@@ -67,16 +48,13 @@ struct ue_position {
  * @inherited_stale: of a forked child: the copied enable bits may differ from
  *	the state of their events, as the parent's bits did, or because of a change
  *	since the fork
- * @position: of the worker's pass, kept while it waits for a slot again
- * @update_pending: a worker is to update the enable bits, or is doing so;
- *	changed with ue_enabler_mutex held
- * @update_again: an event has changed since the worker began
+ * @stale_changes: counts the changes that were left to the tasks of the address space
+ * @stale: the tasks of the address space have to write the bits, see stale.h
  * @wants_unknown: wants every event that has a target, because not all wants could be
  *	looked for: memory was short, there were too many (want.h), or another process
  *	may have used the memory when it was attached
- * @worker_holds_mm: the worker holds the memory (mmget())
  *
- * Protected by ue_enabler_mutex unless stated otherwise. The members of a
+ * Protected by ue_enabler_mutex unless stated otherwise. The members of the
  * union are used one after the other.
  */
 struct ue_mm {
@@ -89,54 +67,18 @@ struct ue_mm {
 	struct rhash_head of_table;
 	refcount_t references;
 	spinlock_t lock;
-	struct list_head waiting;
-	struct ue_update_wait wait;
-	union {
-		struct callback_head first_run;
-		struct ue_position position;
-	};
+	struct callback_head first_run;
 	union {
 		struct callback_head end_task_work;
 		struct llist_node ended;
 		struct rcu_head rcu;
 	};
 	unsigned int inherited_changes;
+	unsigned int stale_changes;
 	bool inherited_stale;
-	bool update_pending;
-	bool update_again;
+	bool stale;
 	bool wants_unknown;
-	bool worker_holds_mm;
 };
-
-/**
- * ue_mm_holders() - count the references to the memory that are this module's
- * @ue_mm: the address space
- * @holders: how many references the caller has taken by mmget(); 0 for the worker
- *	of @ue_mm and for a task of the program
- *
- * Context: ue_enabler_mutex held.
- * Return: the number.
- */
-static inline int ue_mm_holders(const struct ue_mm *ue_mm, int holders)
-{
-	return ue_mm->worker_holds_mm + holders;
-}
-
-/**
- * ue_mm_has_exited() - has the program exited, or called exec?
- * @ue_mm: the address space
- *
- * If only this module still holds the memory, no program uses its bits, and
- * pages that are shared with other programs may be in use for something else. A
- * reference that another part of the kernel holds counts as the program's.
- *
- * Context: ue_enabler_mutex held.
- * Return: true if nothing may be written to the memory any more.
- */
-static inline bool ue_mm_has_exited(const struct ue_mm *ue_mm)
-{
-	return atomic_read(&ue_mm->mm->mm_users) <= ue_mm_holders(ue_mm, 0);
-}
 
 /**
  * ue_mm_differs() - may this address space need other bits than others?

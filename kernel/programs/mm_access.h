@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Accesses a bit of an address space, or all of them in a pass, with page faults where
- * they are needed.
+ * Accesses a bit of the current address space, or all of them in a pass, with page faults where
+ * they are needed. Writes bits of others without page faults.
  */
 #ifndef UE_MM_ACCESS_H
 #define UE_MM_ACCESS_H
@@ -20,30 +20,27 @@
  * @bit: the bit
  * @page: its page, pinned, if it was faulted in and the mmap_lock has been held
  *	since; else NULL
- * @tried: for the function that writes: how many bits it has tried to write
  * @with_page: fault the page in before the function that writes is called
+ * @no_server: do not fault in what a program has to fill, see ue_user_bit_has_server()
  */
 struct ue_access {
 	struct ue_user_bit bit;
 	struct page *page;
-	unsigned int tried;
 	bool with_page;
+	bool no_server;
 };
 
 /**
  * ue_mm_access() - call a function that writes a bit, with page faults if needed
- * @ue_mm: the current task's address space, or that of the calling worker,
- *	which holds the memory (mmget())
+ * @ue_mm: the current address space
  * @access: the bit, without a page
- * @write: returns -EAGAIN if it needs a page fault first, and -ESRCH if the program
- *	has exited. It is called with the mmap_lock held for reading and with
- *	ue_enabler_mutex held.
+ * @write: returns -EAGAIN if it needs a page fault first. It is called with the mmap_lock held for
+ *	reading, and between ue_enabler_lock() and ue_enabler_unlock().
  *
- * Context: may sleep; no lock held. Waits for the program's memory, in a
- * killable sleep, with at most the mmap_lock held.
+ * Context: may sleep; no lock held. Waits for the memory, in a killable sleep, with at most the
+ * mmap_lock held.
  * Return: 0; what else @write returns; -EFAULT if the page cannot be written;
- * -ENOMEM; -EINTR if the current task was killed; -ESRCH if the program has
- * exited (not for the current task's own address space).
+ * -ENOMEM; -EINTR if the current task was killed.
  */
 int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access));
@@ -92,13 +89,12 @@ static inline bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
 /**
  * ue_mm_write() - write an enable bit, from the state of its event, without page faults
  * @ue_mm: the address space
- * @holders: as for ue_mm_holders()
+ * @holders: as for ue_user_bit_write(); not used for the current address space
  * @enabler: the bit, in the set of @ue_mm
  * @page: its page, pinned, or NULL
  *
  * Context: the mmap_lock held for reading, and ue_enabler_mutex held. The
- * caller holds the memory: as the worker of @ue_mm, with @holders references,
- * or as a task of the program.
+ * caller holds the memory, or is a task of the program.
  * Return: 0; -EAGAIN if a page fault is needed; -ESRCH if the program has exited.
  */
 static inline int ue_mm_write(struct ue_mm *ue_mm, int holders,
@@ -111,24 +107,21 @@ static inline int ue_mm_write(struct ue_mm *ue_mm, int holders,
 	lockdep_assert_held(&ue_enabler_mutex);
 	if (ue_mm->mm == current->mm)
 		return ue_user_bit_correct_own(bit, value, page);
-	return ue_user_bit_write(ue_mm->mm, ue_mm_holders(ue_mm, holders), bit,
-				 value, page);
+	return ue_user_bit_write(ue_mm->mm, holders, bit, value, page);
 }
 
 /**
- * ue_mm_update() - update enable bits of an address space, as part of a pass
- * @ue_mm: as for ue_mm_access()
- * @position: where to begin, all zero for a new pass; set to where to go on
+ * ue_mm_update() - write all enable bits of the current address space, while it is stale
+ * @ue_mm: the current address space
  *
  * A bit that cannot be written is skipped until the next update. Bits that were
- * registered since the pass began are skipped too: REG has written them, and later
- * changes of their events start another pass.
+ * registered since the call began are skipped too: REG has written them, and later
+ * changes of their events make the address space stale again.
  *
  * Context: may sleep, see ue_mm_access().
- * Return: 0 if the pass is complete, or the program has exited; -ENOMEM if it is
- * complete, but memory was short for some bits, so that it is to be repeated; -EAGAIN
- * if it is to go on after a pause; -EINTR if the current task was killed.
+ * Return: 0 if all bits are written, or the address space is not stale any more; -ENOMEM if memory
+ * was short for some bits; -EINTR if the current task was killed.
  */
-int ue_mm_update(struct ue_mm *ue_mm, struct ue_position *position);
+int ue_mm_update(struct ue_mm *ue_mm);
 
 #endif /* UE_MM_ACCESS_H */

@@ -25,8 +25,8 @@
 #include "programs/mm_attach.h"
 #include "programs/mute.h"
 #include "programs/scope.h"
+#include "programs/stale.h"
 #include "programs/want.h"
-#include "programs/worker.h"
 
 void ue_mm_join_set(struct ue_mm *ue_mm)
 {
@@ -108,10 +108,10 @@ static int ue_mm_copy_set(struct ue_mm *ue_mm, unsigned int times, gfp_t gfp)
 		if (ue_mm->set == set) {
 			/*
 			 * Before the address space has the copy: a fork that
-			 * takes the copy must see the pending update.
+			 * takes the copy must see that it is stale.
 			 */
 			if (copy->changes)
-				ue_worker_start(ue_mm);
+				ue_mm_set_stale(ue_mm);
 			ue_mm_replace_set(ue_mm, copy);
 		} else {
 			ue_enabler_set_put_locked(copy);
@@ -150,8 +150,7 @@ static LLIST_HEAD(ue_ended);
 static void ue_mm_end(struct ue_mm *ue_mm)
 {
 	ue_enabler_lock();
-	ue_update_wait_end(&ue_mm->wait);
-	ue_worker_cancel(ue_mm);
+	ue_mm_set_fresh(ue_mm);
 	ue_mutes_free(ue_mm);
 	ue_mm_replace_set(ue_mm, NULL);
 	ue_wants_free(ue_mm);

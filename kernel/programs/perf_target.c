@@ -81,8 +81,6 @@ static void ue_want_begin(struct ue_opening *opening, struct ue_target *target,
 	ue_mute_free(ue_mute_find(ue_mm, opening->event));
 	if (!wanted)
 		ue_update_mm(&opening->update, opening->event, ue_mm);
-	else if (ue_mm->update_pending)
-		opening->update.workers_started = true;
 }
 
 static void ue_open_root(struct ue_opening *opening)
@@ -123,11 +121,7 @@ static void ue_count_all(struct ue_event *event, int change)
 	const bool had = event->nr_perf_all;
 
 	WRITE_ONCE(event->nr_perf_all, event->nr_perf_all + change);
-	if (had == !!event->nr_perf_all)
-		return;
-	if (had)
-		ue_update_closed_event(event);
-	else
+	if (had != !!event->nr_perf_all)
 		ue_update_event(event);
 }
 
@@ -183,11 +177,10 @@ static void ue_close_task(struct ue_event *event, const struct task_struct *task
 	bool elsewhere;
 
 	ue_update_begin(&update);
-	update.does_not_wait = true;
 	elsewhere = ue_close_root(&update, event, task);
 	ue_update_end(&update);
 	if (elsewhere)
-		ue_update_closed_event(event);
+		ue_update_event(event);
 }
 
 void ue_perf_close(struct ue_event *event, struct perf_event *perf_event)

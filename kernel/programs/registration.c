@@ -18,8 +18,8 @@
 #include "programs/mm_access.h"
 #include "programs/mm_attach.h"
 #include "programs/registration.h"
+#include "programs/stale.h"
 #include "programs/user.h"
-#include "programs/worker.h"
 
 /**
  * struct ue_request - a bit that is to be registered or unregistered
@@ -311,7 +311,7 @@ int ue_register(struct ue_event *event, const struct ue_user_bit *bit, u64 *id)
 	struct ue_request request = {
 		.access.bit = *bit,
 		/*
-		 * With a page, memory that no worker could write, such as a
+		 * With a page, memory that no update could write, such as a
 		 * device, is EFAULT.
 		 */
 		.access.with_page = true,
@@ -353,22 +353,13 @@ int ue_registrations_init(void)
 		return err;
 	err = ue_mm_attach_init();
 	if (err)
-		goto exit_enablers;
-	err = ue_workers_init();
-	if (err)
-		goto exit_attach;
-	return 0;
-exit_attach:
-	ue_mm_attach_exit();
-exit_enablers:
-	ue_enablers_exit();
+		ue_enablers_exit();
 	return err;
 }
 
 void ue_registrations_exit(void)
 {
-	/* Workers have references to address spaces; no new one starts. */
-	ue_workers_exit();
+	ue_stale_exit();
 	ue_mm_attach_exit();
 	ue_enablers_exit();
 }

@@ -71,7 +71,7 @@ void ue_register_undo(const struct ue_user_bit *bit, u64 id);
 int ue_registrations_init(void);
 
 /**
- * ue_registrations_exit() - end all workers and detach all address spaces
+ * ue_registrations_exit() - detach all address spaces
  *
  * Context: at unload; no registration is left.
  */

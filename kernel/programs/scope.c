@@ -37,7 +37,7 @@
 #include "programs/mm.h"
 #include "programs/mute.h"
 #include "programs/scope.h"
-#include "programs/worker.h"
+#include "programs/stale.h"
 
 /*
  * How long the work item waits at least after a process has moved to another control group, so that
@@ -247,9 +247,8 @@ bool ue_current_has_scopes(u64 scopes)
 static void ue_mm_update_all(struct ue_mm *ue_mm)
 {
 	ue_mutes_free(ue_mm);
-	/* The enablers hold a reference to the module. */
 	if (ue_mm->set->nr)
-		ue_worker_start(ue_mm);
+		ue_mm_set_stale(ue_mm);
 }
 
 /*

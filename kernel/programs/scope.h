@@ -52,6 +52,7 @@ const char *ue_scope_reason(int err);
  */
 void ue_scope_put(u64 scope);
 
+/* The bits of a u64. Also in a message of the tool's tracing/rules.cpp. */
 #define UE_SCOPES_MAX		64
 
 /**

@@ -10,11 +10,13 @@
  * update has not reached come first. So an update can release the mutex and
  * continue later.
  */
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/task_work.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -26,14 +28,14 @@
 #include "programs/mm_access.h"
 #include "programs/mm_attach.h"
 #include "programs/mute.h"
+#include "programs/stale.h"
 #include "programs/update.h"
-#include "programs/worker.h"
 
 /*
  * How many bits are written directly in each interval, over all events and
- * address spaces. Workers write the rest, because all other tracing operations
+ * address spaces. A work item writes the rest, because all other tracing operations
  * wait while event_mutex is held. Each update may write a few directly, so that
- * an event with few bits does not wait behind the workers of other events.
+ * an event with few bits does not wait behind the work items of other events.
  */
 #define UE_DIRECT_WRITES	4096
 #define UE_DIRECT_INTERVAL	msecs_to_jiffies(100)
@@ -51,6 +53,9 @@
  */
 #define UE_DIRECT_TIME		(2 * NSEC_PER_MSEC)
 #define UE_WRITES_PER_CLOCK	16
+
+/* How long the work item sleeps after each UE_ENABLERS_AT_ONCE bits, in microseconds. */
+#define UE_DEFERRED_PAUSE	400
 
 /* Protected by event_mutex. */
 static unsigned int ue_writes_left;
@@ -89,28 +94,25 @@ static __always_inline bool ue_is_concerned(u64 scopes, const struct ue_mm *ue_m
 	return scopes == UE_ALL_PROGRAMS || scopes & ue_mm->scopes;
 }
 
-static void ue_leave_to_worker(struct ue_update *update, struct ue_mm *ue_mm)
-{
-	update->workers_started = true;
-	ue_worker_start(ue_mm);
-}
-
 /*
- * Writes without waiting, or starts a worker. Inlined, as this is what an update of
- * many programs does.
+ * Inlined, as this is what an update of many programs does.
+ *
+ * Return: how many writes this counts as: a thread that is interrupted counts as one.
  */
-static __always_inline void
-ue_write_or_start_worker(struct ue_update *update, struct ue_mm *ue_mm,
-			 const struct ue_enabler *enabler)
+static __always_inline unsigned int
+ue_write_or_set_stale(struct ue_update *update, struct ue_mm *ue_mm,
+		      const struct ue_enabler *enabler)
 {
 	int err = -EAGAIN;
 
 	if (!ue_hold_mm(update, ue_mm->mm))
-		return;
+		return 1;
 	if (update->locked)
 		err = ue_mm_write(ue_mm, 1, enabler, NULL);
-	if (err && err != -ESRCH)
-		ue_leave_to_worker(update, ue_mm);
+	if (!err || err == -ESRCH)
+		return 1;
+	ue_release_mm(update);
+	return 1 + ue_mm_set_stale(ue_mm);
 }
 
 static bool ue_time_is_up(const struct ue_update *update)
@@ -119,109 +121,69 @@ static bool ue_time_is_up(const struct ue_update *update)
 }
 
 /*
- * Writes a bit in all address spaces that have the set and are concerned, or leaves it to a
- * worker, up to *@left times and as long as there is time; reduces *@left.
- *
- * Return: false if it did not get to all of them.
+ * A later update of the event begins anew. Another enabler may have the address of one that was
+ * freed. But the same update does not come to that enabler, since it is newer. If a walk ends here
+ * early, its enabler is still outdated: another walk will come, and meets the children that have
+ * joined since.
  */
-static bool ue_write_bits(struct ue_update *update,
-			  const struct ue_enabler *enabler,
+static void ue_walk_begin(struct ue_update *update, const struct ue_enabler *enabler)
+{
+	if (update->enabler == enabler && update->number == enabler->event->update)
+		return;
+	ue_set_walk_end(&update->walk);
+	update->enabler = enabler;
+	update->number = enabler->event->update;
+	ue_set_walk_begin(&update->walk, enabler->set);
+}
+
+/*
+ * Writes a bit in all address spaces that have the set and are concerned, up to *@left times and
+ * as long as there is time; reduces *@left.
+ *
+ * Return: false if it did not get to all of them. The next call with @update goes on.
+ */
+static bool ue_write_bits(struct ue_update *update, const struct ue_enabler *enabler,
 			  u64 scopes, unsigned int *left)
 {
 	const unsigned int before = *left;
-	struct ue_mm *ue_mm;
 
-	hlist_for_each_entry(ue_mm, &enabler->set->mms, of_set) {
+	ue_walk_begin(update, enabler);
+	while (update->walk.next) {
+		struct ue_mm *ue_mm;
+		unsigned int nr;
+
 		/* Also for address spaces that are only looked at. */
-		if (++update->nr_seen % UE_WRITES_PER_CLOCK == 0) {
+		if (++update->nr_seen >= UE_WRITES_PER_CLOCK) {
+			update->nr_seen = 0;
 			if (ue_time_is_up(update))
 				*left = 0;
 			cond_resched();
 		}
 		if (!*left)
 			return false;
+		ue_mm = ue_set_walk_next(&update->walk);
 		if (!ue_is_concerned(scopes, ue_mm))
 			continue;
-		ue_write_or_start_worker(update, ue_mm, enabler);
-		--*left;
+		nr = ue_write_or_set_stale(update, ue_mm, enabler);
+		update->nr_seen += nr - 1;
+		*left -= min(*left, nr);
 	}
+	ue_set_walk_end(&update->walk);
+	update->enabler = NULL;
 	/* An enabler without an address space takes time as well. */
 	if (*left == before)
 		--*left;
 	return true;
 }
 
-/**
- * struct ue_rest - what an update leaves to workers
- * @walk: through the address spaces of @set
- * @set: the set; only compared, as it may have been freed
- * @update: number of the update
- */
-struct ue_rest {
-	struct ue_set_walk walk;
-	const struct ue_enabler_set *set;
-	u32 update;
-};
-
 /*
- * Another set may have the address of one that was freed. But the update does not come to the
- * enablers of that set, since they are newer. The enablers of a walk that ends here early are still
- * outdated: another walk will come, and meets the children that have joined since.
- */
-static void ue_rest_begin(struct ue_rest *rest, const struct ue_enabler *enabler)
-{
-	if (rest->set == enabler->set && rest->update == enabler->event->update)
-		return;
-	ue_set_walk_end(&rest->walk);
-	rest->set = enabler->set;
-	rest->update = enabler->event->update;
-	ue_set_walk_begin(&rest->walk, enabler->set);
-}
-
-/*
- * Starts a worker for each address space that has the set and is concerned. Looks at up to
- * *@left of them; reduces *@left.
- *
- * Return: false if it did not look at all of them. The next call with @rest goes on.
- */
-static bool ue_start_workers(struct ue_rest *rest, const struct ue_enabler *enabler,
-			     u64 scopes, unsigned int *left)
-{
-	struct ue_enabler_set *set = enabler->set;
-	struct ue_mm *ue_mm;
-
-	--*left;
-	/*
-	 * The workers were already started for another enabler of the set, and
-	 * write this bit too.
-	 */
-	if (set->left_to_workers == enabler->event->update)
-		return true;
-	ue_rest_begin(rest, enabler);
-	while ((ue_mm = ue_set_walk_next(&rest->walk))) {
-		if (ue_is_concerned(scopes, ue_mm))
-			ue_worker_start(ue_mm);
-		if (!*left)
-			return false;
-		--*left;
-	}
-	ue_set_walk_end(&rest->walk);
-	set->left_to_workers = enabler->event->update;
-	return true;
-}
-
-/*
- * Updates enablers that the last update has not reached yet: writes up to @nr
- * bits directly, or without @update, leaves the bits to workers and looks at up to @nr
- * enablers and address spaces.
+ * Updates enablers that the last update has not reached yet: writes up to @nr bits.
  *
  * Return: the unused part of @nr; if not 0, the update has reached all
  * enablers.
  */
-static unsigned int ue_update_enablers(struct ue_event *event,
-				       unsigned int nr,
-				       struct ue_update *update,
-				       struct ue_rest *rest)
+static unsigned int ue_update_enablers(struct ue_event *event, unsigned int nr,
+				       struct ue_update *update)
 {
 	const u64 scopes = event->update_scopes;
 	struct ue_enabler *enabler;
@@ -232,8 +194,7 @@ static unsigned int ue_update_enablers(struct ue_event *event,
 
 		if (enabler->update == event->update)
 			break;
-		if (!nr || !(update ? ue_write_bits(update, enabler, scopes, &nr) :
-				      ue_start_workers(rest, enabler, scopes, &nr))) {
+		if (!nr || !ue_write_bits(update, enabler, scopes, &nr)) {
 			list_rotate_to_front(&enabler->of_event,
 					     &event->enablers);
 			return 0;
@@ -241,9 +202,9 @@ static unsigned int ue_update_enablers(struct ue_event *event,
 		enabler->update = event->update;
 		/*
 		 * A child that is being forked is not in the list of the set
-		 * yet. Either the child sees the new count or update_pending,
+		 * yet. Either the child sees the new count or that the parent is stale,
 		 * or the parent's bits were written before fork copied them.
-		 * A child that runs earlier sees the walk of @rest.
+		 * A child that runs earlier sees the walk of @update.
 		 * Pairs with ue_reference_set().
 		 */
 		smp_store_release(&set->changes, set->changes + 1);
@@ -262,15 +223,28 @@ static bool ue_has_outdated(const struct ue_event *event)
 	       enabler->update != event->update;
 }
 
-/* Starts workers for the enablers that the last update has not reached. */
+/*
+ * Lets other tasks have the mutex most of the time: a program may have very many bits, and tasks
+ * that find the mutex taken look for it only now and then.
+ */
+static void ue_update_pause(struct ue_update *update)
+{
+	ue_release_mm(update);
+	mutex_unlock(&ue_enabler_mutex);
+	usleep_range(UE_DEFERRED_PAUSE, 2 * UE_DEFERRED_PAUSE);
+	mutex_lock(&ue_enabler_mutex);
+	update->start = local_clock();
+}
+
 static void ue_finish_update(struct ue_event *event)
 {
-	struct ue_rest rest = { };
+	struct ue_update update = { .start = local_clock() };
 
 	lockdep_assert_held(&ue_enabler_mutex);
-	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, NULL, &rest))
-		ue_enabler_pause();
-	ue_set_walk_end(&rest.walk);
+	while (!ue_update_enablers(event, UE_ENABLERS_AT_ONCE, &update))
+		ue_update_pause(&update);
+	ue_set_walk_end(&update.walk);
+	ue_release_mm(&update);
 }
 
 /**
@@ -279,14 +253,12 @@ static void ue_finish_update(struct ue_event *event)
  * @number: larger than those of earlier ones
  * @work: the work item
  * @event: the event; a reference
- * @wait: for tasks that wait for pending updates
  */
 struct ue_deferred {
 	struct list_head node;
 	unsigned long number;
 	struct work_struct work;
 	struct ue_event *event;
-	struct ue_update_wait wait;
 };
 
 /* Protected by ue_enabler_mutex. */
@@ -301,6 +273,11 @@ static unsigned long ue_first_deferred = 1;
 
 static DECLARE_WAIT_QUEUE_HEAD(ue_deferred_ended);
 
+static bool ue_deferred_until(unsigned long number)
+{
+	return time_after(READ_ONCE(ue_first_deferred), number);
+}
+
 /* The caller waits for no later updates. A user could start those for ever. */
 void ue_updates_finish(void)
 {
@@ -309,8 +286,54 @@ void ue_updates_finish(void)
 	mutex_lock(&ue_enabler_mutex);
 	last = ue_last_deferred;
 	mutex_unlock(&ue_enabler_mutex);
-	wait_event(ue_deferred_ended,
-		   time_after(READ_ONCE(ue_first_deferred), last));
+	wait_event(ue_deferred_ended, ue_deferred_until(last));
+}
+
+/**
+ * struct ue_deferred_wait - a task that waits for its own update
+ * @task_work: waits, when the task returns to user space
+ * @number: of the update
+ */
+struct ue_deferred_wait {
+	struct callback_head task_work;
+	unsigned long number;
+};
+
+static void ue_wait_on_return(struct callback_head *task_work)
+{
+	struct ue_deferred_wait *wait =
+		container_of(task_work, struct ue_deferred_wait, task_work);
+
+	wait_event_killable(ue_deferred_ended, ue_deferred_until(wait->number));
+	kfree(wait);
+	/*
+	 * At unload, synchronize_rcu_tasks() waits for the rest of this
+	 * function.
+	 */
+	module_put(THIS_MODULE);
+}
+
+/*
+ * The caller of the tracing core holds event_mutex now, and waits later. Without memory, and in a
+ * kernel thread, it does not wait.
+ */
+static void ue_deferred_wait_later(unsigned long number)
+{
+	struct ue_deferred_wait *wait;
+
+	if (current->flags & UE_PF_NEVER_RETURNS)
+		return;
+	wait = kmalloc(sizeof(*wait), GFP_KERNEL);
+	if (!wait)
+		return;
+	init_task_work(&wait->task_work, ue_wait_on_return);
+	wait->number = number;
+	__module_get(THIS_MODULE);
+	if (task_work_add(current, &wait->task_work, TWA_RESUME)) {
+		/* The task is exiting. */
+		kfree(wait);
+		module_put(THIS_MODULE);
+	}
 }
 
 static void ue_deferred_begin(struct ue_deferred *deferred)
@@ -318,7 +341,6 @@ static void ue_deferred_begin(struct ue_deferred *deferred)
 	lockdep_assert_held(&ue_enabler_mutex);
 	deferred->number = ++ue_last_deferred;
 	list_add_tail(&deferred->node, &ue_all_deferred);
-	ue_update_wait_begin(&deferred->wait);
 }
 
 static void ue_deferred_end(struct ue_deferred *deferred)
@@ -326,7 +348,6 @@ static void ue_deferred_end(struct ue_deferred *deferred)
 	const struct ue_deferred *first;
 
 	lockdep_assert_held(&ue_enabler_mutex);
-	ue_update_wait_end(&deferred->wait);
 	list_del(&deferred->node);
 	first = list_first_entry_or_null(&ue_all_deferred, struct ue_deferred, node);
 	WRITE_ONCE(ue_first_deferred, first ? first->number : ue_last_deferred + 1);
@@ -357,11 +378,11 @@ static void ue_deferred_work(struct work_struct *work)
 static void ue_finish_later(struct ue_event *event)
 {
 	struct ue_deferred *deferred = kzalloc(sizeof(*deferred), GFP_KERNEL);
+	unsigned long number = 0;
 
 	mutex_lock(&ue_enabler_mutex);
 	if (deferred) {
 		INIT_WORK(&deferred->work, ue_deferred_work);
-		INIT_LIST_HEAD(&deferred->wait.node);
 		deferred->event = event;
 		ue_event_ref(event);
 		/*
@@ -370,11 +391,14 @@ static void ue_finish_later(struct ue_event *event)
 		 */
 		__module_get(THIS_MODULE);
 		ue_deferred_begin(deferred);
+		number = deferred->number;
 		queue_work(ue_unbound_wq, &deferred->work);
 	} else {
 		ue_finish_update(event);
 	}
 	mutex_unlock(&ue_enabler_mutex);
+	if (number)
+		ue_deferred_wait_later(number);
 }
 
 static void ue_refill_writes(void)
@@ -396,26 +420,20 @@ void ue_update_begin(struct ue_update *update)
 	update->start = local_clock();
 }
 
-static void ue_update_unlock(struct ue_update *update)
+void ue_update_end(struct ue_update *update)
 {
+	ue_set_walk_end(&update->walk);
 	ue_release_mm(update);
 	ue_writes_left -= min(ue_writes_left, update->granted - update->left);
 	mutex_unlock(&ue_enabler_mutex);
 }
 
-void ue_update_end(struct ue_update *update)
-{
-	ue_update_unlock(update);
-	if (update->workers_started && !update->does_not_wait)
-		ue_update_wait_on_return();
-}
-
 void ue_update_yield(struct ue_update *update)
 {
-	if (++update->nr_yields % UE_ENABLERS_AT_ONCE)
-		return;
-	ue_release_mm(update);
-	ue_enabler_pause();
+	if (++update->nr_yields % UE_ENABLERS_AT_ONCE == 0) {
+		ue_release_mm(update);
+		ue_enabler_pause();
+	}
 }
 
 static void ue_write_bits_of_mm(struct ue_update *update,
@@ -423,6 +441,7 @@ static void ue_write_bits_of_mm(struct ue_update *update,
 				struct ue_mm *ue_mm)
 {
 	struct rb_node *node;
+	unsigned int nr;
 
 	for (node = rb_first(&ue_mm->set->enablers); node; node = rb_next(node)) {
 		const struct ue_enabler *enabler =
@@ -430,9 +449,12 @@ static void ue_write_bits_of_mm(struct ue_update *update,
 
 		if (enabler->event != event)
 			continue;
-		ue_write_or_start_worker(update, ue_mm, enabler);
+		/* The write itself is counted by the caller. */
+		nr = ue_write_or_set_stale(update, ue_mm, enabler) - 1;
+		update->left -= min(update->left, nr);
 		if (ue_time_is_up(update)) {
-			ue_leave_to_worker(update, ue_mm);
+			ue_release_mm(update);
+			ue_mm_set_stale(ue_mm);
 			update->left = 0;
 			return;
 		}
@@ -455,7 +477,8 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 		return;
 	}
 	if (set->nr > update->left) {
-		ue_leave_to_worker(update, ue_mm);
+		ue_release_mm(update);
+		ue_mm_set_stale(ue_mm);
 	} else {
 		update->left -= set->nr;
 		ue_write_bits_of_mm(update, event, ue_mm);
@@ -520,37 +543,20 @@ static void ue_update_programs(struct ue_event *event, struct ue_update *update,
 		event->update_scopes | scopes : scopes;
 	/* 0 is the number of no update. */
 	event->update = ++ue_last_update ?: ++ue_last_update;
-	update->left = ue_update_enablers(event, update->left, update, NULL);
+	update->left = ue_update_enablers(event, update->left, update);
 	has_rest = ue_has_outdated(event);
-	ue_update_unlock(update);
+	ue_update_end(update);
 	if (has_rest)
 		ue_finish_later(event);
-	/*
-	 * If all bits are written, the task does not wait for the bits of other
-	 * events.
-	 */
-	if ((update->workers_started || has_rest) && !update->does_not_wait)
-		ue_update_wait_on_return();
-}
-
-static void ue_update_all_programs(struct ue_event *event, bool does_not_wait)
-{
-	struct ue_update update;
-
-	ue_update_begin(&update);
-	update.does_not_wait = does_not_wait;
-	ue_end_mutes(event, &update);
-	ue_update_programs(event, &update, UE_ALL_PROGRAMS);
 }
 
 void ue_update_event(struct ue_event *event)
 {
-	ue_update_all_programs(event, false);
-}
+	struct ue_update update;
 
-void ue_update_closed_event(struct ue_event *event)
-{
-	ue_update_all_programs(event, true);
+	ue_update_begin(&update);
+	ue_end_mutes(event, &update);
+	ue_update_programs(event, &update, UE_ALL_PROGRAMS);
 }
 
 /*

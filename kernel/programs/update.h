@@ -7,7 +7,10 @@
 
 #include <linux/types.h>
 
+#include "programs/mm_attach.h"
+
 struct mm_struct;
+struct ue_enabler;
 struct ue_event;
 struct ue_mm;
 
@@ -15,21 +18,13 @@ struct ue_mm;
  * ue_update_event() - update all enable bits of an event
  * @event: the event, which has got or lost a recorder
  *
- * Bits that cannot be written without waiting for a program, and those beyond a
- * limit for all events, are left to workers. If any bits are left, the current
- * task waits for workers on its way to user space; see update_wait.h.
+ * Bits that cannot be written without a page fault, or without waiting for a lock of a program,
+ * are left to that program (stale.h). Those beyond a limit for all events are left to a work item,
+ * for which the current task waits on its way to user space.
  *
  * Context: event_mutex held; waits for no program. May sleep.
  */
 void ue_update_event(struct ue_event *event);
-
-/**
- * ue_update_closed_event() - update all enable bits of an event without waiting for workers
- * @event: the event, which has lost a perf event
- *
- * Context: as ue_update_event().
- */
-void ue_update_closed_event(struct ue_event *event);
 
 /**
  * ue_update_scopes() - set the scopes for which an event is recorded
@@ -57,12 +52,13 @@ void ue_updates_finish(void);
  * @granted: how many bits it may write directly in all
  * @left: how many of them it may still write
  * @nr_yields: calls of ue_update_yield()
- * @nr_seen: address spaces of which a bit was written, or that were only looked at
- * @workers_started: bits that could not be written directly are left to workers
- * @does_not_wait: the current task does not wait for these workers; set after ue_update_begin()
+ * @nr_seen: since the clock was read: address spaces that were looked at, and interrupted threads
  * @mm: the address space that is being written, whose memory is held; NULL if
  *	there is none. Kept from one bit to the next: most have several to write.
  * @locked: the mmap_lock of @mm is held; it could be taken without waiting
+ * @walk: through the address spaces of the set of @enabler
+ * @enabler: only compared, as it may have been freed; NULL if there is no walk
+ * @number: of the update that @walk belongs to
  */
 struct ue_update {
 	u64 start;
@@ -70,10 +66,11 @@ struct ue_update {
 	unsigned int left;
 	unsigned int nr_yields;
 	unsigned int nr_seen;
-	bool workers_started;
-	bool does_not_wait;
 	bool locked;
 	struct mm_struct *mm;
+	struct ue_set_walk walk;
+	const struct ue_enabler *enabler;
+	u32 number;
 };
 
 /**
@@ -98,7 +95,7 @@ void ue_update_mm(struct ue_update *update, struct ue_event *event,
 
 /**
  * ue_update_begin_alone() - begin an update without event_mutex
- * @update: the update, for ue_update_mm(). The caller does not wait for workers.
+ * @update: the update, for ue_update_mm()
  *
  * Context: takes ue_enabler_mutex; may sleep.
  */
@@ -109,8 +106,8 @@ void ue_update_begin_alone(struct ue_update *update);
  * @update: the update
  *
  * Context: ue_enabler_mutex held.
- * Return: true if it leaves all further bits to workers. Its caller had better end it, so that
- * others get the mutex.
+ * Return: true if it leaves all further bits to their programs. Its caller had better end it, so
+ * that others get the mutex.
  */
 bool ue_update_is_spent(const struct ue_update *update);
 
@@ -132,8 +129,7 @@ void ue_update_yield(struct ue_update *update);
 
 /**
  * ue_update_end() - undo ue_update_begin()
- * @update: the update; the current task waits as after ue_update_event(), unless the update has
- *	@does_not_wait
+ * @update: the update
  *
  * Context: as ue_update_mm().
  */

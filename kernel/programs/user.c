@@ -28,7 +28,6 @@ struct ue_users *ue_users_create(void)
 		return NULL;
 	users->max_events = UE_MAX_EVENTS_PER_USER;
 	users->max_registrations = UE_MAX_REGISTRATIONS_PER_USER;
-	users->share_key = get_random_u32();
 	xa_init(&users->by_id);
 	refcount_set(&users->references, 1);
 	return users;
@@ -160,17 +159,12 @@ static u32 ue_namespace_user(const struct user_namespace *namespace)
 	return __kuid_val(namespace->owner);
 }
 
-unsigned int ue_share_of_cred(const struct cred *cred,
-			      const struct ue_users *users)
+unsigned int ue_share_of_cred(const struct cred *cred)
 {
-	u32 user = 0;
+	const u32 user = cred->user_ns == &init_user_ns ?
+		__kuid_val(cred->uid) : ue_namespace_user(cred->user_ns);
 
-	if (cred)
-		user = cred->user_ns == &init_user_ns ?
-			__kuid_val(cred->uid) :
-			ue_namespace_user(cred->user_ns);
-	return jhash_2words(user, users->share_key, ue_share_key) >>
-		(32 - UE_SHARE_BITS);
+	return jhash_1word(user, ue_share_key) >> (32 - UE_SHARE_BITS);
 }
 
 void ue_shares_init(void)

@@ -5,8 +5,7 @@
  *
  * Users are hashed to shares. All programs of a user together, such as those
  * that wait for a lock, delay programs of other shares no longer than one
- * program would. Where the group of a program is known, the share depends on the group, too:
- * containers of one user may have different groups.
+ * program would.
  */
 #ifndef UE_USER_H
 #define UE_USER_H
@@ -32,8 +31,6 @@ struct cred;
  * @max_events: how many events a user may have that has neither CAP_PERFMON nor
  *	CAP_SYS_ADMIN; read without a lock
  * @max_registrations: how many registrations; as @max_events
- * @share_key: mixed into the hash of the user ID, so that a user of several groups has a share in
- *	each
  * @by_id: the users by ID. The lock of the array protects the references to users.
  * @references: of the group, and one of each user. So these counts outlive the group
  *	while an address space has a set that counts here.
@@ -41,7 +38,6 @@ struct cred;
 struct ue_users {
 	unsigned int max_events;
 	unsigned int max_registrations;
-	u32 share_key;
 	struct xarray by_id;
 	refcount_t references;
 };
@@ -162,14 +158,12 @@ static inline void ue_account_add(struct ue_account *account, long nr)
 
 /**
  * ue_share_of_cred() - find the share of a user
- * @cred: credentials of one of the user's tasks, or NULL for root's
- * @users: the users of a group: a user may have another share in each group
+ * @cred: credentials of one of the user's tasks
  *
  * Context: any.
  * Return: number of the share, below UE_NR_SHARES.
  */
-unsigned int ue_share_of_cred(const struct cred *cred,
-			      const struct ue_users *users);
+unsigned int ue_share_of_cred(const struct cred *cred);
 
 /**
  * ue_shares_init() - choose the hash function

@@ -7,16 +7,20 @@
 #include <linux/atomic.h>
 #include <linux/backing-dev.h>
 #include <linux/dax.h>
+#include <linux/fs.h>
 #include <linux/highmem.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/mmu_context.h>
 #include <linux/pagemap.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
 #include <linux/uaccess.h>
+#include <linux/userfaultfd_k.h>
 /* Relies on headers above. */
 #include <linux/futex.h>
-#include <linux/hugetlb.h>
 #include <asm/futex.h>
 
 #include "port/compat.h"
@@ -216,8 +220,8 @@ int ue_user_bit_write(struct mm_struct *mm, int holders,
 		if (!ue_is_unmapped(page_folio(page)))
 			err = ue_write_pinned(&place, bit, value);
 	} else if (!ue_pin_may_fault(mm, bit->address) &&
-		   ue_pin_page(mm, bit->address, FOLL_NOFAULT, &place.page,
-			       NULL) == 1) {
+		   ue_pin_page(mm, bit->address, FOLL_WRITE | FOLL_NOFAULT,
+			       &place.page, NULL) == 1) {
 		err = ue_write_pinned(&place, bit, value);
 		unpin_user_page(place.page);
 	}
@@ -274,22 +278,55 @@ bool ue_user_bit_is_permitted(const struct ue_user_bit *bit)
 	return !area || arch_vma_access_permitted(area, true, false, false);
 }
 
-/*
- * A worker allocates no absent huge page of less than PUD_SIZE, which would be charged to the root
- * cgroup instead of the program's. FOLL_DUMP prevents that for hugetlbfs; elsewhere the flag would
- * leave out zero pages. The flag also treats as absent a page that is being migrated. Larger pages
- * do without the flag, which would treat those that a fork shares as absent.
- */
-static unsigned int ue_fault_flags(struct mm_struct *mm,
-				   const struct ue_user_bit *bit)
+/* The caller has disabled interrupts, so that no other CPU frees the last table. */
+static bool ue_page_is_none(struct mm_struct *mm, unsigned long address)
 {
-	struct vm_area_struct *area;
+	pgd_t *pgd = pgd_offset(mm, address);
+	p4d_t *p4d;
+	pud_t *pud;
+	pmd_t pmd;
 
-	if (mm == current->mm)
-		return 0;
-	area = ue_find_area(mm, bit->address);
-	return area && is_vm_hugetlb_page(area) &&
-	       huge_page_size(hstate_vma(area)) < PUD_SIZE ? FOLL_DUMP : 0;
+	if (pgd_none(*pgd))
+		return true;
+	p4d = p4d_offset(pgd, address);
+	if (p4d_none(*p4d))
+		return true;
+	pud = pud_offset(p4d, address);
+	if (pud_none(*pud) || pud_leaf(*pud))
+		return pud_none(*pud);
+	pmd = READ_ONCE(*pmd_offset(pud, address));
+	if (pmd_none(pmd) || pmd_leaf(pmd) || !pmd_present(pmd))
+		return pmd_none(pmd);
+	/* A marker is no page, either. */
+	return pte_none_mostly(READ_ONCE(*pte_offset_kernel(&pmd, address)));
+}
+
+/* Return: false if the page is present or in swap space. */
+static bool ue_is_absent(struct mm_struct *mm, unsigned long address)
+{
+	unsigned long flags;
+	bool absent;
+
+	local_irq_save(flags);
+	absent = IS_ENABLED(CONFIG_HIGHPTE) || ue_page_is_none(mm, address);
+	local_irq_restore(flags);
+	return absent;
+}
+
+static bool ue_is_fuse(const struct vm_area_struct *area)
+{
+	return area->vm_file &&
+	       file_inode(area->vm_file)->i_sb->s_magic == FUSE_SUPER_MAGIC;
+}
+
+bool ue_user_bit_has_server(struct mm_struct *mm, const struct ue_user_bit *bit)
+{
+	struct vm_area_struct *area = ue_find_area(mm, bit->address);
+
+	if (!area || !(userfaultfd_armed(area) || ue_is_fuse(area)))
+		return false;
+	return userfaultfd_wp(area) || (area->vm_flags & VM_SHARED) ||
+	       ue_is_absent(mm, bit->address);
 }
 
 int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *bit,
@@ -299,8 +336,7 @@ int ue_user_bit_fault_in(struct mm_struct *mm, const struct ue_user_bit *bit,
 
 	lockdep_assert_held(&mm->mmap_lock);
 	*locked = 1;
-	pinned = ue_pin_page(mm, bit->address, ue_fault_flags(mm, bit), page,
-			     locked);
+	pinned = ue_pin_page(mm, bit->address, FOLL_WRITE, page, locked);
 	if (pinned == 1) {
 		pinned = ue_wait_for_page(mm, page_folio(*page), locked);
 		if (*locked)

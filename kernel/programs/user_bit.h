@@ -93,8 +93,22 @@ bool ue_user_bit_is_shared(struct mm_struct *mm, const struct ue_user_bit *bit);
 bool ue_user_bit_is_permitted(const struct ue_user_bit *bit);
 
 /**
+ * ue_user_bit_has_server() - does a program have to fill the memory of a bit?
+ * @mm: the address space
+ * @bit: the bit
+ *
+ * That may be the task that waits for the page: with userfaultfd and FUSE. A page that the
+ * program has to itself, and that was swapped out, needs no other program. But with write
+ * protection by userfaultfd, it may.
+ *
+ * Context: mmap_lock of @mm held for reading.
+ * Return: true if a page fault there may wait for a program.
+ */
+bool ue_user_bit_has_server(struct mm_struct *mm, const struct ue_user_bit *bit);
+
+/**
  * ue_user_bit_fault_in() - make the page of a bit present, writable and dirty
- * @mm: as for ue_user_bit_write()
+ * @mm: the current address space, with its mmap_lock held for reading
  * @bit: the bit
  * @locked: set to 0 if the mmap_lock was released, else to 1
  * @page: set to the page, pinned, if the mmap_lock is still held; the caller

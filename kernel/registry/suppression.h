@@ -9,7 +9,7 @@
 
 struct ue_event;
 
-/* The command of the event user_limit:suppressed. */
+/* The command of the event user_limit:suppressed. Its layout is in user_events_ext.h. */
 #define UE_SUPPRESSED_COMMAND \
 	"suppressed u32 process; u32 milliseconds; u64 count; __rel_loc char[] event"
 

@@ -596,29 +596,23 @@ static void ue_turn_test(struct kunit *test)
 	migrate_enable();
 }
 
-static unsigned int ue_share_in(const struct ue_users *users, int user)
+static unsigned int ue_share_of_user(int user)
 {
 	const struct cred cred = {
 		.user_ns = &init_user_ns, .uid = KUIDT_INIT(user)
 	};
 
-	return ue_share_of_cred(&cred, users);
-}
-
-static unsigned int ue_share_of_user(int user)
-{
-	return ue_share_in(&ue_default_users, user);
+	return ue_share_of_cred(&cred);
 }
 
 /*
  * With any key, users in a row have most of the shares: 400 have 63.9 of 64 on average.
  * Whether two users have the same share depends on the key: they do with 31 of 2,000 keys on
- * average. The same holds for one user in two groups.
+ * average.
  */
 static void ue_shares_test(struct kunit *test)
 {
-	const struct ue_users other = { .share_key = 1 };
-	int same = 0, same_in_groups = 0;
+	int same = 0;
 
 	for (int key = 0; key < 2000; key++) {
 		u64 shares = 0;
@@ -628,12 +622,9 @@ static void ue_shares_test(struct kunit *test)
 			shares |= BIT_ULL(ue_share_of_user(user));
 		KUNIT_EXPECT_GE(test, hweight64(shares), 48);
 		same += ue_share_of_user(0) == ue_share_of_user(55);
-		same_in_groups += ue_share_of_user(0) == ue_share_in(&other, 0);
 	}
 	KUNIT_EXPECT_GT(test, same, 0);
 	KUNIT_EXPECT_LT(test, same, 200);
-	KUNIT_EXPECT_GT(test, same_in_groups, 0);
-	KUNIT_EXPECT_LT(test, same_in_groups, 200);
 }
 
 static void ue_test_teardown(struct kunit *test)

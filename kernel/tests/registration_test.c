@@ -30,12 +30,14 @@
 #include "programs/mm_attach.h"
 #include "programs/registration.h"
 #include "programs/scope.h"
+#include "programs/stale.h"
 #include "programs/update.h"
-#include "programs/worker.h"
+#include "programs/user_bit.h"
 
 /* In place of kernel_symbols.c. Copies are reported by the tests themselves. */
 void *ue_exit_mmap_entry;
 void *ue_uprobe_dup_mmap_entry;
+DEFINE_STATIC_CALL_RET0(ue_task_work_cancel_match, task_work_cancel_match);
 
 #define UE_TEST_PROCESSES	3
 #define UE_TEST_BITS		2
@@ -161,11 +163,21 @@ static bool ue_test_counts_are_right(const struct ue_test_world *world)
 	return module_refcount(THIS_MODULE) == world->module_users + sets;
 }
 
-/* Each worker has a reference to the module. */
-static void ue_test_wait_for_workers(const struct ue_test_world *world)
+/* The processes have no tasks, which would do this. */
+static void ue_test_refresh(struct ue_test_world *world)
 {
-	for (int i = 0; i < 5000 && !ue_test_counts_are_right(world); i++)
-		usleep_range(1000, 2000);
+	for (int i = 0; i < UE_TEST_PROCESSES; i++) {
+		struct ue_test_process *process = &world->processes[i];
+		struct ue_mm *ue_mm;
+
+		if (process->life != UE_TEST_ALIVE)
+			continue;
+		ue_test_enter(process);
+		ue_mm = ue_mm_find_current();
+		if (ue_mm)
+			ue_mm_refresh(ue_mm);
+		ue_test_leave(process);
+	}
 }
 
 /* The steps: whether each is possible now, and how it runs */
@@ -305,7 +317,6 @@ static bool ue_can_toggle(struct ue_test_world *world, int event, int unused)
 	return event < UE_TEST_BITS;
 }
 
-/* An update that takes too long, as on a busy machine, leaves bits to workers. */
 static void ue_do_toggle(struct kunit *test, struct ue_test_world *world,
 			 int nr, int unused)
 {
@@ -316,7 +327,9 @@ static void ue_do_toggle(struct kunit *test, struct ue_test_world *world,
 	ue_stub_enable(event, world->enabled & BIT(nr));
 	ue_update_event(event);
 	mutex_unlock(ue_event_mutex);
-	ue_test_wait_for_workers(world);
+	/* An update that takes too long, as on a busy machine, leaves bits to a work item. */
+	ue_updates_finish();
+	ue_test_refresh(world);
 }
 
 struct ue_test_step {
@@ -690,19 +703,6 @@ static void ue_test_inherit_nothing(struct kunit *test,
 	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(world));
 }
 
-/* Runs first, because the other cases call ue_fork_copy(). */
-static void ue_unreported_fork_test(struct kunit *test)
-{
-	struct ue_test_world world;
-
-	ue_test_create_copies(test, &world);
-	ue_test_inherit_late(test, &world);
-	/* Once the kernel has reported a copy, it reports all. */
-	ue_fork_copy(world.processes[2].mm, world.processes[1].mm);
-	ue_test_inherit_nothing(test, &world);
-	ue_test_end_world(test, &world);
-}
-
 /*
  * A copy that could not be attached is attached when its child is about to run.
  * Other children of the parent are not: they would inherit what was registered
@@ -747,29 +747,28 @@ static void ue_pending_fork_failed_test(struct kunit *test)
 	ue_test_end_world(test, &world);
 }
 
-/*
- * More than 64 copies at a time cannot be noted. A child inherits all the same.
- * Runs after the cases that expect a child to inherit nothing, because a child that is
- * not attached is taken for such a copy from then on.
- */
+/* More than 64 copies at a time cannot be noted. */
 static void ue_pending_forks_test(struct kunit *test)
 {
 	struct ue_test_world world;
-	struct mm_struct *copies[65];
+	struct mm_struct *copies[64];
 
 	ue_test_create_copies(test, &world);
 	for (int i = 0; i < ARRAY_SIZE(copies); i++)
 		copies[i] = ue_test_leave_copy(test, &world);
+	ue_fork_leave_copy(world.processes[0].mm, world.processes[2].mm);
+	ue_test_inherit_nothing(test, &world);
+	mmput(copies[0]);
 	ue_fork_leave_copy(world.processes[0].mm, world.processes[1].mm);
 	ue_test_inherit_late(test, &world);
-	for (int i = 0; i < ARRAY_SIZE(copies); i++)
+	for (int i = 1; i < ARRAY_SIZE(copies); i++)
 		mmput(copies[i]);
 	ue_test_end_world(test, &world);
 }
 
 static int ue_test_references_at_start;
 
-/* Sees the set that an address space has when its worker is started. */
+/* Sees the set that an address space has when it becomes stale. */
 static int ue_test_see_start(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct ue_mm *ue_mm =
@@ -780,14 +779,14 @@ static int ue_test_see_start(struct kprobe *probe, struct pt_regs *regs)
 }
 
 /*
- * A process gets a set of its own while an update has not reached its bit. Its
- * worker is started before it has the copy: a fork that takes the copy must see
+ * A process gets a set of its own while an update has not reached its bit. The
+ * process is stale before it has the copy: a fork that takes the copy must see
  * that the bit is to be updated.
  */
 static void ue_copy_in_update_test(struct kunit *test)
 {
 	struct kprobe probe = {
-		.addr = (void *)ue_worker_start,
+		.addr = (void *)ue_mm_set_stale,
 		.pre_handler = ue_test_see_start,
 	};
 	struct ue_test_world world;
@@ -809,7 +808,7 @@ static void ue_copy_in_update_test(struct kunit *test)
 	 * progress.
 	 */
 	KUNIT_EXPECT_EQ(test, ue_test_references_at_start, 3);
-	ue_test_wait_for_workers(&world);
+	ue_test_refresh(&world);
 	ue_test_end_world(test, &world);
 }
 
@@ -912,7 +911,7 @@ static void ue_fork_in_walk_test(struct kunit *test)
 	ue_stub_enable(&world.events[0], false);
 	ue_update_event(&world.events[0]);
 	mutex_unlock(ue_event_mutex);
-	ue_test_wait_for_workers(&world);
+	ue_test_refresh(&world);
 	ue_test_end_world(test, &world);
 }
 
@@ -925,68 +924,60 @@ static void ue_exit_in_update_test(struct kunit *test)
 	};
 	struct ue_test_world world;
 	struct ue_test_process *process = &world.processes[0];
-	struct ue_mm *ue_mm;
-	u32 value;
+	int err;
 
 	ue_test_create_world(test, &world);
 	ue_do_register(test, &world, 0, 0);
-	ue_mm = ue_mm_find(process->mm);
-	/* As a worker does, so that the memory outlives the program. */
+	/* As an update does, so that the memory outlives the program. */
 	mmget(process->mm);
-	ue_mm->worker_holds_mm = true;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&probe), 0);
 	ue_test_exiting = process->mm;
-	ue_do_toggle(test, &world, 0, 0);
+	mmap_read_lock(process->mm);
+	err = ue_user_bit_write(process->mm, 1, &ue_test_bits[0], true, NULL);
+	mmap_read_unlock(process->mm);
 	unregister_kretprobe(&probe);
 	KUNIT_EXPECT_NULL(test, ue_test_exiting);
-	ue_mm->worker_holds_mm = false;
-	value = ue_test_read(process);
-	KUNIT_EXPECT_EQ(test, value, UE_TEST_NEIGHBOUR);
+	KUNIT_EXPECT_EQ(test, err, -ESRCH);
+	KUNIT_EXPECT_EQ(test, ue_test_read(process), UE_TEST_NEIGHBOUR);
 	ue_test_end_world(test, &world);
 }
 
-/* A pass skips what was registered since it began, and goes on where it was. */
-static void ue_pass_test(struct kunit *test)
+/* A killed task leaves the bits to others, and bits are written only as long as they are stale. */
+static void ue_stale_test(struct kunit *test)
 {
-	struct ue_position position = { .nr = -1 };
 	struct ue_test_world world;
 	struct ue_test_process *process = &world.processes[0];
 	struct ue_mm *ue_mm;
-	u32 values[3];
-	int errors[3];
+	u32 values[2] = { };
+	int errors[2];
 
 	ue_test_create_world(test, &world);
 	ue_do_register(test, &world, 0, 0);
-	mutex_lock(&ue_enabler_mutex);
-	position.last_id = ue_enabler_last_id;
-	mutex_unlock(&ue_enabler_mutex);
-	ue_do_register(test, &world, 0, 1);
 	mutex_lock(ue_event_mutex);
-	for (int i = 0; i < UE_TEST_BITS; i++)
-		ue_stub_enable(&world.events[i], true);
+	ue_stub_enable(&world.events[0], true);
 	mutex_unlock(ue_event_mutex);
 
 	ue_test_enter(process);
 	ue_mm = ue_mm_find_current();
+	errors[0] = ue_mm_update(ue_mm);
+	mutex_lock(&ue_enabler_mutex);
+	ue_mm_set_stale(ue_mm);
+	mutex_unlock(&ue_enabler_mutex);
 	ue_stub_kill();
-	errors[0] = ue_mm_update(ue_mm, &position);
+	errors[1] = ue_mm_update(ue_mm);
 	ue_stub_revive();
-	values[0] = position.last_id;
-	errors[1] = ue_mm_update(ue_mm, &position);
+	if (get_user(values[0], ue_test_memory()))
+		values[0] = ~0;
+	ue_mm_refresh(ue_mm);
 	if (get_user(values[1], ue_test_memory()))
-		values[1] = 0;
-	KUNIT_EXPECT_EQ(test, (u64)position.last_id, 0);
-	errors[2] = ue_mm_update(ue_mm, &position);
-	if (get_user(values[2], ue_test_memory()))
-		values[2] = 0;
+		values[1] = ~0;
 	ue_test_leave(process);
-	KUNIT_EXPECT_EQ(test, errors[0], -EINTR);
-	KUNIT_EXPECT_EQ(test, errors[1], 0);
-	KUNIT_EXPECT_EQ(test, errors[2], 0);
-	KUNIT_EXPECT_NE(test, values[0], 0);
+	KUNIT_EXPECT_EQ(test, errors[0], 0);
+	KUNIT_EXPECT_EQ(test, errors[1], -EINTR);
+	KUNIT_EXPECT_EQ(test, values[0], UE_TEST_NEIGHBOUR);
 	KUNIT_EXPECT_EQ(test, values[1], UE_TEST_NEIGHBOUR | BIT(0));
-	KUNIT_EXPECT_EQ(test, values[2], UE_TEST_NEIGHBOUR | BIT(0) | BIT(5));
-	world.enabled = BIT(0) | BIT(1);
+	KUNIT_EXPECT_FALSE(test, ue_mm->stale);
+	world.enabled = BIT(0);
 	KUNIT_EXPECT_TRUE(test, ue_test_is_consistent(&world));
 	ue_test_end_world(test, &world);
 }
@@ -1054,14 +1045,13 @@ static void ue_test_teardown(struct kunit *test)
 }
 
 static struct kunit_case ue_registration_cases[] = {
-	KUNIT_CASE(ue_unreported_fork_test),
 	KUNIT_CASE(ue_pending_fork_test),
 	KUNIT_CASE(ue_pending_fork_failed_test),
 	KUNIT_CASE(ue_copy_in_update_test),
 	KUNIT_CASE(ue_set_walk_test),
 	KUNIT_CASE(ue_fork_in_walk_test),
 	KUNIT_CASE(ue_exit_in_update_test),
-	KUNIT_CASE(ue_pass_test),
+	KUNIT_CASE(ue_stale_test),
 	KUNIT_CASE_PARAM(ue_every_sequence_test, ue_test_start_gen_params),
 	KUNIT_CASE(ue_long_sequences_test),
 	KUNIT_CASE(ue_errors_test),

@@ -52,32 +52,6 @@ std::shared_ptr<tep_handle> formats_of_user_events() {
     return formats;
 }
 
-/// Prints, at the end of the program, how many checks after a change found a bit late.
-struct LateBits {
-    LateBits() = default;
-    LateBits(const LateBits&) = delete;
-    LateBits& operator=(const LateBits&) = delete;
-    ~LateBits() {
-        if (checks > 0 && getpid() == process)
-            std::printf("# late bits: %u in %u checks after a change, at most %u; %u changes had a "
-                        "timeout\n",
-                        late.load(), checks.load(), most_late_bits, timeouts.load());
-    }
-
-    std::atomic<unsigned> checks, late, timeouts;
-    const pid_t process = getpid();
-} bits;
-
-/// Writes to a file that changes the state of an event, and notes if that took as long as a
-/// timeout.
-Outcome change_state(const std::string& path, const char* state) {
-    const auto start = std::chrono::steady_clock::now();
-    const Outcome outcome = write_text(path, state);
-    // The kernel measures the 200 ms in ticks, and may start from an old tick.
-    bits.timeouts += std::chrono::steady_clock::now() - start > std::chrono::milliseconds(180);
-    return outcome;
-}
-
 /// Replaces the value of a success by 0.
 Outcome without_value(const Outcome& outcome) {
     return outcome.ok() ? succeeds() : outcome;
@@ -91,15 +65,6 @@ bool has_eventfs() {
     if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%u.%u", &major, &minor) != 2)
         throw_errno("the kernel's version");
     return major > 6 || (major == 6 && minor >= 6);
-}
-
-bool may_be_late() {
-    return ++bits.late <= most_late_bits && bits.timeouts > 0;
-}
-
-bool holds_after_change(const std::function<bool()>& is_right) {
-    bits.checks++;
-    return is_right() || (may_be_late() && eventually(is_right));
 }
 
 std::string Event::path(const std::string& file) const {
@@ -123,11 +88,11 @@ int Event::id() const {
 }
 
 Outcome Event::enable() const {
-    return change_state(path("enable"), "1");
+    return write_text(path("enable"), "1");
 }
 
 Outcome Event::disable() const {
-    return change_state(path("enable"), "0");
+    return write_text(path("enable"), "0");
 }
 
 std::chrono::steady_clock::duration median_change_time(const Event& event, unsigned count) {
@@ -233,11 +198,11 @@ std::string Instance::path(const Event& event, const std::string& file) const {
 // Not tracefs_event_enable(): it matches the name, as a regular expression, with all events, and
 // fails if an event is removed at the same time.
 Outcome Instance::enable(const Event& event) {
-    return without_value(change_state(path(event, "enable"), "1"));
+    return without_value(write_text(path(event, "enable"), "1"));
 }
 
 Outcome Instance::disable(const Event& event) {
-    return without_value(change_state(path(event, "enable"), "0"));
+    return without_value(write_text(path(event, "enable"), "0"));
 }
 
 Outcome Instance::set_filter(const Event& event, const std::string& filter) const {

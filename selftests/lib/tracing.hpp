@@ -51,23 +51,6 @@ private:
 /// takes memory only while it is used. Throws std::system_error.
 bool has_eventfs();
 
-/// The number of late bits that a program may see: twice as many as any has had, on the debug
-/// kernel of a busy machine. A program with blocked programs makes more checks than this, so that a
-/// module whose bits are late whenever some program blocks fails it.
-inline constexpr unsigned most_late_bits = 8;
-
-/// Counts a bit that was not up to date when enable() or disable() returned. Returns whether that
-/// is permitted: a change waits for workers that fault in pages only until none has finished for
-/// 200 ms, and for one second at most. So it returns true if a change of this process has taken
-/// that long, for most_late_bits bits in all.
-bool may_be_late();
-
-/// Returns whether a condition on enable bits holds after enable() or disable(). Waits for it only
-/// if it may_be_late(). Where a test is about the time when a bit is written, for example about a
-/// program that must not delay the bits of others, it has to check the bit itself: then a late one
-/// fails.
-bool holds_after_change(const std::function<bool()>& is_right);
-
 /// Enables and disables an event, `count` changes in all, and returns the median time of a change.
 /// Throws std::system_error.
 std::chrono::steady_clock::duration median_change_time(const Event& event, unsigned count);

@@ -223,7 +223,7 @@ TEST_CASE("Bit 31 of a word of the program can be used") {
     const ue::event<"library_high", ue::word<word>, ue::bit<31>, f<int>> event;
     REQUIRE(!event.error());
     const Enabled enabled(Event("library_high"));
-    CHECK(holds_after_change([&] { return word == 0x80000000; }));
+    CHECK(word == 0x80000000);
     CHECK(event);
 }
 
@@ -324,7 +324,7 @@ TEST_CASE("A thousand events are registered and unregistered") {
         CHECK(!many->events[0].error());
         CHECK(!many->events[999].error());
         const Enabled enabled(Event("library_many"));
-        CHECK(holds_after_change([&] { return many->events[999] && many->events[0]; }));
+        CHECK((many->events[999] && many->events[0]));
     }
     CHECK(stable_status_count("Active: ") <= before + 1);
 }

@@ -12,7 +12,7 @@ namespace stress {
 namespace {
 
 /// Returns whether an operation may fail so: as the user guide says, or as tracing fails if another
-/// process removes the event at the same time.
+/// process removes the event at the same time. Also in the fuzzer's program.cpp.
 bool is_permitted(Operation operation, int error) {
     const auto is_one_of = [error](std::initializer_list<int> errors) {
         return std::ranges::find(errors, error) != errors.end();

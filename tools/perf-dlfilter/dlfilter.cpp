@@ -140,6 +140,7 @@ std::string stack_of(const perf_dlfilter_sample& sample, void* context) {
     return result;
 }
 
+/// The line that the tool's recording/perf_data.cpp reads.
 void append_record(std::string& to, const perf_dlfilter_sample& sample, std::string_view task,
                    eventheader::bytes payload, bool is_described, std::string_view stack) {
     const auto append_text = [&](std::string_view text) {

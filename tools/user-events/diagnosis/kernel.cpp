@@ -19,7 +19,7 @@ namespace {
 constexpr const char* needed_options[] = {
     "MODULES",       "KALLSYMS",       "KALLSYMS_ALL", "KPROBES",
     "EVENT_TRACING", "DYNAMIC_EVENTS", "PERF_EVENTS",  "DYNAMIC_FTRACE_WITH_ARGS",
-    "SYSCTL",        "SLUB",
+    "SYSCTL",        "SLUB",           "UPROBES",
 };
 
 struct configuration {
@@ -99,6 +99,7 @@ finding kernel_options() {
                "boot a kernel with these options: see Kernels in the administrator guide");
 }
 
+/// Also in kernel/interfaces/sysctl.c.
 finding sysctls() {
     if (first_line("/proc/sys/kernel/ftrace_enabled") == "0")
         return bad("kernel.ftrace_enabled is 0: the module cannot be loaded",

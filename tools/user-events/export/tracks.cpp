@@ -11,6 +11,7 @@ namespace tool::exporting {
 
 using recording::kind;
 
+/// The fields that the library's slice.hpp and counter.hpp record.
 convention::convention(const recording::event_type& event) {
     for (const recording::field& field : event.fields) {
         const bool is_text = field.kind == kind::text;

@@ -15,6 +15,7 @@ namespace tool::recording {
 
 namespace {
 
+/// Also in kernel/format/format.c and the library's number.hpp.
 constexpr number_type number_types[] = {
     {"s64", kind::integer, 8},     {"u64", kind::natural, 8},
     {"s32", kind::integer, 4},     {"int", kind::integer, 4},

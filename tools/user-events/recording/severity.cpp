@@ -9,6 +9,7 @@ namespace tool::recording {
 
 namespace {
 
+/// Also in export/page/severity.js, and the levels of the library's log.hpp.
 constexpr log_level levels[] = {
     // Those of syslog() and the one of log<>, by their numbers.
     {"emerg", "emergency", severity::critical, 24},
@@ -33,6 +34,7 @@ constexpr severity of_header[] = {severity::none,    severity::critical,    seve
                                   severity::warning, severity::information, severity::verbose};
 
 /// Whether these are the fields of the library's log<> or of its sink for spdlog.
+/// Also severeTest() in export/page/severity.js.
 bool is_log(const event_type& event) noexcept {
     static constexpr std::string_view others[] = {"line", "text", "function", "file"};
     return std::all_of(std::begin(others), std::end(others),

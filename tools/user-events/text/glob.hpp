@@ -9,6 +9,7 @@
 namespace tool::text {
 
 /// The characters with a meaning in a pattern; behind a `\`, each stands for itself.
+/// Also ue_rule_prefix_length() in kernel/format/rule_parse.c.
 inline constexpr std::string_view glob_characters = "*?[\\";
 
 /// Whether all of a name fits the pattern.

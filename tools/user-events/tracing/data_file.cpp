@@ -19,6 +19,7 @@ namespace tool::tracing {
 
 namespace {
 
+/// Also meaning_of() in the library's errors.hpp.
 std::string registration_remedy(int error) {
     switch (error) {
     case EINVAL:
