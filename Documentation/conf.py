@@ -14,12 +14,11 @@ html_copy_source = False
 smartquotes = False
 highlight_language = "none"
 
-html_theme_options = {
-    "description": "user_events for kernels that were built without it",
-    "page_width": "1080px",
-    "font_family": "sans-serif",
-    "fixed_sidebar": True,
-}
+html_theme = "furo"
+html_title = "user_events"
+html_show_sourcelink = False
+# There are no index entries: the search and the table of contents find everything.
+html_use_index = False
 
 man_pages = [
     ("user-guide", "user_events", "tracepoints of user programs", "", 7),
