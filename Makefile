@@ -350,6 +350,7 @@ check: ## check for compiler warnings, style and common mistakes (about 4 minute
 
 .PHONY: docs
 docs: docs-html docs-man ## render Documentation/ to build/docs: HTML pages and man pages
+	@echo "the pages are $(CURDIR)/build/docs/html/index.html and build/docs/man/*"
 
 docs-%:
 	@$(packages) docs

@@ -16,12 +16,34 @@ html_copy_source = False
 smartquotes = False
 highlight_language = "none"
 
+html_theme = "furo"
+# Debian's furo is dark only if the reader chooses that, unless its colours are here.
 html_theme_options = {
-    "description": "user_events for kernels that were built without it",
-    "page_width": "1080px",
-    "font_family": "sans-serif",
-    "fixed_sidebar": True,
+    "dark_css_variables": {
+        "color-problematic": "#ee5151",
+        "color-foreground-primary": "#ffffffcc",
+        "color-foreground-secondary": "#9ca0a5",
+        "color-foreground-muted": "#81868d",
+        "color-foreground-border": "#666666",
+        "color-background-primary": "#131416",
+        "color-background-secondary": "#1a1c1e",
+        "color-background-hover": "#1e2124ff",
+        "color-background-hover--transparent": "#1e212400",
+        "color-background-border": "#303335",
+        "color-background-item": "#444",
+        "color-brand-primary": "#2b8cee",
+        "color-brand-content": "#368ce2",
+        "color-highlighted-background": "#083563",
+        "color-highlight-on-target": "#333300",
+        "color-card-border": "#1a1c1e",
+        "color-card-background": "#18181a",
+        "color-card-marginals-background": "#1e2124ff",
+    },
 }
+html_title = "user_events"
+html_show_sourcelink = False
+# There are no index entries: the search and the table of contents find everything.
+html_use_index = False
 
 man_pages = [
     ("user-guide", "user_events", "tracepoints of user programs", "", 7),
