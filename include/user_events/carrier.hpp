@@ -84,8 +84,4 @@ inline constexpr bool is_passed_on =
     false;
 #endif
 
-/// How an argument that is only read is passed: a number by its value.
-template <typename T>
-using passed = std::conditional_t<std::is_scalar_v<T>, T, const T&>;
-
 } // namespace USER_EVENTS_NAMESPACE::detail

@@ -134,7 +134,11 @@ public:
     /// function that records out of line.
     template <typename Event, std::invocable Make>
     [[gnu::always_inline]] void lazily_as(Make&& make) const {
-        if (enabled()) [[unlikely]] {
+        if constexpr (std::is_void_v<decltype(make())>)
+            static_assert(!std::is_void_v<decltype(make())>,
+                          "user_events: the function of lazily() returns nothing: return a "
+                          "std::tuple with an argument for each field");
+        else if (enabled()) [[unlikely]] {
             if constexpr (is_passed_on<Make>)
                 making<Event, Make>::record(static_cast<const Event&>(*this), make);
             else
@@ -311,7 +315,13 @@ class [[nodiscard]] event : public detail::base_of<Name, Parts...>::type {
 
 public:
     [[nodiscard, gnu::always_inline]] event() noexcept : base(declared()) {}
-    event(const event&) = delete;
+    /// For a message in place of many: this constructor does not compile.
+    event(const event&) noexcept : base(declared()) {
+        static_assert(Name.word(0) == 0,
+                      "user_events: an event cannot be copied or moved, because the kernel writes "
+                      "into it: keep it in one place, with std::deque for example, or use "
+                      "dynamic_event");
+    }
     event& operator=(const event&) = delete;
     [[gnu::visibility("hidden")]] ~event() = default;
 

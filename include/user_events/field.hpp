@@ -329,9 +329,12 @@ concept sequence_like =
     { value.size() } -> std::convertible_to<std::size_t>;
 };
 
-/// The elements of arrays that can be recorded. char is not among them: it is for text.
+/// The elements of arrays that can be recorded. Types of characters are not among them: char is for
+/// text, and the other ones are no numbers.
 template <typename T>
-concept element = (number<T> && !std::same_as<T, char>) || real<T> || byte<T>;
+concept element = (number<T> && !std::same_as<T, char> && !std::same_as<T, wchar_t> &&
+                   !std::same_as<T, char16_t> && !std::same_as<T, char32_t>) ||
+                  real<T> || byte<T>;
 
 /// Whether a type has such elements.
 template <typename From, typename T>

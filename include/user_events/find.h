@@ -18,10 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef O_CLOEXEC
-#error "user_events needs POSIX: use -std=gnu11, or define _GNU_SOURCE before all headers"
-#endif
-
 /* The C library declares this for _GNU_SOURCE only, which C++ compilers define. */
 #ifndef __cplusplus
 extern char* secure_getenv(const char* name);

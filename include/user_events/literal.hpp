@@ -93,10 +93,11 @@ constexpr auto unpack() {
 template <literal Literal>
 [[gnu::visibility("hidden")]] inline constexpr auto unpacked = unpack<Literal>();
 
-/// The text of a literal.
+/// The text of a literal. The literal itself is read by the compiler only: clang 14 does not align
+/// it as its type needs.
 template <literal Literal>
 constexpr std::string_view view_of() {
-    return {unpacked<Literal>.characters, size_of(Literal)};
+    return {unpacked<Literal>.characters, sizeof(unpacked<Literal>.characters) - 1};
 }
 
 } // namespace detail

@@ -9,8 +9,6 @@
 #include <concepts>
 #include <cstdint>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 
 namespace USER_EVENTS_NAMESPACE {
 
@@ -27,13 +25,8 @@ enum class level : std::uint8_t {
 
 namespace detail {
 
-/// The text of a message and its place in the source. `Arguments` are what the caller passes after
-/// the text: nothing, the place, or arguments for the text, which format.hpp defines.
-template <typename... Arguments>
-struct message;
-
-template <>
-struct message<> {
+/// The text of a message, and the place of the call.
+struct message {
     template <typename Text>
     requires std::convertible_to<const Text&, text>
     // NOLINTNEXTLINE(google-explicit-constructor): programs pass strings.
@@ -44,16 +37,8 @@ struct message<> {
     place where;
 };
 
-template <typename Place>
-requires std::convertible_to<const Place&, place>
-struct message<Place> {
-    template <typename Text>
-    requires std::convertible_to<const Text&, text>
-    // NOLINTNEXTLINE(google-explicit-constructor): programs pass strings.
-    [[gnu::always_inline]] message(const Text& from) : what(from) {}
-
-    text what;
-};
+template <typename...>
+inline constexpr bool never = false;
 
 } // namespace detail
 
@@ -64,86 +49,70 @@ struct message<Place> {
 ///     ...
 ///     messages.warning("the disk is nearly full");
 ///     messages.lazily(user_events::level::debug, [&] { return describe(request); });
-///     messages.info("{} of {}", done, all); // with user_events/format.hpp
 ///
-/// Members may be called like those of event<>: from any thread, async-signal-safe. Those with
-/// arguments for the text allocate memory if the event is enabled; see format.hpp.
+/// Members may be called like those of event<>: from any thread, async-signal-safe.
 ///
 /// \tparam Name the name of the event
 template <literal Name>
 class log {
-    template <typename... Arguments>
-    using message = detail::message<std::type_identity_t<Arguments>...>;
-
 public:
     [[gnu::visibility("hidden")]] log() noexcept = default;
     log(const log&) = delete;
     log& operator=(const log&) = delete;
     [[gnu::visibility("hidden")]] ~log() = default;
 
-    /// Records a message. After its text, there may be a place in the source, or arguments for the
-    /// text.
-    template <typename... Arguments>
-    [[gnu::always_inline]] void operator()(level how, message<Arguments...> what,
-                                           const Arguments&... arguments) const {
-        if constexpr (is_formatted<Arguments...>) {
-            if (event_) [[unlikely]]
-                formatting<Arguments...>::record(*this, how, what.pattern.get(), what.where.line,
-                                                 what.where.function, what.where.file,
-                                                 arguments...);
-        } else if constexpr (sizeof...(Arguments) > 0)
-            record(how, what.what, place(arguments)...);
-        else
+    /// Records a message. After its text, there may be another place than that of the call.
+    template <typename... Rest>
+    [[gnu::always_inline]] void operator()(level how, detail::message what,
+                                           const Rest&... rest) const {
+        if constexpr (sizeof...(Rest) == 0)
             record(how, what.what, what.where);
+        else if constexpr (sizeof...(Rest) == 1 && (std::convertible_to<const Rest&, place> && ...))
+            record(how, what.what, rest...);
+        else
+            static_assert(detail::never<Rest...>,
+                          "user_events: a message has no arguments: write messages.lazily(level, "
+                          "[&] { return std::format(...); })");
     }
-    template <typename... Arguments>
-    [[gnu::always_inline]] void fatal(message<Arguments...> what,
-                                      const Arguments&... arguments) const {
-        operator()<Arguments...>(level::fatal, what, arguments...);
+    template <typename... Rest>
+    [[gnu::always_inline]] void fatal(detail::message what, const Rest&... rest) const {
+        (*this)(level::fatal, what, rest...);
     }
-    template <typename... Arguments>
-    [[gnu::always_inline]] void error(message<Arguments...> what,
-                                      const Arguments&... arguments) const {
-        operator()<Arguments...>(level::error, what, arguments...);
+    template <typename... Rest>
+    [[gnu::always_inline]] void error(detail::message what, const Rest&... rest) const {
+        (*this)(level::error, what, rest...);
     }
-    template <typename... Arguments>
-    [[gnu::always_inline]] void warning(message<Arguments...> what,
-                                        const Arguments&... arguments) const {
-        operator()<Arguments...>(level::warning, what, arguments...);
+    template <typename... Rest>
+    [[gnu::always_inline]] void warning(detail::message what, const Rest&... rest) const {
+        (*this)(level::warning, what, rest...);
     }
-    template <typename... Arguments>
-    [[gnu::always_inline]] void notice(message<Arguments...> what,
-                                       const Arguments&... arguments) const {
-        operator()<Arguments...>(level::notice, what, arguments...);
+    template <typename... Rest>
+    [[gnu::always_inline]] void notice(detail::message what, const Rest&... rest) const {
+        (*this)(level::notice, what, rest...);
     }
-    template <typename... Arguments>
-    [[gnu::always_inline]] void info(message<Arguments...> what,
-                                     const Arguments&... arguments) const {
-        operator()<Arguments...>(level::info, what, arguments...);
+    template <typename... Rest>
+    [[gnu::always_inline]] void info(detail::message what, const Rest&... rest) const {
+        (*this)(level::info, what, rest...);
     }
-    template <typename... Arguments>
-    [[gnu::always_inline]] void debug(message<Arguments...> what,
-                                      const Arguments&... arguments) const {
-        operator()<Arguments...>(level::debug, what, arguments...);
+    template <typename... Rest>
+    [[gnu::always_inline]] void debug(detail::message what, const Rest&... rest) const {
+        (*this)(level::debug, what, rest...);
     }
-    template <typename... Arguments>
-    [[gnu::always_inline]] void trace(message<Arguments...> what,
-                                      const Arguments&... arguments) const {
-        operator()<Arguments...>(level::trace, what, arguments...);
+    template <typename... Rest>
+    [[gnu::always_inline]] void trace(detail::message what, const Rest&... rest) const {
+        (*this)(level::trace, what, rest...);
     }
 
     /// Calls `make` only if the event is enabled, and records the text that it returns: for example
-    /// `[&] { return fmt::format("{} of {}", done, all); }`. What `make` throws is passed on.
+    /// `[&] { return std::format("{} of {}", done, all); }`. What `make` throws is passed on.
     template <std::invocable Make>
     [[gnu::always_inline]] void lazily(level how, Make&& make,
                                        const place& where = place::here()) const {
         if (event_) [[unlikely]] {
-            if constexpr (detail::is_passed_on<Make>) {
+            if constexpr (detail::is_passed_on<Make>)
                 making<Make>::record(*this, make, how, where.line, where.function, where.file);
-            } else {
-                const auto& what = std::forward<Make>(make)();
-                record(how, what, where);
-            }
+            else
+                record(how, make(), where);
         }
     }
 
@@ -152,12 +121,6 @@ public:
     std::error_code error() const noexcept { return event_.error(); }
 
 private:
-    template <typename... Arguments>
-    static constexpr bool is_formatted = sizeof...(Arguments) > 0 &&
-                                         !requires(message<Arguments...> what) {
-        what.what;
-    };
-
     [[gnu::always_inline]] void record(level how, const text& what,
                                        const place& where) const noexcept {
         event_(how, where.line, what, where.function, where.file);
@@ -170,17 +133,7 @@ private:
         [[gnu::noinline, gnu::visibility("hidden")]] static void
         record(const log& to, Make make, level how, std::uint32_t line, const char* function,
                const char* file) {
-            const auto& what = make();
-            to.record(how, what, {file, function, line});
-        }
-    };
-    template <typename... Arguments>
-    struct formatting {
-        [[gnu::noinline, gnu::visibility("hidden")]] static void
-        record(const log& to, level how, std::string_view pattern, std::uint32_t line,
-               const char* function, const char* file, detail::passed<Arguments>... arguments) {
-            const auto& what = message<Arguments...>::make(pattern, arguments...);
-            to.record(how, what, {file, function, line});
+            to.record(how, make(), {file, function, line});
         }
     };
 

@@ -98,9 +98,11 @@ public:
     registration& operator=(const registration&) = delete;
     [[gnu::visibility("hidden")]] ~registration();
 
-    /// Returns why the event is not registered. Async-signal-safe.
+    /// Returns why the event is not registered; EAGAIN before the constructor. Async-signal-safe.
     std::error_code error() const noexcept {
-        return error_of(is_own() ? error_.load(std::memory_order_relaxed) : ENOTSUP);
+        return error_of(is_own()  ? error_.load(std::memory_order_relaxed)
+                        : layout_ ? ENOTSUP
+                                  : EAGAIN);
     }
 
     /// The word with the enable bit, if the declaration does not name another one.

@@ -178,9 +178,10 @@ public:
                                       const place& from = place::here()) const noexcept {
         base::record('B', name, track_name, {.from = from});
     }
-    [[gnu::always_inline]] void
-    begin(text name, flow belongs_to, text track_name = {},
-          const place& from = place::here()) const noexcept requires base::has_flow {
+    [[gnu::always_inline]] void begin(text name, flow belongs_to, text track_name = {},
+                                      const place& from = place::here()) const noexcept {
+        static_assert(base::has_flow, "user_events: this track has no flows: declare it with the "
+                                      "option with_flow");
         base::record('B', name, track_name, {.belongs_to = belongs_to, .from = from});
     }
     [[gnu::always_inline]] void end(text track_name = {}) const noexcept {
@@ -249,6 +250,24 @@ private:
     text track_name_;
 };
 
+namespace detail {
+struct wrong_track {};
+} // namespace detail
+
+/// For messages: of the other kind of track.
+template <literal Name>
+class slice<Name, detail::wrong_track> {
+    static_assert(Name.word(0) == 0,
+                  "user_events: the slices of an async_track<> are of the class async_slice");
+
+public:
+    explicit slice(const auto&...) noexcept {}
+};
+template <literal Name, typename... Options>
+class async_track;
+template <literal Name, typename... Options, typename... Rest>
+slice(const async_track<Name, Options...>&, const Rest&...) -> slice<Name, detail::wrong_track>;
+
 /// Tracks of slices that begin in one thread and end in another, or overlap: requests, for example,
 /// or what a coroutine does. Tools show the slices of each number as a track of their own. All
 /// programs that register this event share the numbers: see next_id().
@@ -272,9 +291,11 @@ public:
                                       const place& from = place::here()) const noexcept {
         base::record('B', name, track_name, {.scope = id, .from = from});
     }
-    [[gnu::always_inline]] void
-    begin(std::uint64_t id, text name, flow belongs_to, text track_name = {},
-          const place& from = place::here()) const noexcept requires base::has_flow {
+    [[gnu::always_inline]] void begin(std::uint64_t id, text name, flow belongs_to,
+                                      text track_name = {},
+                                      const place& from = place::here()) const noexcept {
+        static_assert(base::has_flow, "user_events: this track has no flows: declare it with the "
+                                      "option with_flow");
         base::record('B', name, track_name, {.scope = id, .belongs_to = belongs_to, .from = from});
     }
     [[gnu::always_inline]] void end(std::uint64_t id, text track_name = {}) const noexcept {
@@ -340,5 +361,16 @@ private:
     const async_track<Name, Options...>* where_;
     std::uint64_t id_ = 0;
 };
+
+template <literal Name>
+class async_slice<Name, detail::wrong_track> {
+    static_assert(Name.word(0) == 0, "user_events: the slices of a track<> are of the class slice");
+
+public:
+    explicit async_slice(const auto&...) noexcept {}
+};
+template <literal Name, typename... Options, typename... Rest>
+async_slice(const track<Name, Options...>&, const Rest&...)
+    -> async_slice<Name, detail::wrong_track>;
 
 } // namespace USER_EVENTS_NAMESPACE

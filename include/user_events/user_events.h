@@ -18,6 +18,12 @@
 #ifndef USER_EVENTS_USER_EVENTS_H
 #define USER_EVENTS_USER_EVENTS_H
 
+#include <fcntl.h>
+
+#ifndef O_CLOEXEC
+#error "user_events needs POSIX: use -std=gnu11, or define _GNU_SOURCE before all headers"
+#else
+
 #include "abi.h"
 #include "file.h"
 
@@ -25,14 +31,14 @@
 #ifdef __cplusplus
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
-inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
 /**
  * struct user_event - an event; all members are private
  *
  * The object must not be moved or freed while the event is registered, because the kernel writes
- * to it.
+ * to it. In C++, the name is not one of a layout, because programs declare it: `struct
+ * user_event;`.
  */
 struct user_event {
     uint32_t word;
@@ -42,6 +48,10 @@ struct user_event {
     /* The generation of the file in the upper half, the index in the lower one. */
     uint64_t target USER_EVENTS_ALIGNED;
 };
+
+#ifdef __cplusplus
+inline namespace USER_EVENTS_C_LAYOUT {
+#endif
 
 /* The value of a struct user_event before its registration. */
 #define USER_EVENT_INIT                                                                            \
@@ -436,4 +446,5 @@ USER_EVENTS_INLINE int user_event_write(struct user_event* event, const void* pa
 #pragma GCC diagnostic pop
 #endif
 
+#endif
 #endif

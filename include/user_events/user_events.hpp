@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Events of the program that Linux's tracing records. Documentation/library.rst is the reference.
-// These are not included: spdlog_sink.hpp, which needs spdlog; format.hpp, which includes <format>;
-// eventheader.hpp and testing.hpp, which few files of a program need.
+// These are not included: spdlog_sink.hpp, which needs spdlog; eventheader.hpp and testing.hpp,
+// which few files of a program need.
 #pragma once
 
 // One message, instead of all that follows from it.

@@ -31,6 +31,8 @@ FakeFile& file() {
 /// What happened in the constructors.
 std::vector<Bytes> written;
 
+std::error_code early_error;
+
 /// The exit status of a process whose static destructors find what they should; see below.
 int status_at_exit = -1;
 
@@ -45,6 +47,7 @@ struct Outer {
     Outer() {
         file().enable(step_command);
         file().enable("shared");
+        early_error = step.error();
         use_events("before the constructor");
         written.push_back(file().take());
     }
@@ -89,6 +92,7 @@ struct Inner {
 TEST_CASE("Before its constructor an event does nothing") {
     REQUIRE(written.size() == 2);
     CHECK(written[0].empty());
+    CHECK(early_error == std::errc::resource_unavailable_try_again);
 }
 
 TEST_CASE("A static constructor can record an event") {
