@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sstream>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 namespace tool::diagnosis {
@@ -67,15 +68,17 @@ finding perf_program() {
                                  {7, 2},
                                  "it does not read the records of a multi-format event, or crashes",
                                  "`user-events record` records them"});
-    if (result.found == not_installed)
+    // tracefs() says why there is none, or why this user cannot read it.
+    const bool has_events = access((tracing::mount_point() + "/events").c_str(), R_OK | X_OK) == 0;
+    if (result.found == not_installed || !has_events)
         return result;
     for (const auto& [system, event] : tracing::user_events({}))
         if (is_word_of_perf(event))
             return note(fmt::format("{}; it may take the name {}:{} for something else",
                                     result.found, system, event),
-                        fmt::format("{}perf record -e '{}:[{}]{}'",
+                        fmt::format("{}perf record -e '{}:?{}'",
                                     result.remedy.empty() ? "" : result.remedy + "; ", system,
-                                    event[0], event.substr(1)));
+                                    event.substr(1)));
     return result;
 }
 
