@@ -20,6 +20,7 @@ constexpr std::string_view function_fields[] = {"ip", "parent_ip", "func"};
 constexpr std::string_view format_field = "fmt", text_field = "str";
 /// The kernel's own texts are shorter.
 constexpr std::size_t most_text = 4096;
+constexpr std::uint64_t most_errno = 4095;
 constexpr std::string_view digits = "0123456789";
 constexpr std::string_view letters_and_digits =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -184,6 +185,18 @@ std::string kernel_texts::format_at(std::uint64_t address) {
     return found == formats_->end() ? fmt::format("{:#x}", address) : found->second;
 }
 
+/// What the kernel prints for `%p` and this letter.
+std::string kernel_texts::pointer(std::uint64_t address, char letter) {
+    const std::uint64_t error = -address;
+    if (letter == 'e' && error > 0 && error <= most_errno)
+        if (const char* const name = strerrorname_np(static_cast<int>(error)))
+            return fmt::format("-{}", name);
+    if (letter == 's')
+        return function_at(address);
+    const auto function = letter == 'S' ? functions().find(address) : std::nullopt;
+    return function.value_or(fmt::format("{:#x}", address));
+}
+
 /// The text of printf() with this format. Stops where the values end.
 std::string kernel_texts::formatted(std::string_view format, bytes values, unsigned long_size) {
     packed_values from(values);
@@ -225,19 +238,14 @@ std::string kernel_texts::formatted(std::string_view format, bytes values, unsig
             const std::string what = take(letters_and_digits);
             // The kernel makes text of others when it makes the record.
             if (!what.empty() &&
-                std::string_view("sSBxKe").find(what[0]) == std::string_view::npos) {
+                std::string_view("sSxKe").find(what[0]) == std::string_view::npos) {
                 how.append(result, "s", std::string(from.text()).c_str());
                 continue;
             }
             const auto address = from.number(long_size, false);
             if (!address)
                 break;
-            how.append(result, "s",
-                       (what.starts_with('s') ? function_at(*address)
-                        : what.starts_with('S') || what.starts_with('B')
-                            ? functions().find(*address).value_or(fmt::format("{:#x}", *address))
-                            : fmt::format("{:#x}", *address))
-                           .c_str());
+            how.append(result, "s", pointer(*address, what.empty() ? 'x' : what[0]).c_str());
         } else {
             const bool is_letter = kind == 'c', is_signed = kind == 'd' || kind == 'i';
             if (!is_letter && !is_signed &&

@@ -40,6 +40,7 @@ public:
 private:
     std::string function_at(std::uint64_t address);
     std::string format_at(std::uint64_t address);
+    std::string pointer(std::uint64_t address, char letter);
     std::string formatted(std::string_view format, bytes values, unsigned long_size);
 
     source function_source_;
