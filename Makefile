@@ -3,6 +3,9 @@
 # The targets for users and developers; "make help" lists them. Kbuild has the files
 # of the module.
 
+ifdef KDIR
+KVER ?= $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h" 2>/dev/null),$(shell uname -r))
+endif
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 
@@ -29,6 +32,8 @@ DESTDIR ?=
 includedir := $(PREFIX)/include
 datadir := $(PREFIX)/share
 libdir := $(PREFIX)/lib
+# Programs are installed without debugging information; STRIP= keeps it.
+STRIP ?= -s
 UNITDIR ?= $(libdir)/systemd/system
 UDEVDIR ?= $(libdir)/udev
 # Of the module, the library, the tool and the packages.
@@ -151,12 +156,13 @@ bench-tool: tool fleet modules-6.12 ## compare the command line tool with trace-
 	@bench/tool
 
 .PHONY: vm
-vm: ## boot KERNEL= with the module and the tests, and run RUN="command" there
-	@[ "$$RUN" ] || { echo 'usage: make vm [KERNEL=...] RUN="command"' >&2; exit 1; }
+vm: ## boot KERNEL= with the module and the tests, or with the programs ADD= alone, and run RUN="command" there
+	@[ "$$RUN" ] || { echo 'usage: make vm [KERNEL=...] [ADD="PROGRAM..."] RUN="command"' >&2; exit 1; }
 	$(call suite,command $(KERNEL))
 
 # Not expanded by make, but by the shell in the guest.
 override export RUN := $(value RUN)
+export ADD
 
 .PHONY: selftests
 selftests: ## build the tests and samples, without running them
@@ -178,7 +184,7 @@ test-library: ## test the C++ library: without a kernel, and with in-tree user_e
 	$(call suite,library,kernel fuzz library)
 
 .PHONY: tool
-tool: ## build the command line tool, build/tools/user-events
+tool: ## build the command line tool, build/tools/user-events (about 3 minutes on two cores)
 	@$(packages) tool
 	@$(MAKE) -C tools/user-events BUILD=../../build/tools
 	@$(MAKE) -C tools/perf-dlfilter BUILD=../../build/tools
@@ -292,8 +298,8 @@ install-library: ## install only the library's headers
 
 .PHONY: install-tool
 install-tool: tool docs-man ## install only the tool, the man pages and the completion
-	install -D build/tools/user-events "$(DESTDIR)$(program)"
-	install -D -m 644 build/tools/user-events-dlfilter.so "$(DESTDIR)$(dlfilter)"
+	install -D $(STRIP) build/tools/user-events "$(DESTDIR)$(program)"
+	install -D -m 644 $(STRIP) build/tools/user-events-dlfilter.so "$(DESTDIR)$(dlfilter)"
 	$(foreach page,$(man_pages),install -D -m 644 build/docs/man/$(page) \
 		"$(DESTDIR)$(call man_page,$(page))" &&) true
 	$(call install_pages,user-events,$(filter-out \
@@ -304,7 +310,7 @@ install-tool: tool docs-man ## install only the tool, the man pages and the comp
 
 .PHONY: install-fleet
 install-fleet: fleet ## install only what user-events ship and serve need, with units and their user
-	install -D build/tools/user-events-fleet "$(DESTDIR)$(program_fleet)"
+	install -D $(STRIP) build/tools/user-events-fleet "$(DESTDIR)$(program_fleet)"
 	install -D system/fleet-access "$(DESTDIR)$(access_fleet)"
 	install -D -m 644 system/sysusers-fleet.conf "$(DESTDIR)$(sysusers_fleet)"
 	$(call install_pages,user-events-fleet,$(commands_fleet))
@@ -343,6 +349,7 @@ check: ## check for compiler warnings, style and common mistakes (about 4 minute
 
 .PHONY: docs
 docs: docs-html docs-man ## render Documentation/ to build/docs: HTML pages and man pages
+	@echo "HTML: build/docs/html/index.html, man pages: build/docs/man"
 
 docs-%:
 	@$(packages) docs
