@@ -5,7 +5,7 @@
 
 # A kernel by its release, or by its headers.
 ifdef KDIR
-KVER ?= $(shell cat "$(KDIR)/include/config/kernel.release" 2>/dev/null || uname -r)
+KVER ?= $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h" 2>/dev/null),$(shell uname -r))
 else
 KVER ?= $(shell uname -r)
 KDIR := /lib/modules/$(KVER)/build
@@ -34,6 +34,8 @@ DESTDIR ?=
 includedir := $(PREFIX)/include
 datadir := $(PREFIX)/share
 libdir := $(PREFIX)/lib
+# Programs are installed without debugging information; STRIP= keeps it.
+STRIP ?= -s
 UNITDIR ?= $(libdir)/systemd/system
 UDEVDIR ?= $(libdir)/udev
 # Of the module, the library, the tool and the packages.
@@ -156,12 +158,13 @@ bench-tool: tool fleet modules-6.12 ## compare the command line tool with trace-
 	@bench/tool
 
 .PHONY: vm
-vm: ## boot KERNEL= with the module and the tests, and run RUN="command" there
-	@[ "$$RUN" ] || { echo 'usage: make vm [KERNEL=...] RUN="command"' >&2; exit 1; }
+vm: ## boot KERNEL= with the module and the tests, or with the programs ADD= alone, and run RUN="command" there
+	@[ "$$RUN" ] || { echo 'usage: make vm [KERNEL=...] [ADD="PROGRAM..."] RUN="command"' >&2; exit 1; }
 	$(call suite,command $(KERNEL))
 
 # Not expanded by make, but by the shell in the guest.
 override export RUN := $(value RUN)
+export ADD
 
 .PHONY: selftests
 selftests: ## build the tests and samples, without running them
@@ -183,7 +186,7 @@ test-library: ## test the C++ library: without a kernel, and with in-tree user_e
 	$(call suite,library,kernel fuzz library)
 
 .PHONY: tool
-tool: ## build the command line tool, build/tools/user-events
+tool: ## build the command line tool, build/tools/user-events (about 3 minutes on two cores)
 	@$(packages) tool
 	@$(MAKE) -C tools/user-events BUILD=../../build/tools
 	@$(MAKE) -C tools/perf-dlfilter BUILD=../../build/tools
@@ -256,8 +259,6 @@ units := user-events-rules.service
 commands_fleet := serve ship
 units_fleet := $(commands_fleet:%=user-events-%.service)
 examples := $(datadir)/doc/user_events/examples
-# Without symbols for a debugger; packages have these in packages of their own.
-STRIP ?= -s
 
 # install_units UNITS
 define install_units

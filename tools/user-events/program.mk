@@ -12,7 +12,8 @@
 BUILD ?= ../../build/tools
 # Whoever calls this: the files with dependencies name the same files then.
 override BUILD := $(abspath $(BUILD))
-CXXFLAGS ?= -O2 -g
+# -g1: the names and lines that a stack trace shows. -g takes half as much time again.
+CXXFLAGS ?= -O2 -g1
 
 tool := $(dir $(lastword $(MAKEFILE_LIST)))
 version := $(shell sed -n 's/^MODULE_VERSION("\(.*\)");$$/\1/p' $(tool)../../kernel/main.c)
@@ -24,6 +25,7 @@ common := -std=c++20 $(shell pkg-config --cflags $(libraries))
 # has that name.
 flags := $(common) -D_FILE_OFFSET_BITS=64 -DVERSION='"$(version)"' -Wall -Wextra -Wpedantic -Wconversion -Werror -MMD -MP -pthread \
 	-I. -I$(tool) -I$(tool)../../include -isystem $(shell realpath -m --relative-to=. $(folder))
+prelude := $(folder)/prelude.hpp
 objects := $(patsubst %.cpp,$(folder)/%.o,$(filter-out main.cpp,$(wildcard *.cpp */*.cpp)))
 # Of the libraries, most commands need few.
 link := -pthread -Wl,--as-needed
@@ -33,11 +35,16 @@ all: $(BUILD)/$(program)
 $(BUILD)/$(program): $(folder)/main.o $(library) $(others)
 	@$(CXX) $(CXXFLAGS) $(LDFLAGS) $(link) -o $@ $^ $(shell pkg-config --libs $(libraries))
 
+# Compiled once, it saves a third of the time of each file.
+$(prelude).gch: $(tool)prelude.hpp Makefile $(tool)program.mk
+	@mkdir -p $(@D)
+	@$(CXX) $(filter-out -MMD -MP,$(flags)) $(CPPFLAGS) $(CXXFLAGS) -x c++-header -c -o $@ $<
+
 # ccache may have the dependencies from a compilation whose object had a relative name.
-$(folder)/%.o: %.cpp Makefile $(tool)program.mk
+$(folder)/%.o: %.cpp $(prelude).gch Makefile $(tool)program.mk
 	@mkdir -p $(@D)
 	@echo "  CXX  tools/$(program)/$<"
-	@$(CXX) $(flags) $(CPPFLAGS) $(CXXFLAGS) -c -o $@ $<
+	@$(CXX) $(flags) -include $(prelude) $(CPPFLAGS) $(CXXFLAGS) -c -o $@ $<
 	@sed -i '1s|^[^:]*:|$@:|' $(@:.o=.d)
 
 .SECONDEXPANSION:
