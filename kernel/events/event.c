@@ -210,19 +210,14 @@ static int ue_event_reg(struct trace_event_call *call, enum trace_reg type,
 	case TRACE_REG_PERF_UNREGISTER:
 		return ue_event_remove_recorder(event, NULL);
 	case TRACE_REG_PERF_OPEN:
-		return event->owner->perf_opened(event, data);
+		event->owner->perf_opened(event, data);
+		return 0;
 	case TRACE_REG_PERF_CLOSE:
 		event->owner->perf_closed(event, data);
 		return 0;
 	default:
 		return 0;
 	}
-}
-
-struct ue_event *ue_event_of_call(struct trace_event_call *call)
-{
-	return call && call->class->reg == ue_event_reg ?
-	       container_of(call, struct ue_event, call) : NULL;
 }
 
 /* Called by tracing, with trace_event_sem or a raw spinlock held. */

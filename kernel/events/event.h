@@ -41,7 +41,7 @@ struct ue_users;
  *	of one has changed
  * @current_has_scopes: whether one of these scopes matches the current program; called by each
  *	write to an event that has a recorder of some programs, with preemption disabled
- * @perf_opened: perf has opened a perf event that records the event; 0 or -ENOMEM
+ * @perf_opened: perf has opened a perf event that records the event
  * @perf_closed: perf closes the perf event
  * @freed: the memory of an event is freed or abandoned, and with it the event's
  *	reference to its owner; called in any context. NULL if the owner does not care
@@ -58,7 +58,8 @@ struct ue_event_owner {
 	void (*scopes_changed)(struct ue_event *event, u64 scopes);
 	bool (*current_has_scopes)(u64 scopes);
 	void (*over_limit)(struct ue_event *event);
-	int (*perf_opened)(struct ue_event *event, struct perf_event *perf_event);
+	void (*perf_opened)(struct ue_event *event,
+			    struct perf_event *perf_event);
 	void (*perf_closed)(struct ue_event *event,
 			    struct perf_event *perf_event);
 	void (*freed)(const struct ue_event_owner *owner);
@@ -89,19 +90,19 @@ struct ue_event_owner {
  *	update has not reached come first. Protected by ue_enabler_mutex
  * @update: number of the last update of the enable bits; protected by
  *	ue_enabler_mutex
- * @scopes: bits of the scopes of programs for which the event is recorded; changed
- *	with event_mutex and ue_enabler_mutex held
+ * @scopes: bits of the scopes of programs for which the event is recorded, with UE_SCOPE_TRACED if
+ *	there are @nr_roots; changed with event_mutex and ue_enabler_mutex held
  * @update_scopes: for which scopes the last update makes a difference; U64_MAX stands for
  *	all programs. Protected by ue_enabler_mutex
  * @nr_perf_all: number of perf events that record all tasks, on one CPU or all of
  *	them; changed with event_mutex held
- * @nr_targets: number of tasks that perf events record (struct ue_target); changed
+ * @nr_roots: number of perf events of single tasks, see traced.h; changed
  *	with event_mutex and ue_enabler_mutex held
  * @mutes: of struct ue_mute, by @of_event; protected by ue_enabler_mutex
  * @muted: how long bits were 0 because of limits, in all address spaces, in jiffies; changed
  *	with ue_enabler_mutex held
- * @set_elsewhere: because the event has targets or scopes, some bits may be 1 that no
- *	want or scope accounts for (shared memory, unknown wants); protected by ue_enabler_mutex
+ * @set_elsewhere: because the event has scopes, bits in shared memory may be 1 also in address
+ *	spaces of other scopes; protected by ue_enabler_mutex
  * @serial: for an event of the registry its number in order of creation, which is the key
  *	in the registry's xarray; for one of the module's own events, of enum ue_own
  * @in_group: entry in the list of the group's events; changed with event_mutex held, read
@@ -137,7 +138,7 @@ struct ue_event {
 	struct hlist_head mutes;
 	unsigned long muted;
 	unsigned int nr_perf_all;
-	unsigned int nr_targets;
+	unsigned int nr_roots;
 	u32 update;
 	refcount_t references;
 	unsigned long serial;
@@ -183,15 +184,6 @@ struct ue_event {
 struct ue_event *ue_event_create(struct ue_format *format, char *name,
 				 const char *print_fmt, const char *system,
 				 const struct ue_event_owner *owner);
-
-/**
- * ue_event_of_call() - find the event of an event of the kernel's tracing
- * @call: any event, or NULL
- *
- * Context: any.
- * Return: the event; NULL if @call is none of this module's.
- */
-struct ue_event *ue_event_of_call(struct trace_event_call *call);
 
 /**
  * ue_event_ref() - take a reference to the memory

@@ -105,24 +105,24 @@ static inline struct vm_area_struct *ue_find_area(struct mm_struct *mm,
 }
 
 /**
- * ue_perf_context() - get a place of a task where its perf events are
+ * ue_task_has_perf_events() - check if a task has, or has had, perf events
  * @task: the task
- * @i: number of the place, below UE_PERF_CONTEXTS
  *
  * Since 6.2, a task has one context for the perf events of all kinds.
  *
  * Context: any.
- * Return: the place, which may hold NULL.
+ * Return: true if it has a context.
  */
-static inline struct perf_event_context __rcu **
-ue_perf_context(struct task_struct *task, int i)
+static inline bool ue_task_has_perf_events(const struct task_struct *task)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
-	return (struct perf_event_context __rcu **)&task->perf_event_ctxp[i];
-#define UE_PERF_CONTEXTS	perf_nr_task_contexts
+	for (int i = 0; i < perf_nr_task_contexts; i++) {
+		if (READ_ONCE(task->perf_event_ctxp[i]))
+			return true;
+	}
+	return false;
 #else
-	return (struct perf_event_context __rcu **)&task->perf_event_ctxp;
-#define UE_PERF_CONTEXTS	1
+	return rcu_access_pointer(task->perf_event_ctxp);
 #endif
 }
 

@@ -13,8 +13,6 @@
  * @UE_COUNT_ENABLERS: enablers
  * @UE_COUNT_SETS: sets of enablers
  * @UE_COUNT_MMS: struct ue_mm
- * @UE_COUNT_TARGETS: struct ue_target
- * @UE_COUNT_WANTS: struct ue_want
  * @UE_COUNT_MUTES: struct ue_mute
  * @UE_COUNT_RETURNS: tasks that look at their bits when they return to user space
  * @UE_COUNT_INDEX_TABLES: index tables of open files
@@ -31,8 +29,6 @@ enum ue_debug_counter {
 	UE_COUNT_ENABLERS,
 	UE_COUNT_SETS,
 	UE_COUNT_MMS,
-	UE_COUNT_TARGETS,
-	UE_COUNT_WANTS,
 	UE_COUNT_MUTES,
 	UE_COUNT_RETURNS,
 	UE_COUNT_INDEX_TABLES,

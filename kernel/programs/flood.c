@@ -19,8 +19,8 @@
 #include "programs/mm.h"
 #include "programs/mm_access.h"
 #include "programs/mute.h"
+#include "programs/traced.h"
 #include "programs/update.h"
-#include "programs/want.h"
 
 /*
  * A program with more registrations keeps its bits: all its registrations are searched for those of
@@ -57,8 +57,7 @@ static bool ue_flood_goes_on(const struct ue_mm *ue_mm, struct ue_event *event,
 	lockdep_assert_held(&ue_enabler_mutex);
 	if (READ_ONCE(event->nr_perf_all))
 		return false;
-	if (event->nr_targets &&
-	    (ue_mm->wants_unknown || ue_mm_has_want(ue_mm, event)))
+	if (event->nr_roots && ue_mm_is_traced(ue_mm))
 		return false;
 	return ue_recorders_exhausted(&event->recorders, ue_mm->scopes, process);
 }

@@ -35,7 +35,7 @@
 #include "programs/mm_attach.h"
 #include "programs/scope.h"
 #include "programs/stale.h"
-#include "programs/want.h"
+#include "programs/traced.h"
 
 static struct tracepoint *ue_fork_tracepoint;
 
@@ -54,6 +54,7 @@ static int ue_reference_set(struct ue_mm *child, struct ue_mm *parent)
 	if (set && set->nr) {
 		child->set = set;
 		child->scopes = READ_ONCE(parent->scopes);
+		child->traced_period = READ_ONCE(parent->traced_period);
 		/* Pairs with ue_update_enablers(). */
 		child->inherited_changes = smp_load_acquire(&set->changes);
 		/* Pairs with ue_mm_set_fresh(). */
@@ -166,7 +167,7 @@ void ue_fork_first_run(struct ue_mm *ue_mm)
 	 */
 	if (ue_mm->set) {
 		if (ue_mm->inherited_stale)
-			ue_wants_look_for(ue_mm, true);
+			ue_mm_look_for_perf(ue_mm);
 		if (ue_mm->inherited_stale || differ ||
 		    ue_mm->inherited_changes != ue_mm->set->changes ||
 		    !hlist_empty(&ue_mm->set->walks))

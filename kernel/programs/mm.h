@@ -29,9 +29,8 @@ struct ue_enabler_set;
  * @scopes: the scopes that match, see scope.h. Of a forked child that has not run,
  *	those that the parent had at the fork; a later change sets @inherited_stale.
  *	Read without the mutex, too.
- * @wants: of struct ue_want, by @of_mm; a forking task reads whether there are any
+ * @mutes: of struct ue_mute, by @of_mm; a forking task reads whether there are any
  *	without the mutex
- * @mutes: of struct ue_mute, by @of_mm; also read without the mutex, like @wants
  * @of_table: node in the hash table
  * @references: one of the table, one of a forked child before it runs, one of each walk that looks
  *	at it (ue_mms_get())
@@ -50,9 +49,8 @@ struct ue_enabler_set;
  *	since the fork
  * @stale_changes: counts the changes that were left to the tasks of the address space
  * @stale: the tasks of the address space have to write the bits, see stale.h
- * @wants_unknown: wants every event that has a target, because not all wants could be
- *	looked for: memory was short, there were too many (want.h), or another process
- *	may have used the memory when it was attached
+ * @traced_period: equals @ue_traced_period if perf traces the address space, see traced.h;
+ *	also read without the mutex
  *
  * Protected by ue_enabler_mutex unless stated otherwise. The members of the
  * union are used one after the other.
@@ -62,7 +60,6 @@ struct ue_mm {
 	struct ue_enabler_set *set;
 	struct hlist_node of_set;
 	u64 scopes;
-	struct hlist_head wants;
 	struct hlist_head mutes;
 	struct rhash_head of_table;
 	refcount_t references;
@@ -75,24 +72,10 @@ struct ue_mm {
 	};
 	unsigned int inherited_changes;
 	unsigned int stale_changes;
+	unsigned int traced_period;
 	bool inherited_stale;
 	bool stale;
-	bool wants_unknown;
 };
-
-/**
- * ue_mm_differs() - may this address space need other bits than others?
- * @ue_mm: the address space
- *
- * Context: any; without ue_enabler_mutex the result may be outdated.
- * Return: true if a forked child may have to write bits: it has no mutes, and perhaps does not
- * inherit the perf events.
- */
-static inline bool ue_mm_differs(const struct ue_mm *ue_mm)
-{
-	return !hlist_empty(&ue_mm->wants) || !hlist_empty(&ue_mm->mutes) ||
-	       READ_ONCE(ue_mm->wants_unknown);
-}
 
 /**
  * ue_mm_create() - allocate a struct ue_mm with one reference, not in the table

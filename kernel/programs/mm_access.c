@@ -10,7 +10,7 @@
 #include "programs/enabler.h"
 #include "programs/mm.h"
 #include "programs/mm_access.h"
-#include "programs/want.h"
+#include "programs/traced.h"
 
 /* How many bits a pass writes at most before it releases the locks. */
 #define UE_BITS_AT_ONCE		64
@@ -54,7 +54,7 @@ bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
 		      const struct ue_user_bit *bit)
 {
 	if (!ue_user_bit_is_shared(ue_mm->mm, bit))
-		return ue_mm_wants(ue_mm, event);
+		return ue_mm_scopes(ue_mm) & event->scopes;
 	event->set_elsewhere = true;
 	return true;
 }

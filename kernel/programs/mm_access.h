@@ -46,16 +46,16 @@ int ue_mm_access(struct ue_mm *ue_mm, struct ue_access *access,
 		 int (*write)(struct ue_mm *ue_mm, struct ue_access *access));
 
 /**
- * ue_mm_bit_wanted() - tell what an enable bit has to be because of targets or scopes
+ * ue_mm_bit_wanted() - tell what an enable bit has to be because of scopes
  * @ue_mm: the address space
- * @event: the event, which has a target or a scope
+ * @event: the event, which has a scope
  * @bit: the bit
  *
- * Only for ue_mm_bit_value(). Sets @set_elsewhere of the event if the memory is shared, and as
- * ue_mm_wants() does. The caller writes the bit.
+ * Only for ue_mm_bit_value(). Sets @set_elsewhere of the event if the memory is shared. The caller
+ * writes the bit.
  *
  * Context: as ue_mm_bit_value().
- * Return: true if ue_mm_wants() says so, or if the memory is shared.
+ * Return: true if the address space has such a scope, or if the memory is shared.
  */
 bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
 		      const struct ue_user_bit *bit);
@@ -71,7 +71,7 @@ bool ue_mm_bit_wanted(struct ue_mm *ue_mm, struct ue_event *event,
  *
  * Context: the mmap_lock held for reading, and ue_enabler_mutex held.
  * Return: what the bit has to be. In memory of its own: 1 if the address space is not
- * muted, and a recorder records all programs or ue_mm_wants() is true. In shared
+ * muted, and a recorder records all programs or one of its scopes. In shared
  * memory: 1 if there is any recorder.
  */
 static inline bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
@@ -82,8 +82,7 @@ static inline bool ue_mm_bit_value(struct ue_mm *ue_mm, struct ue_event *event,
 		return false;
 	if (ue_event_wants_all(event))
 		return true;
-	return (event->nr_targets || event->scopes) &&
-	       ue_mm_bit_wanted(ue_mm, event, bit);
+	return event->scopes && ue_mm_bit_wanted(ue_mm, event, bit);
 }
 
 /**

@@ -26,7 +26,7 @@
 #include "programs/mute.h"
 #include "programs/scope.h"
 #include "programs/stale.h"
-#include "programs/want.h"
+#include "programs/traced.h"
 
 void ue_mm_join_set(struct ue_mm *ue_mm)
 {
@@ -153,7 +153,6 @@ static void ue_mm_end(struct ue_mm *ue_mm)
 	ue_mm_set_fresh(ue_mm);
 	ue_mutes_free(ue_mm);
 	ue_mm_replace_set(ue_mm, NULL);
-	ue_wants_free(ue_mm);
 	ue_enabler_unlock();
 	ue_mm_put(ue_mm);
 }
@@ -235,7 +234,7 @@ int ue_mm_attach(struct mm_struct *mm, struct ue_enabler_set *set)
 	err = ue_mm_insert(ue_mm);
 	if (!err) {
 		ue_mm_join_set(ue_mm);
-		ue_wants_look_for(ue_mm, false);
+		ue_mm_look_for_perf(ue_mm);
 	}
 	ue_enabler_unlock();
 	if (err)

@@ -16,7 +16,7 @@
 /**
  * ue_mm_attach() - attach an address space until it ends
  * @mm: the address space, whose memory the caller holds (mmget()). If perf events
- *	record single tasks, @mm is the current task's: see ue_wants_look_for().
+ *	record single tasks, @mm is the current task's: see ue_mm_look_for_perf().
  * @set: its set; on success the caller's reference becomes the address space's
  *
  * Context: may sleep.

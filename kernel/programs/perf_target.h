@@ -18,9 +18,8 @@ struct ue_event;
  * space alone.
  *
  * Context: event_mutex held; waits for no program. May sleep.
- * Return: 0 or -ENOMEM.
  */
-int ue_perf_open(struct ue_event *event, struct perf_event *perf_event);
+void ue_perf_open(struct ue_event *event, struct perf_event *perf_event);
 
 /**
  * ue_perf_close() - undo ue_perf_open()

@@ -29,7 +29,7 @@ struct ue_rule_text;
  *
  * Context: may sleep; called by one task at a time. event_mutex not held.
  * Return: 0; -ENOENT if there is no process of one of the numbers; -ENOSPC if there
- * are 64 scopes; -EOPNOTSUPP if the kernel lacks the tracepoint cgroup_attach_task, or
+ * are 63 scopes; -EOPNOTSUPP if the kernel lacks the tracepoint cgroup_attach_task, or
  * memory cgroups, which know the process that owns an address space; -ENOMEM.
  */
 int ue_scope_get(const struct ue_rule_text *rule, u64 *scope);
@@ -52,8 +52,11 @@ const char *ue_scope_reason(int err);
  */
 void ue_scope_put(u64 scope);
 
-/* The bits of a u64. Also in a message of the tool's tracing/rules.cpp. */
-#define UE_SCOPES_MAX		64
+/*
+ * One less than there are bits: UE_SCOPE_TRACED of traced.h. Also in a message of the tool's
+ * tracing/rules.cpp.
+ */
+#define UE_SCOPES_MAX		63
 
 /**
  * struct ue_scope_counts - how many address spaces match

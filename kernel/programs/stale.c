@@ -78,7 +78,7 @@ static void ue_search_later(unsigned long wait)
 			   rested < rest ? max(wait, rest - rested) : wait);
 }
 
-/* After this, unloading waits for the caller by synchronize_rcu_tasks(), so it must not sleep. */
+/* After this, unloading waits for the caller by synchronize_rcu_tasks(): it must not sleep. */
 static void ue_return_end(void)
 {
 	ue_debug_count(UE_COUNT_RETURNS, -1);
@@ -86,8 +86,8 @@ static void ue_return_end(void)
 }
 
 /*
- * Mostly runs right before user space, without locks. A task that has an io_uring also comes here in
- * the middle of exec, with cred_guard_mutex held. Nothing that this waits for takes that mutex.
+ * Mostly runs right before user space, without locks. A task that has an io_uring also comes here
+ * in the middle of exec, with cred_guard_mutex held. Nothing that this waits for takes that mutex.
  */
 static void ue_return_run(struct callback_head *work)
 {

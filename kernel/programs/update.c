@@ -29,6 +29,7 @@
 #include "programs/mm_attach.h"
 #include "programs/mute.h"
 #include "programs/stale.h"
+#include "programs/traced.h"
 #include "programs/update.h"
 
 /*
@@ -91,7 +92,7 @@ static __always_inline bool ue_hold_mm(struct ue_update *update,
 /* Whether an update for programs with @scopes makes a difference to an address space. */
 static __always_inline bool ue_is_concerned(u64 scopes, const struct ue_mm *ue_mm)
 {
-	return scopes == UE_ALL_PROGRAMS || scopes & ue_mm->scopes;
+	return scopes == UE_ALL_PROGRAMS || scopes & ue_mm_scopes(ue_mm);
 }
 
 /*
@@ -276,6 +277,12 @@ static DECLARE_WAIT_QUEUE_HEAD(ue_deferred_ended);
 static bool ue_deferred_until(unsigned long number)
 {
 	return time_after(READ_ONCE(ue_first_deferred), number);
+}
+
+bool ue_updates_deferred(void)
+{
+	lockdep_assert_held(&ue_enabler_mutex);
+	return !list_empty(&ue_all_deferred);
 }
 
 /* The caller waits for no later updates. A user could start those for ever. */
@@ -559,25 +566,29 @@ void ue_update_event(struct ue_event *event)
 	ue_update_programs(event, &update, UE_ALL_PROGRAMS);
 }
 
-/*
- * A bit in shared memory that was written for one program stays 1 until the event is recorded for
- * none: see @set_elsewhere.
- */
-void ue_update_scopes(struct ue_event *event, u64 scopes)
+/* If there are fewer scopes, each bit in shared memory may have to be cleared, or not. */
+void ue_update_end_with_scopes(struct ue_update *update, struct ue_event *event,
+			       u64 scopes)
 {
-	struct ue_update update;
-	u64 changed;
+	u64 changed = event->scopes ^ scopes;
 
-	ue_update_begin(&update);
-	ue_end_mutes(event, &update);
-	changed = event->scopes ^ scopes;
 	event->scopes = scopes;
-	if (!scopes && !event->nr_targets && event->set_elsewhere) {
+	if (changed & ~scopes && event->set_elsewhere) {
 		event->set_elsewhere = false;
 		changed = UE_ALL_PROGRAMS;
 	}
-	if (changed && !ue_event_wants_all(event))
-		ue_update_programs(event, &update, changed);
+	if (changed)
+		ue_update_programs(event, update, changed);
 	else
-		ue_update_end(&update);
+		ue_update_end(update);
+}
+
+void ue_update_scopes(struct ue_event *event, u64 scopes)
+{
+	struct ue_update update;
+
+	ue_update_begin(&update);
+	ue_end_mutes(event, &update);
+	ue_update_end_with_scopes(&update, event,
+				  scopes | (event->scopes & UE_SCOPE_TRACED));
 }

@@ -29,7 +29,7 @@ void ue_update_event(struct ue_event *event);
 /**
  * ue_update_scopes() - set the scopes for which an event is recorded
  * @event: the event
- * @scopes: their bits, see scope.h
+ * @scopes: their bits, see scope.h; UE_SCOPE_TRACED stays as it is
  *
  * Updates the enable bits of the programs for which that makes a difference, as
  * ue_update_event() does. If a recorder changes between some programs and all, the caller calls
@@ -45,6 +45,14 @@ void ue_update_scopes(struct ue_event *event, u64 scopes);
  * Context: may sleep; ue_enabler_mutex not held. Waits for no program.
  */
 void ue_updates_finish(void);
+
+/**
+ * ue_updates_deferred() - are any updates left to a work item?
+ *
+ * Context: ue_enabler_mutex held.
+ * Return: true if there are.
+ */
+bool ue_updates_deferred(void);
 
 /**
  * struct ue_update - an update in progress
@@ -134,5 +142,16 @@ void ue_update_yield(struct ue_update *update);
  * Context: as ue_update_mm().
  */
 void ue_update_end(struct ue_update *update);
+
+/**
+ * ue_update_end_with_scopes() - do what ue_update_scopes() does in an update, and end that
+ * @update: the update
+ * @event: the event
+ * @scopes: the bits of its scopes, also UE_SCOPE_TRACED. Mutes go on.
+ *
+ * Context: as ue_update_mm().
+ */
+void ue_update_end_with_scopes(struct ue_update *update, struct ue_event *event,
+			       u64 scopes);
 
 #endif /* UE_UPDATE_H */

@@ -60,14 +60,8 @@ static bool ue_own_has_scopes(u64 scopes)
 	return false;
 }
 
-static int ue_own_perf_opened(struct ue_event *event,
-			      struct perf_event *perf_event)
-{
-	return 0;
-}
-
-static void ue_own_perf_closed(struct ue_event *event,
-			       struct perf_event *perf_event)
+static void ue_own_perf_changed(struct ue_event *event,
+				struct perf_event *perf_event)
 {
 }
 
@@ -78,8 +72,8 @@ static const struct ue_event_owner ue_own_owner = {
 	.scopes_changed = ue_own_scopes_changed,
 	.current_has_scopes = ue_own_has_scopes,
 	.over_limit = ue_suppression_begin,
-	.perf_opened = ue_own_perf_opened,
-	.perf_closed = ue_own_perf_closed,
+	.perf_opened = ue_own_perf_changed,
+	.perf_closed = ue_own_perf_changed,
 };
 
 /*

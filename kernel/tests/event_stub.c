@@ -41,11 +41,6 @@ void ue_stub_enable(struct ue_event *event, bool enable)
 DEFINE_STATIC_CALL_RET0(ue_get_task_exe_file, get_task_exe_file);
 DEFINE_STATIC_CALL_RET0(ue_d_absolute_path, d_absolute_path);
 
-struct ue_event *ue_event_of_call(struct trace_event_call *call)
-{
-	return NULL;
-}
-
 void ue_event_put(struct ue_event *event)
 {
 	WARN_ON_ONCE(atomic_long_dec_return(&event->users) < 0);

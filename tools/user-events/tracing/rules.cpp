@@ -30,7 +30,7 @@ std::string remedy_for(int error, bool removes) {
         return removes ? "`user-events rules list` lists the rules"
                        : "a process that pid= names has ended, or is a thread";
     case ENOSPC:
-        return "64 sets of options for programs are in use: `user-events rules list` lists the "
+        return "63 sets of options for programs are in use: `user-events rules list` lists the "
                "rules, of which some have to go first";
     case EOPNOTSUPP:
         return "this kernel lacks memory cgroups (CONFIG_MEMCG), which rules for some programs "
