@@ -753,7 +753,9 @@ TEST_CASE("A rule cannot have a trigger that reaches beyond its event") {
 TEST_CASE(
     "A histogram of a rule takes only fields of the event, and as a number only one that is") {
     Instance instance;
-    Registered event(" u32 n; char[16] s; __rel_loc char[] r; struct char[ text 40", "rule_number");
+    Registered event(
+        " u32 n; char[16] s; __rel_loc char[] r; struct char[ text 40; u32 twice; char[16] twice",
+        "rule_number");
     const auto [trigger, fits] = GENERATE(table<std::string, bool>({
         {"hist:keys=n.log2:vals=n:size=128", true},
         {"hist:keys=s,n.buckets=5:size=128", true},
@@ -773,6 +775,9 @@ TEST_CASE(
         {"hist:keys=COMM.log2:size=128", false},
         {"hist:keys=common_comm.buckets=2147483647:size=128", false},
         {"hist:keys=n:vals=common_comm:size=128", false},
+        {"hist:keys=twice:size=128", true},
+        {"hist:keys=twice.log2:size=128", false},
+        {"hist:keys=n:vals=twice:size=128", false},
     }));
     CAPTURE(trigger);
     const Rule rule("rule_number_* instance=" + instance.name() + " trigger " + trigger);

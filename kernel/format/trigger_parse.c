@@ -236,10 +236,10 @@ const char *ue_trigger_parse(const char *trigger)
 	return ue_is_condition(rest) ? NULL : "expected \"if\" and a filter after the trigger";
 }
 
-/* Return: the field of this name, or NULL. */
+/* Return: the field of this name, or NULL. Of several, the kernel takes the last one. */
 static const struct ue_field *ue_field_named(struct ue_part name, const struct ue_format *format)
 {
-	for (int i = 0; i < format->nr_fields; i++) {
+	for (int i = format->nr_fields - 1; i >= 0; i--) {
 		if (ue_part_is(name, ue_field_name(format, &format->fields[i])))
 			return &format->fields[i];
 	}
