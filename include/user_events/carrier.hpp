@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace USER_EVENTS_NAMESPACE::detail {
 
@@ -75,11 +76,12 @@ constexpr auto in_vectors(std::size_t used) {
 /// g++ needs no memory for what a function object captures, if the function is inline. clang does,
 /// and reserves the memory also for an event that is not enabled. A small temporary function object
 /// is passed in registers. A function object with a name is not copied, because its state may
-/// change.
+/// change. One that makes numbers is inlined: clang then needs no memory for it, either.
 template <typename Make>
 inline constexpr bool is_passed_on =
 #ifdef __clang__
-    !std::is_reference_v<Make> && std::is_trivially_copyable_v<Make> && sizeof(Make) <= 16;
+    !std::is_reference_v<Make> && std::is_trivially_copyable_v<Make> && sizeof(Make) <= 16 &&
+    !std::is_trivially_destructible_v<std::remove_cvref_t<decltype(std::declval<Make>()())>>;
 #else
     false;
 #endif

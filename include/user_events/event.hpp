@@ -362,3 +362,21 @@ public:
 };
 
 } // namespace USER_EVENTS_NAMESPACE
+
+/// Records an event, as `event(arguments...)` does, but evaluates the arguments only if the event
+/// is enabled. Also for counters, and for logs, whose first argument is the level. A program that
+/// is compiled with USER_EVENTS_OFF has no code for it; the compiler checks the arguments all the
+/// same.
+#ifdef USER_EVENTS_OFF
+#define USER_EVENT(event, ...)                                                                     \
+    do {                                                                                           \
+        if (false)                                                                                 \
+            (event)(__VA_ARGS__);                                                                  \
+    } while (false)
+#else
+#define USER_EVENT(event, ...)                                                                     \
+    do {                                                                                           \
+        if (const auto& user_events_event = (event); user_events_event) [[unlikely]]               \
+            user_events_event(__VA_ARGS__);                                                        \
+    } while (false)
+#endif

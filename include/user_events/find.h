@@ -30,160 +30,13 @@ extern char* secure_getenv(const char* name);
 inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
-/* The longest path of a file in the environment, or found through mountinfo, with its NUL. */
+/* The longest path of a file in the environment, with its NUL. */
 #define USER_EVENTS_PATH_MAX 1024
 
 /* Opens a file. Returns the descriptor, or minus an errno. */
 USER_EVENTS_INLINE int user_events_open_path(const char* path) {
     /* If the path is a FIFO, opening it must not wait for a reader. */
     return user_events_open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-}
-
-/*
- * A line of mountinfo, as far as it was read:
- *
- *	ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [TAG]... - TYPE SOURCE OPTIONS
- *
- * @number: the number of the present word; ID is 0
- * @length: the length of the present word
- * @word: the beginning of the present word
- * @is_whole: ROOT is "/": not a part of a file system
- * @type: the number of the word TYPE; 0 before it is known
- * @is_tracefs: TYPE is "tracefs"
- * @place_length: the length of PLACE, also if it does not fit
- * @place: PLACE, as it is in the line
- */
-struct user_events_mount {
-    unsigned number, type;
-    size_t length, place_length;
-    int is_whole, is_tracefs;
-    char word[8];
-    char place[USER_EVENTS_PATH_MAX];
-};
-
-USER_EVENTS_INLINE void user_events_mount_begin(struct user_events_mount* mount) {
-    mount->number = mount->type = 0;
-    mount->length = mount->place_length = 0;
-    mount->is_whole = mount->is_tracefs = 0;
-}
-
-/* Whether the present word is this one. */
-USER_EVENTS_INLINE int user_events_mount_is(const struct user_events_mount* mount,
-                                            const char* word) {
-    const size_t length = strlen(word);
-
-    return mount->length == length && memcmp(mount->word, word, length) == 0;
-}
-
-/* Adds a character to the present word. */
-USER_EVENTS_INLINE void user_events_mount_add(struct user_events_mount* mount, char character) {
-    if (mount->number == 4) {
-        if (mount->place_length < sizeof(mount->place))
-            mount->place[mount->place_length] = character;
-        mount->place_length++;
-    }
-    if (mount->length < sizeof(mount->word))
-        mount->word[mount->length] = character;
-    mount->length++;
-}
-
-/* Ends the present word. */
-USER_EVENTS_INLINE void user_events_mount_end_word(struct user_events_mount* mount) {
-    if (mount->number == 3)
-        mount->is_whole = user_events_mount_is(mount, "/");
-    else if (mount->type && mount->number == mount->type)
-        mount->is_tracefs = user_events_mount_is(mount, "tracefs");
-    else if (mount->number > 5 && !mount->type && user_events_mount_is(mount, "-"))
-        mount->type = mount->number + 1;
-    mount->number++;
-    mount->length = 0;
-}
-
-/*
- * Returns the character that an escape in mountinfo stands for, which is \040 and the like for
- * white space and backslashes; -1 if this is none.
- */
-USER_EVENTS_INLINE int user_events_escaped(const char* text, size_t length) {
-    int number = 0;
-
-    if (length < 4 || text[0] != '\\')
-        return -1;
-    for (size_t i = 1; i < 4; i++) {
-        if (text[i] < '0' || text[i] > '7')
-            return -1;
-        number = number * 8 + (text[i] - '0');
-    }
-    return number;
-}
-
-/*
- * To be called at the end of a line of mountinfo. Makes the path of user_events_data in the tracefs
- * of this line, in `place`. Returns 0 if the line is one of another file system, or of a part of a
- * tracefs, or if the path is too long.
- */
-USER_EVENTS_INLINE int user_events_mount_path(struct user_events_mount* mount) {
-    static const char name[] = "/user_events_data";
-    size_t to = 0;
-
-    if (!mount->is_whole || !mount->is_tracefs || mount->place_length > sizeof(mount->place))
-        return 0;
-    for (size_t from = 0; from < mount->place_length; to++) {
-        const int character = user_events_escaped(mount->place + from, mount->place_length - from);
-
-        mount->place[to] = character < 0 ? mount->place[from] : (char)character;
-        from += character < 0 ? 1 : 4;
-    }
-    if (to + sizeof(name) > sizeof(mount->place))
-        return 0;
-    memcpy(mount->place + to, name, sizeof(name));
-    return 1;
-}
-
-/*
- * Reads on in mountinfo, and opens the first user_events_data that is in this part. Returns the
- * descriptor, or minus the errno of the first user_events_data that exists but could not be opened.
- * `result` is what this function returned for the earlier parts.
- */
-USER_EVENTS_INLINE int user_events_open_in_mounts(struct user_events_mount* mount, const char* text,
-                                                  long size, int result) {
-    for (long i = 0; i < size && result < 0; i++) {
-        if (text[i] != ' ' && text[i] != '\n') {
-            user_events_mount_add(mount, text[i]);
-            continue;
-        }
-        user_events_mount_end_word(mount);
-        if (text[i] == ' ')
-            continue;
-        if (user_events_mount_path(mount)) {
-            const int descriptor = user_events_open_path(mount->place);
-
-            if (descriptor >= 0 || result == -ENOENT)
-                result = descriptor;
-        }
-        user_events_mount_begin(mount);
-    }
-    return result;
-}
-
-/*
- * Opens user_events_data in the first tracefs of /proc/self/mountinfo that has it. Not inline: the
- * buffers would otherwise be on the stack of callers that need not look there.
- */
-USER_EVENTS_OUT_OF_LINE int user_events_open_mounted(void) {
-    const int mounts = user_events_open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-    struct user_events_mount mount;
-    int result = -ENOENT;
-    /* Sanitizers and analyzers do not see that the system call fills it. */
-    char text[512] = "";
-    long size;
-
-    if (mounts < 0)
-        return mounts;
-    user_events_mount_begin(&mount);
-    while (result < 0 && (size = user_events_read(mounts, text, sizeof(text))) > 0)
-        result = user_events_open_in_mounts(&mount, text, size, result);
-    user_events_close(mounts);
-    return result;
 }
 
 /* Whether the environment switches the library off. */
@@ -199,29 +52,60 @@ USER_EVENTS_INLINE int user_events_is_off(void) {
  * be changing it, and getenv() is not async-signal-safe.
  *
  * @error: why the file must not be opened: ECANCELED for USER_EVENTS=off, or ENAMETOOLONG; or 0
+ * @is_debugged: whether USER_EVENTS_DEBUG=1
  * @path: USER_EVENTS_FILE, or empty
  */
 struct user_events_environment {
     int error;
+    int is_debugged;
     char path[USER_EVENTS_PATH_MAX];
 };
+
+/*
+ * With USER_EVENTS_DEBUG=1, prints what the library has done to standard error:
+ *
+ *	user_events: WHAT OBJECT[: error NUMBER]
+ */
+USER_EVENTS_OUT_OF_LINE void user_events_say(const struct user_events_environment* environment,
+                                             const char* what, const char* object, int error) {
+    static const char* const beginning = "user_events: ";
+    char number[16] = "\n";
+    size_t at = sizeof(number) - 1, digits = 1;
+    const char* const texts[] = {beginning, what, " ", object, error ? ": error " : ""};
+    struct iovec parts[6];
+
+    if (!environment->is_debugged)
+        return;
+    number[at] = '\n';
+    for (; error > 0; error /= 10, digits++)
+        number[--at] = (char)('0' + error % 10);
+    for (size_t i = 0; i < 5; i++) {
+        parts[i].iov_base = (void*)(uintptr_t)texts[i];
+        parts[i].iov_len = strlen(texts[i]);
+    }
+    parts[5].iov_base = number + at;
+    parts[5].iov_len = digits;
+    user_events_writev(STDERR_FILENO, parts, 6);
+}
 
 /* The variables are ignored in programs with the set-user-ID bit and the like. */
 USER_EVENTS_INLINE void user_events_read_environment(struct user_events_environment* environment) {
     const char* const path = secure_getenv("USER_EVENTS_FILE");
+    const char* const debug = secure_getenv("USER_EVENTS_DEBUG");
     const size_t length = path ? strlen(path) : 0;
 
     environment->error = user_events_is_off()                  ? ECANCELED
                          : length >= sizeof(environment->path) ? ENAMETOOLONG
                                                                : 0;
+    environment->is_debugged = debug && strcmp(debug, "1") == 0;
     environment->path[0] = 0;
     if (!environment->error && path)
         memcpy(environment->path, path, length + 1);
 }
 
 /*
- * Finds and opens the file: the one that the environment names, or else /dev/user_events/default,
- * or else user_events_data in a tracefs.
+ * Finds and opens the file: the one that the environment names, or else the first of these places
+ * that can be opened.
  *
  * Returns the descriptor, or minus an errno: that of the environment, ENOENT if there is no such
  * file, or the reason why the first existing one cannot be opened.
@@ -233,17 +117,19 @@ user_events_find_and_open_in(const struct user_events_environment* environment) 
         "/sys/kernel/tracing/user_events_data",
         "/sys/kernel/debug/tracing/user_events_data",
     };
+    const int is_named = *environment->path != 0;
     int reason = -ENOENT;
 
-    if (environment->error)
+    if (environment->error) {
+        user_events_say(environment, "the environment switches off", "all events",
+                        environment->error);
         return -environment->error;
-    if (*environment->path)
-        return user_events_open_path(environment->path);
-    for (size_t i = 0; i <= sizeof(places) / sizeof(*places); i++) {
-        const int descriptor = i < sizeof(places) / sizeof(*places)
-                                   ? user_events_open_path(places[i])
-                                   : user_events_open_mounted();
+    }
+    for (size_t i = 0; i < (is_named ? 1 : sizeof(places) / sizeof(*places)); i++) {
+        const char* const path = is_named ? environment->path : places[i];
+        const int descriptor = user_events_open_path(path);
 
+        user_events_say(environment, "open", path, descriptor < 0 ? -descriptor : 0);
         if (descriptor >= 0)
             return descriptor;
         if (reason == -ENOENT)

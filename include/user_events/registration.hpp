@@ -62,7 +62,7 @@ struct library {
     /// How many registrations the kernel kept when their events were destroyed.
     std::uint32_t kept = 0;
     /// Read when the first event is created, and by retry() if the file could not be opened.
-    user_events_environment environment{0, ""};
+    user_events_environment environment{0, 0, ""};
 };
 
 /// Keeps errno as it was.
@@ -355,6 +355,7 @@ inline void registration::register_now() const noexcept {
     argument.enable_addr = reinterpret_cast<std::uintptr_t>(address());
     argument.name_args = reinterpret_cast<std::uintptr_t>(declared_->command);
     const int error = control(USER_EVENTS_REG, &argument);
+    user_events_say(&library_->environment, "register", command(), error);
     is_registered_ = error == 0;
     if (is_registered_)
         set_target(argument.write_index);
@@ -375,6 +376,7 @@ inline bool registration::unregister_now() const noexcept {
     argument.disable_bit = declared_->bit;
     argument.disable_addr = reinterpret_cast<std::uintptr_t>(address());
     const int error = control(USER_EVENTS_UNREG, &argument);
+    user_events_say(&library_->environment, "unregister", command(), error);
     // After ENOENT and EFAULT of the call itself the kernel has no registration, either.
     is_registered_ = error != 0 && (library_->error || (error != ENOENT && error != EFAULT));
     error_.store(is_registered_ ? error : EAGAIN, std::memory_order_relaxed);
@@ -431,11 +433,12 @@ inline bool registration::replace_file() const noexcept {
     const bool is_open = now == __atomic_load_n(&library_->file.descriptor, __ATOMIC_RELAXED) &&
                          user_events_file_check(&library_->file);
     if (!is_open && !replace_file()) {
-        // The registration with the lost file has ended, which clears the bit. The kernel may have
-        // refused another one.
-        if (!is_enabled())
-            return error_.load(std::memory_order_relaxed);
-        last.result = -EBADF;
+        // The registration with the lost file may have ended, which clears the bit. The record is
+        // lost if the kernel has refused another registration.
+        const int error = error_.load(std::memory_order_relaxed);
+        if (!is_enabled() && !error)
+            return 0;
+        last.result = is_enabled() ? -EBADF : -error;
     } else {
         if (!is_open || now != last.descriptor)
             last.result = user_events_write_parts(begin(parts[0].iov_base), parts, count);
@@ -445,6 +448,8 @@ inline bool registration::replace_file() const noexcept {
             return 0;
     }
     lost_.fetch_add(1, std::memory_order_relaxed);
+    user_events_say(&library_->environment, "lost a record of", command(),
+                    static_cast<int>(-last.result));
     return static_cast<int>(-last.result);
 }
 

@@ -86,7 +86,7 @@ struct user_events_shared {
 extern "C" {
 #endif
 __attribute__((__weak__, __visibility__("hidden"))) struct user_events_shared USER_EVENTS_SHARED = {
-    {-1, 0, 0, 0, 0, -1}, (1ULL << 32) | 0xffffffff, 0, 0, {0, ""}};
+    {-1, 0, 0, 0, 0, -1}, (1ULL << 32) | 0xffffffff, 0, 0, {0, 0, ""}};
 #ifdef __cplusplus
 }
 #endif
@@ -181,6 +181,7 @@ USER_EVENTS_INLINE int user_event_register_now(struct user_event* event, const c
     argument.enable_addr = (uintptr_t)&event->word;
     argument.name_args = (uintptr_t)command;
     error = user_events_shared_control(USER_EVENTS_REG, &argument);
+    user_events_say(&USER_EVENTS_SHARED.environment, "register", command, error);
     if (!error)
         __atomic_store_n(&event->target,
                          (USER_EVENTS_SHARED.current >> 32 << 32) | argument.write_index,
@@ -200,6 +201,7 @@ USER_EVENTS_INLINE int user_event_unregister_now(struct user_event* event) {
     argument.size = sizeof(argument);
     argument.disable_addr = (uintptr_t)&event->word;
     error = user_events_shared_control(USER_EVENTS_UNREG, &argument);
+    user_events_say(&USER_EVENTS_SHARED.environment, "unregister", event->command, error);
     /* After ENOENT and EFAULT of the call itself the kernel has no registration, either. */
     if (error && (USER_EVENTS_SHARED.file.descriptor < 0 || (error != ENOENT && error != EFAULT)))
         return error;

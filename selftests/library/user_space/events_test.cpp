@@ -907,3 +907,24 @@ TEST_CASE("A signal handler can record an event, also during a registration") {
     CHECK(taken > 0);
     CHECK(event.lost() == 0);
 }
+
+TEST_CASE("USER_EVENT() evaluates its arguments only if the event is recorded") {
+    FakeFile file;
+    const Number event;
+    const ue::event<"empty"> empty;
+    const ue::counter<"count"> counter;
+    const ue::log<"log"> messages;
+    int calls = 0;
+    const auto value = [&] { return ++calls; };
+    USER_EVENT(event, static_cast<std::uint64_t>(value()));
+    USER_EVENT(counter, value());
+    USER_EVENT(messages, ue::level::info, std::to_string(value()));
+    CHECK(calls == 0);
+    file.enable(number);
+    file.enable("empty");
+    USER_EVENT(event, static_cast<std::uint64_t>(value()));
+    CHECK(file.take() == record_of_number(1));
+    CHECK(calls == 1);
+    USER_EVENT(empty);
+    CHECK(file.take().size() == 4);
+}

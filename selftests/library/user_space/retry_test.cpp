@@ -85,3 +85,34 @@ TEST_CASE("A file that is missing for a moment is found again after clearenv() a
     CHECK(event.lost() == lost);
     CHECK(file.take().size() == 8);
 }
+
+TEST_CASE("USER_EVENTS_DEBUG=1 prints the file, registrations and errors to standard error") {
+    FakeFile file;
+    int ends[2];
+    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("USER_EVENTS_DEBUG", "1", 1);
+        dup2(ends[1], STDERR_FILENO);
+        {
+            const ue::event<"spoken", ue::field<"a", int>> spoken;
+            file.fail_with(EADDRINUSE);
+            const ue::event<"refused"> refused;
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    std::string text(4096, ' ');
+    std::size_t size = 0;
+    for (ssize_t got; (got = read(ends[0], text.data() + size, text.size() - size)) > 0;)
+        size += static_cast<std::size_t>(got);
+    close(ends[0]);
+    waitpid(child, nullptr, 0);
+    CHECK(text.substr(0, size) == "user_events: open " + file.path() +
+                                      "\n"
+                                      "user_events: register spoken s32 a\n"
+                                      "user_events: register refused: error " +
+                                      std::to_string(EADDRINUSE) +
+                                      "\n"
+                                      "user_events: unregister spoken s32 a\n");
+}
