@@ -5,6 +5,7 @@
 #include "export/output_directory.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
+#include "text/unique.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -193,11 +194,7 @@ private:
             return found->second;
         file& added = files_[event.id];
         begin_file(added, event.system + "." + event.name, static_cast<std::size_t>(event.id));
-        for (const recording::field& field : event.fields) {
-            added.text += ',';
-            append_quoted(added.text, field.name);
-        }
-        added.text += "\r\n";
+        append_heading(added, event.fields);
         return added;
     }
 
@@ -208,16 +205,26 @@ private:
         });
         to.words =
             words == row.cells.end() ? 0 : static_cast<std::size_t>(words - row.cells.begin());
-        for (const eventheader::cell& cell : row.cells) {
+        append_heading(to, row.cells);
+    }
+
+    /// The columns of all records, and those of fields, by names that no column before has.
+    template <typename Fields>
+    static void append_heading(file& to, const Fields& fields) {
+        std::set<std::string> taken;
+        for (const char* const name : {"time", "cpu", "task", "pid", "tgid", "instance"}) {
+            to.text += taken.empty() ? "" : ",";
+            to.text += *taken.insert(name).first;
+        }
+        for (const auto& field : fields) {
             to.text += ',';
-            append_quoted(to.text, cell.name);
+            append_quoted(to.text, text::unique(std::string(field.name), taken));
         }
         to.text += "\r\n";
     }
 
     void begin_file(file& to, const std::string& event, std::size_t number) {
         to.name = file_name(event, number, names_);
-        to.text = "time,cpu,task,pid,tgid,instance";
     }
 
     std::string directory_;

@@ -2,6 +2,7 @@
 #include "export/ctf_format.hpp"
 
 #include "text/escape.hpp"
+#include "text/unique.hpp"
 
 #include <bit>
 #include <cctype>
@@ -44,14 +45,6 @@ const char* clock_name(const ctf_trace& trace) {
 
 bool is_time(const ctf_type& member) {
     return member.role && std::string_view(member.role).ends_with("default-clock-timestamp");
-}
-
-/// A name that none of the members before has.
-std::string unique(const std::string& name, std::set<std::string>& taken) {
-    std::string result = name;
-    for (int i = 2; !taken.insert(result).second; i++)
-        result = fmt::format("{}_{}", name, i);
-    return result;
 }
 
 /// Version 1.8. Names are identifiers, and readers leave out an underscore in front of a name,
@@ -106,7 +99,7 @@ std::string text_writer::structure(const ctf_type& type) const {
     std::set<std::string> taken;
     std::string before;
     for (const ctf_type& member : type.members) {
-        const std::string name = unique(to_identifier(member), taken);
+        const std::string name = text::unique(to_identifier(member), taken);
         // babeltrace2 refuses a name that is one of those before without their underscore.
         taken.insert(name.substr(name.starts_with('_')));
         result += this->type(member, is_time(member)) + " " + name;
@@ -166,7 +159,7 @@ json json_of_structure(const ctf_type& type) {
     for (const ctf_type& member : type.members) {
         std::string clean;
         text::append_utf8(clean, member.name);
-        const std::string name = unique(clean, taken);
+        const std::string name = text::unique(clean, taken);
         json each = json_of(member);
         if (member.role)
             each["roles"] = json::array({member.role});
