@@ -485,11 +485,10 @@ private:
 /// In the process that reads the recording.
 void ship_records(const options& given, const recording::opened_recording& from) {
     tracing::stop_signals signals;
-    const auto source =
-        from.read({.pattern = given.live.patterns.empty() ? "" : given.live.patterns.front(),
-                   .filter = given.live.filter,
-                   .choice = given.live.choice.read(),
-                   .cut = to_cut(given)});
+    const auto source = from.read({.patterns = given.live.patterns,
+                                   .filter = given.live.filter,
+                                   .choice = given.live.choice.read(),
+                                   .cut = to_cut(given)});
     otlp::queue queue("", std::min(given.spool_size, most_of_recording),
                       otlp::report_maker(given.delivery.encoding));
     sender sender(queue, given.delivery);

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <map>
+#include <memory>
+#include <sstream>
 #include <string_view>
 
 namespace tool {
@@ -110,8 +112,28 @@ void append_config(const CLI::App& command, const std::string& path, words& give
     given.insert(std::find(given.begin(), given.end(), "--"), added.begin(), added.end());
 }
 
+/// Help of at most 100 columns.
+class narrow_formatter : public CLI::Formatter {
+public:
+    std::string make_help(const CLI::App* app, std::string name,
+                          CLI::AppFormatMode mode) const override {
+        constexpr std::size_t most = 100, indent = 30;
+        std::istringstream lines(CLI::Formatter::make_help(app, std::move(name), mode));
+        std::string result;
+        for (std::string line; std::getline(lines, line); result += line + "\n")
+            for (std::size_t at = line.rfind(' ', most); line.size() > most && at > indent;
+                 at = line.rfind(' ', most)) {
+                result += line.substr(0, at) + "\n";
+                line = std::string(indent, ' ') + line.substr(at + 1);
+            }
+        return result;
+    }
+};
+
 void add(CLI::App& app, const command& row) {
-    CLI::App* const added = app.add_subcommand(row.name, row.summary);
+    const bool is_missing = !row.declare && !has_fleet();
+    CLI::App* const added = app.add_subcommand(
+        row.name, std::string(row.summary) + (is_missing ? " (not installed)" : ""));
     if (!row.declare)
         return;
     arguments declared(*added);
@@ -292,11 +314,13 @@ void arguments::option(const char* names, const char* type, std::vector<std::str
 }
 
 void arguments::duration(const char* names, double& seconds, const char* help) {
-    read_with(app_, names, "TIME", seconds, help, text::to_seconds);
+    read_with(app_, names, "TIME", seconds, fmt::format("{}, such as 10s", help).c_str(),
+              text::to_seconds);
 }
 
 void arguments::size(const char* names, std::uint64_t& bytes, const char* help) {
-    read_with(app_, names, "SIZE", bytes, help, text::to_bytes);
+    read_with(app_, names, "SIZE", bytes, fmt::format("{}, such as 64k or 10M", help).c_str(),
+              text::to_bytes);
 }
 
 void arguments::config(std::string& path, config_reader reader) {
@@ -317,10 +341,18 @@ void arguments::subcommand(const command& command) {
 void run_command_line(std::span<const command> commands, int argc, char** argv) {
     CLI::App app("See, record, keep and look at the events of user programs.", "user-events");
     app.require_subcommand(1);
+    app.formatter(std::make_shared<narrow_formatter>());
+    app.footer("`user-events help COMMAND` lists the options of a command.");
     app.set_version_flag("--version", "user-events " VERSION);
     for (const command& row : commands)
         add(app, row);
     words given(argv + 1, argv + argc);
+    if (given.empty() || given.front() == "help") {
+        given.erase(given.begin(), given.begin() + !given.empty());
+        given.emplace_back("--help");
+    }
+    if (given.front() == "status")
+        given.front() = "list";
     const bool completes = !given.empty() && given.front() == "--complete";
     // The word that is completed may yet become another command.
     if (given.size() > (completes ? 2 : 0))

@@ -10,6 +10,8 @@ inline constexpr char serve_summary[] = "count records, for Prometheus";
 
 /// Becomes the program user-events-fleet, with these arguments. Throws text::failure if it is not
 /// installed.
+/// Whether the program of these commands is installed.
+bool has_fleet();
 [[noreturn]] void run_fleet(const char* command, char** argv);
 
 } // namespace tool

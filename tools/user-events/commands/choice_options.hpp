@@ -16,7 +16,8 @@ struct choice_options {
     void declare(arguments& with) {
         with.open_choice("--level", "LEVEL", level, eventheader::level_names(),
                          "only events of this level and more severe ones");
-        with.option("--keyword", "BITS", keyword, "only events with one of these bits: 0x4");
+        with.option("--keyword", "BITS", keyword,
+                    "only events of these categories, each a bit of a number: 0x4");
     }
 
     /// Throws text::usage_error for what is no level or no keyword.

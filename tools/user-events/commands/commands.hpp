@@ -27,12 +27,11 @@ action write_event(arguments& with);
 
 /// In the order of --help.
 inline constexpr command commands[] = {
-    {"list", "list events, their fields, and who records them", list},
-    {"status", "another name of list", list},
+    {"list", "list events, their fields, and who records them (also: status)", list},
     {"doctor", "find out why something does not work", doctor},
     {"watch", "show records as they are made", watch},
     {"record", "record into a file that trace-cmd and KernelShark read, too", record},
-    {"snapshot", "write what an instance holds into a file", snapshot},
+    {"snapshot", "write what an ftrace instance (a set of buffers) holds into a file", snapshot},
     {"report", "print a recording", report},
     {"compare", "find out what differs between two recordings", compare},
     {"top", "show which events and programs make most records", top},

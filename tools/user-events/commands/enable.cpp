@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/commands.hpp"
 #include "commands/group_option.hpp"
+#include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/table.hpp"
 #include "tracing/events.hpp"
@@ -30,11 +31,12 @@ std::vector<tracing::event_name> events_of(const tracing::pattern& wanted) {
 }
 
 void enable_now(const tracing::pattern& wanted, const options& given) {
+    const std::string filter = recording::to_kernel_filter(given.filter);
     const auto names = events_of(wanted);
     const auto instance = tracing::instance::kept(given.instance);
     for (const auto& name : names) {
-        if (!given.filter.empty())
-            tracing::set_filter(instance, name, given.filter);
+        if (!filter.empty())
+            tracing::set_filter(instance, name, filter);
         instance.write(name.directory() + "/enable", "1");
     }
 }
@@ -43,7 +45,7 @@ void enable_from_now_on(const tracing::pattern& wanted, const options& given) {
     if (!wanted.is_for_user_events())
         throw text::usage_error(
             fmt::format("--future is for user events, {} is none", wanted.text()));
-    tracing::rule rule{.filter = given.filter};
+    tracing::rule rule{.filter = recording::to_kernel_filter(given.filter)};
     wanted.set_glob(rule, wanted.event());
     rule.options[tracing::rule::instance] = given.instance;
     tracing::add_rule(rule.text());

@@ -7,7 +7,9 @@
 #include "recording/isolate.hpp"
 #include "recording/opened.hpp"
 #include "text/errors.hpp"
+#include "text/nearest.hpp"
 #include "text/new_file.hpp"
+#include "text/output.hpp"
 #include "tracing/signals.hpp"
 
 #include <algorithm>
@@ -28,16 +30,20 @@ struct format {
     std::unique_ptr<exporting::exporter> (*make)(const exporting::options&);
     /// What to say if there is no directory, for formats that need one.
     const char* needs_directory = nullptr;
+    /// The name of such a file ends in it; of two formats, the first has it.
+    const char* suffix = nullptr;
+    /// Whether a terminal cannot show it.
+    bool is_binary = false;
 };
 
 constexpr format formats[] = {
-    {"json", exporting::make_json},
-    {"csv", exporting::make_csv, "CSV needs a directory, with a file for each event"},
-    {"perfetto", exporting::make_perfetto},
+    {"json", exporting::make_json, nullptr, ".json"},
+    {"csv", exporting::make_csv, "CSV needs a directory, with a file for each event", ".csv"},
+    {"perfetto", exporting::make_perfetto, nullptr, ".pftrace", true},
     {"perfetto-json", exporting::make_perfetto_json},
-    {"ctf", exporting::make_ctf, "the Common Trace Format needs a directory"},
+    {"ctf", exporting::make_ctf, "the Common Trace Format needs a directory", ".ctf"},
     {"ctf2", exporting::make_ctf2, "the Common Trace Format needs a directory"},
-    {"html", exporting::make_html},
+    {"html", exporting::make_html, nullptr, ".html"},
 };
 
 struct options {
@@ -66,10 +72,20 @@ std::string names_with_directory() {
     return fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
-/// Of one of these names.
-const format& format_of(const std::string& name) {
-    return *std::find_if(std::begin(formats), std::end(formats),
-                         [&](const format& each) { return each.name == name; });
+/// Of this name; without one, that of the output's name.
+const format& format_of(const options& given) {
+    const auto* const found =
+        std::find_if(std::begin(formats), std::end(formats), [&](const format& each) {
+            return given.format.empty() ? each.suffix && given.output.ends_with(each.suffix)
+                                        : each.name == given.format;
+        });
+    if (found == std::end(formats))
+        throw text::usage_error(given.format.empty() ? "--format is required"
+                                                     : "there is no format " + given.format,
+                                text::did_you_mean(given.format, format_names(),
+                                                   "`user-events export --help` lists the formats; "
+                                                   "-o trace.html needs none"));
+    return *found;
 }
 
 /// What is written to; standard output if there is neither.
@@ -94,15 +110,19 @@ struct outputs {
     }
 
     void finish() {
-        if (file)
+        if (file) {
+            file->keep_old();
             file->finish();
+        }
         if (directory)
             directory->finish();
     }
 };
 
 void export_file(const options& given) {
-    const format& format = format_of(given.format);
+    const format& format = format_of(given);
+    if (format.is_binary && given.output.empty() && text::is_terminal())
+        throw text::usage_error("a terminal cannot show this format", "give a file with -o FILE");
     const auto pairs = exporting::to_pairs(given.pairs);
     auto file = given.which.open();
     outputs outputs;
@@ -145,7 +165,8 @@ void export_file(const options& given) {
 action export_records(arguments& with) {
     const auto given = std::make_shared<options>();
     given->which.declare_files(with);
-    with.choice("--format", "FORMAT", given->format, format_names());
+    with.open_choice("--format", "FORMAT", given->format, format_names(),
+                     "default: that of PATH's ending");
     with.option("-o,--output", "PATH", given->output,
                 fmt::format("a file, or for {} a directory; otherwise standard output",
                             names_with_directory())

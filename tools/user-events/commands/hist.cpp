@@ -59,7 +59,48 @@ void warn_of_dropped(std::uint64_t dropped) {
                                dropped, most_buckets));
 }
 
-void print(const std::string& name, const buckets& buckets) {
+/// The numbers in "a: -5, b: ~ 2^7", where a power of two is its exponent; nothing for a text.
+std::optional<std::vector<long double>> numbers_of(const std::string& keys) {
+    std::vector<long double> result;
+    for (std::size_t at = 0; at < keys.size();) {
+        const auto end = std::min(keys.find(", ", at), keys.size());
+        std::string_view key = std::string_view(keys).substr(at, end - at);
+        at = end + 2;
+        key.remove_prefix(std::min(key.find(": "), key.size() - 2) + 2);
+        const bool is_power = key.starts_with("~ ");
+        key.remove_prefix(is_power ? 2 : 0);
+        const bool is_negative = key.starts_with('-');
+        key.remove_prefix(is_negative);
+        if (is_power && key.starts_with("2^"))
+            key.remove_prefix(2);
+        const auto number = text::to_number<double>(key);
+        if (!number)
+            return {};
+        // 2^0 is more than -2^0.
+        const long double amount = is_power ? *number + 1 : *number;
+        result.push_back(is_negative ? -amount : amount);
+    }
+    return result;
+}
+
+/// By value, if all are numbers; otherwise as they were, by count.
+buckets sorted(const buckets& from) {
+    std::vector<std::pair<std::vector<long double>, std::size_t>> order;
+    for (std::size_t i = 0; i < from.size(); i++) {
+        auto numbers = numbers_of(from[i].keys);
+        if (!numbers)
+            return from;
+        order.emplace_back(std::move(*numbers), i);
+    }
+    std::sort(order.begin(), order.end());
+    buckets result;
+    for (const auto& each : order)
+        result.push_back(from[each.second]);
+    return result;
+}
+
+void print(const std::string& name, const buckets& unsorted) {
+    const buckets buckets = sorted(unsorted);
     std::size_t width = 0;
     std::uint64_t most = 1, total = 0;
     for (const auto& bucket : buckets) {
@@ -80,17 +121,22 @@ void print(const std::string& name, const buckets& buckets) {
 }
 
 /// Calls `update` every now and then, and shows the buckets that it returns: each second on a
-/// terminal, and at the end.
+/// terminal, and at the end. Returns the status of the program that ran meanwhile, or 0.
 template <typename Update>
-void show_until_end(const options& given, tracing::stop_signals& signals, const std::string& name,
-                    int pause_ms, Update update) {
+int show_until_end(const options& given, tracing::stop_signals& signals, const std::string& name,
+                   int pause_ms, Update update) {
     using clock = std::chrono::steady_clock;
+    constexpr int pause_of_program_ms = 50;
+    auto program = given.live.start_program();
+    if (program)
+        pause_ms = std::min(pause_ms, pause_of_program_ms);
     const auto end = clock::now() + std::chrono::duration<double>(given.duration);
     auto next = clock::now() + std::chrono::seconds(1);
     if (given.duration > 0)
         pause_ms = static_cast<int>(std::min<double>(pause_ms, given.duration * 1000));
     for (bool ended = false; !ended;) {
-        ended = signals.wait(pause_ms) || (given.duration > 0 && clock::now() >= end);
+        ended = signals.wait(pause_ms) || (program && program->has_ended()) ||
+                (given.duration > 0 && clock::now() >= end);
         const buckets counted = update(ended);
         if (!ended && (!text::is_terminal() || clock::now() < next))
             continue;
@@ -99,6 +145,7 @@ void show_until_end(const options& given, tracing::stop_signals& signals, const 
             text::print("\x1b[H\x1b[J");
         print(name, counted);
     }
+    return program ? program->status() : 0;
 }
 
 std::string trigger_of(const options& given) {
@@ -107,7 +154,7 @@ std::string trigger_of(const options& given) {
         trigger += fmt::format("{}{}{}", &key == given.keys.data() ? "" : ",", key,
                                given.log2 ? ".log2" : "");
     if (!given.live.filter.empty())
-        trigger += " if " + given.live.filter;
+        trigger += " if " + recording::to_kernel_filter(given.live.filter);
     return trigger;
 }
 
@@ -149,8 +196,8 @@ std::string with_signs(const std::string& keys, const recording::event_type& typ
     return result;
 }
 
-void count_in_kernel(const options& given, tracing::stop_signals& signals,
-                     const tracing::event_name& name, const recording::event_type& type) {
+int count_in_kernel(const options& given, tracing::stop_signals& signals,
+                    const tracing::event_name& name, const recording::event_type& type) {
     // An instance of its own: the histogram goes with it.
     const auto in = tracing::instance::temporary();
     const std::string trigger = trigger_of(given);
@@ -158,6 +205,8 @@ void count_in_kernel(const options& given, tracing::stop_signals& signals,
     const auto programs = given.live.programs.read();
     std::optional<tracing::temporary_rule> rule;
     int error = 0;
+    if (!given.live.filter.empty())
+        tracing::set_filter(in, name, recording::to_kernel_filter(given.live.filter));
     if (programs.is_all())
         error = in.try_write(folder + "/trigger", trigger);
     else if (rule.emplace(make_rule(programs, in, name, trigger));
@@ -171,7 +220,7 @@ void count_in_kernel(const options& given, tracing::stop_signals& signals,
             text::remedy_for(error, in.path(folder)));
     in.write("tracing_on", "1");
     std::uint64_t dropped = 0;
-    show_until_end(given, signals, name.event, 1000, [&](bool is_last) {
+    const int status = show_until_end(given, signals, name.event, 1000, [&](bool is_last) {
         if (!is_last && !text::is_terminal())
             return buckets();
         // There is one unless the event was removed.
@@ -187,6 +236,7 @@ void count_in_kernel(const options& given, tracing::stop_signals& signals,
     warn_of_dropped(dropped);
     if (!rule)
         in.write(folder + "/trigger", "!" + trigger);
+    return status;
 }
 
 /// Counts records that the tool itself reads.
@@ -307,27 +357,26 @@ private:
     std::uint64_t dropped_ = 0;
 };
 
-/// `event` is nothing if payloads have the fields to count by.
-void count_records(const options& given, tracing::stop_signals& signals,
-                   const tracing::event_name* event) {
+/// `event` is nothing if it does not exist yet, or payloads have the fields to count by.
+int count_records(const options& given, tracing::stop_signals& signals,
+                  const tracing::event_name* event, bool has_payloads) {
     constexpr int pause_ms = 50;
-    const std::string& text = given.live.filter;
-    // The kernel does not know what payloads have.
-    if (!text.empty() && !event)
-        (void)recording::to_filter(text);
-    auto [wanted, filter] = given.live.filtered(event != nullptr);
+    auto [wanted, filter] = given.live.filtered(!has_payloads);
     const auto in = tracing::instance::temporary();
-    if (!text.empty() && event)
-        tracing::set_filter(in, *event, text);
-    record_counter counter(given, in, wanted, std::move(filter), !event);
+    if (!wanted.filter.empty() && event)
+        tracing::set_filter(in, *event, wanted.filter);
+    record_counter counter(given, in, wanted, std::move(filter), has_payloads);
     tracing::following following(in, wanted);
     in.write("tracing_on", "1");
-    show_until_end(given, signals, event ? event->event : given.event, pause_ms, [&](bool is_last) {
-        following.update();
-        counter.read();
-        return is_last || text::is_terminal() ? counter.counted() : buckets();
-    });
+    const int status = show_until_end(
+        given, signals, event ? event->event : given.event, pause_ms, [&](bool is_last) {
+            following.update();
+            counter.read();
+            return is_last || text::is_terminal() ? counter.counted() : buckets();
+        });
     counter.warn();
+    following.require_all();
+    return status;
 }
 
 /// The kernel's text of a histogram has no end of a text, of a program's name in particular, and no
@@ -356,12 +405,15 @@ void require_fields(const options& given, const recording::event_type& type) {
                                 "without --log2, `hist` counts by the text");
 }
 
-void show_histogram(const options& given) {
+/// Returns the status of the program.
+int show_histogram(const options& given) {
     tracing::stop_signals signals;
-    const tracing::pattern wanted = given.live.wanted().patterns.front();
+    const tracing::pattern wanted = given.live.filtered().events.patterns.front();
     const auto names = tracing::events(wanted);
     if (names.empty() && wanted.is_for_providers())
-        return count_records(given, signals, nullptr);
+        return count_records(given, signals, nullptr, true);
+    if (names.empty() && wanted.is_for_user_events() && tracing::has_user_events())
+        return count_records(given, signals, nullptr, false);
     if (!given.live.choice.read().is_all())
         throw text::usage_error("--level and --keyword are for PROVIDER:EVENT");
     if (names.empty())
@@ -376,11 +428,11 @@ void show_histogram(const options& given) {
                : recording::event_type(0, names[0].system, names[0].event);
     // The kernel does not know the fields in them.
     if (type.is_eventpipe)
-        return count_records(given, signals, nullptr);
+        return count_records(given, signals, nullptr, true);
     if (can_count_in_kernel(given, type))
         return count_in_kernel(given, signals, names[0], type);
     require_fields(given, type);
-    count_records(given, signals, &names[0]);
+    return count_records(given, signals, &names[0], false);
 }
 
 } // namespace
@@ -395,12 +447,14 @@ action hist(arguments& with) {
     given->live.declare_choice(with);
     with.flag("--log2", given->log2, "count numbers by powers of two");
     with.duration("-d,--duration", given->duration, "end after this time");
+    given->live.declare_program(with);
     return [given] {
         given->live.patterns = {given->event};
         // As the kernel's histograms call it.
         std::replace(given->keys.begin(), given->keys.end(), std::string("common_pid.execname"),
                      std::string(process_key));
-        show_histogram(*given);
+        if (const int status = show_histogram(*given))
+            throw text::silent_failure{status};
     };
 }
 

@@ -4,6 +4,8 @@
 #include "recording/record.hpp"
 #include "text/errors.hpp"
 
+#include <utility>
+
 namespace tool {
 
 void observation_options::declare_patterns(arguments& with, const char* help) {
@@ -29,6 +31,16 @@ void observation_options::declare_buffer(arguments& with) {
     with.size("--buffer", buffer, "the size of each CPU's buffer (default: 4M)");
 }
 
+void observation_options::declare_program(arguments& with) {
+    with.program(program, "run this program, and end with it");
+}
+
+std::optional<tracing::child_process> observation_options::start_program() const {
+    if (program.empty())
+        return std::nullopt;
+    return std::optional<tracing::child_process>(std::in_place, program);
+}
+
 void observation_options::require_alone() const {
     const bool is_for_all = programs.read().is_all();
     if (!has_from())
@@ -44,20 +56,25 @@ void observation_options::require_alone() const {
 
 tracing::wanted_events observation_options::wanted() const {
     return {.patterns = group.read(patterns, has_from()),
-            .filter = filter,
+            .filter = recording::to_kernel_filter(filter),
             .choice = choice.read(),
             .programs = programs.read(),
             .has_providers = true};
 }
 
 observation_options::filtered_events observation_options::filtered(bool is_raw) const {
-    filtered_events result{wanted(), std::nullopt};
-    if (has_from() && !filter.empty())
-        result.filter = recording::to_filter(filter);
-    else if (!has_from() && !is_raw)
-        result.filter = eventheader::filter::parse(filter);
-    result.events.is_filter_shared = result.filter.has_value();
-    result.events.is_filter_own = has_from() && result.filter.has_value();
+    if (filter.empty())
+        return {wanted(), std::nullopt};
+    auto parsed = recording::to_filter(filter);
+    const bool is_own = has_from() || parsed.kernel_text().empty();
+    observation_options of_kernel = *this;
+    if (is_own)
+        of_kernel.filter.clear();
+    filtered_events result{of_kernel.wanted(), std::nullopt};
+    result.events.is_filter_own = is_own;
+    result.events.is_filter_shared = is_own || !is_raw;
+    if (result.events.is_filter_shared)
+        result.filter = std::move(parsed);
     return result;
 }
 

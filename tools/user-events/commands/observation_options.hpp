@@ -7,6 +7,7 @@
 #include "commands/group_option.hpp"
 #include "commands/scope_options.hpp"
 #include "eventheader/payload_filter.hpp"
+#include "tracing/child_process.hpp"
 #include "tracing/following.hpp"
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct observation_options {
     choice_options choice;
     scope_options programs;
     std::uint64_t buffer = usual_buffer;
+    std::vector<std::string> program;
 
     static constexpr std::uint64_t usual_buffer = 4 << 20;
 
@@ -39,6 +41,10 @@ struct observation_options {
     /// --level, --keyword, --pid and so on.
     void declare_choice(arguments& with);
     void declare_buffer(arguments& with);
+    /// `-- PROGRAM`, with which the command ends.
+    void declare_program(arguments& with);
+    /// Nothing if none was given.
+    std::optional<tracing::child_process> start_program() const;
 
     bool has_from() const noexcept { return !from.empty(); }
     /// With --from, throws text::usage_error if an option is given that says which programs are

@@ -106,9 +106,7 @@ int record_events(const record_options& given, Started started) {
     std::optional<flight_recorder> flight;
     if (given.waits())
         flight.emplace(given, in, files);
-    std::optional<tracing::child_process> program;
-    if (!given.program.empty())
-        program.emplace(given.program);
+    auto program = given.live.start_program();
     started();
     left.has_begun = true;
     int status = 0;
@@ -134,6 +132,7 @@ int record_events(const record_options& given, Started started) {
         note.remove();
         flight->finish();
     }
+    observation.require_all();
     return status;
 }
 

@@ -32,7 +32,7 @@ void record_options::declare(arguments& with) {
     with.flag("-b,--background", background,
               "record in the background, and print the number of the process");
     with.flag("--recover", recover, "finish the FILE of a recording that was killed or failed");
-    with.program(program, "record until this program ends");
+    live.declare_program(with);
 }
 
 std::uint64_t record_options::kept_parts() const {

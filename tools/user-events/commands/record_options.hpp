@@ -16,7 +16,6 @@ struct record_options {
     observation_options live;
     std::string output = "trace.dat";
     std::vector<std::string> others;
-    std::vector<std::string> program;
     double duration = 0;
     std::uint64_t size = 0;
     double time = 0;

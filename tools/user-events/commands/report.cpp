@@ -2,6 +2,7 @@
 #include "commands/commands.hpp"
 #include "commands/recording_options.hpp"
 
+#include "export/durations.hpp"
 #include "export/output_file.hpp"
 #include "recording/isolate.hpp"
 #include "recording/opened.hpp"
@@ -48,11 +49,15 @@ void print_records(recording::source& file, bool as_json) {
 
 void print_statistics(recording::source& file, bool as_json) {
     recording::statistics statistics;
-    file.read([&](const recording::record& record) { statistics.add(record); });
+    exporting::durations durations({});
+    file.read([&](const recording::record& record) {
+        statistics.add(record);
+        durations.add(record);
+    });
     if (as_json)
-        print_json(statistics);
+        print_json(statistics, durations.by_name());
     else
-        print(statistics);
+        print(statistics, durations.by_name());
 }
 
 void print_report(const options& given) {

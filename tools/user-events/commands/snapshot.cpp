@@ -55,7 +55,8 @@ action snapshot(arguments& with) {
         std::string output = "trace.dat";
     };
     const auto given = std::make_shared<options>();
-    with.positional("INSTANCE", given->instance, "an ftrace instance that records");
+    with.positional("INSTANCE", given->instance,
+                    "an ftrace instance that records, a folder in /sys/kernel/tracing/instances");
     with.option("-o,--output", "FILE", given->output, "the file (default: trace.dat)");
     return [given] {
         // What has left the instance would be lost.

@@ -401,6 +401,7 @@ void run_top(const options& given) {
     tracing::observation observation(given.live.from, given.live.buffer, tracing::clock::any);
     counter counter(observation.in(), wanted);
     observation.start(wanted);
+    auto program = given.live.start_program();
     const std::unique_ptr<screen> terminal(has_screen ? new screen : nullptr);
     if (terminal)
         terminal->is_read_only = given.live.has_from();
@@ -409,9 +410,17 @@ void run_top(const options& given) {
     auto start = clock::now();
     double seconds = given.interval;
     for (std::uint64_t shown = 0; given.count == 0 || shown < given.count;) {
-        const bool stopped = signals.wait(pause_ms);
+        const bool stopped = signals.wait(pause_ms) || (program && program->has_ended());
         observation.update();
         counter.read();
+        if (program && stopped) {
+            rows = counter.rows();
+            if (!terminal)
+                print(arranged(rows, order::records, ""),
+                      std::chrono::duration<double>(clock::now() - start).count(), counter.lost());
+            if (const int status = program->has_ended() ? program->status() : 0)
+                throw text::silent_failure{status};
+        }
         if (stopped || (terminal && !terminal->handle_keys(shown_rows)))
             return;
         const auto now = clock::now();
@@ -443,6 +452,7 @@ action top(arguments& with) {
     given->live.declare_choice(with);
     given->color.declare(with);
     with.flag("-b,--batch", given->batch, "print tables, without a screen");
+    given->live.declare_program(with);
     return [given] {
         given->live.require_alone();
         given->color.apply();

@@ -6,6 +6,7 @@
 #include "recording/record.hpp"
 #include "recording/severity.hpp"
 #include "text/errors.hpp"
+#include "text/nearest.hpp"
 #include "text/output.hpp"
 #include "tracing/events.hpp"
 #include "tracing/live_source.hpp"
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -73,6 +75,11 @@ public:
     /// To be called after the last record.
     void finish() {
         typed_.finish();
+        for (const auto& name : fields_)
+            if (!has_described_ && has_types_ && !found_.count(name))
+                text::warn(
+                    fmt::format("none of the records had a field {}, which --fields names", name),
+                    text::did_you_mean(name, known_));
         source_.warn_of_unknown_fields();
     }
     bool is_wanting() const noexcept { return is_wanting_; }
@@ -97,9 +104,15 @@ private:
 
     static constexpr std::size_t enough = 1 << 16;
 
-    void keep_chosen(recording::event_type& type) const {
+    void keep_chosen(recording::event_type& type) {
         type.is_described &= !given_.raw;
         type.chosen = fields_;
+        has_types_ = true;
+        has_described_ |= type.is_described;
+        for (const auto& field : type.fields) {
+            found_.insert(field.name);
+            known_.push_back(field.name);
+        }
     }
 
     const options& given_;
@@ -107,6 +120,10 @@ private:
     std::uint64_t shown_ = 0;
     bool is_wanting_ = true;
     std::vector<std::string> fields_;
+    /// The fields of the events that had records.
+    std::set<std::string> found_;
+    std::vector<std::string> known_;
+    bool has_types_ = false, has_described_ = false;
     std::string lines_;
     typed_filter typed_;
 };
@@ -129,16 +146,19 @@ void watch_events(const options& given) {
                                      given.since_boot ? tracing::clock::any : tracing::clock::wall);
     watcher watcher(given, observation.in(), wanted, std::move(filter));
     observation.start(wanted);
+    auto program = given.live.start_program();
     for (bool stopped = false; watcher.is_wanting() && !stopped;) {
         // What was recorded before the signal is shown.
-        stopped = signals.wait(pause_ms);
+        stopped = signals.wait(pause_ms) || (program && program->has_ended());
         observation.update();
         watcher.read();
     }
     const std::uint64_t lost = watcher.source().lost();
-    observation.stop();
     watcher.finish();
     warn_of_lost(given, lost);
+    observation.require_all();
+    if (const int status = program && program->has_ended() ? program->status() : 0)
+        throw text::silent_failure{status};
 }
 
 } // namespace
@@ -157,7 +177,8 @@ action watch(arguments& with) {
     with.flag("--wall-clock", given->wall_clock, "show date and time of day (the default)");
     with.flag("--json", given->json, "print a line of JSON for each record");
     given->color.declare(with);
-    with.flag("--raw", given->raw, "do not decode payloads that describe themselves");
+    given->live.declare_program(with);
+    with.flag("--raw", given->raw, "show payloads of EventHeader and .NET as bytes");
     return [given] {
         if (given->since_boot && given->wall_clock)
             throw text::usage_error("--since-boot and --wall-clock exclude each other");

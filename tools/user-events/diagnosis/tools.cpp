@@ -35,7 +35,7 @@ finding version_of(const known_tool& tool) {
     std::pair<int, int> version;
     if (digit == line.npos ||
         std::sscanf(line.c_str() + digit, "%d.%d", &version.first, &version.second) != 2)
-        return good(not_installed);
+        return note(not_installed, {});
     line.erase(0, line.find_first_not_of(" \t"));
     if (version > tool.limited)
         return good(line);

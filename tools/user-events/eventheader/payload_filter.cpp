@@ -329,8 +329,10 @@ public:
 
     std::optional<filter> parse() {
         do {
-            while (take("!") || take("("))
+            while (take("!") || take("(")) {
                 operators_.push_back(taken_ == "!" ? filter::op_not : filter::op_open);
+                made_.kernel_text_ += taken_;
+            }
             if (!take_comparison())
                 return {};
             apply_not();
@@ -338,6 +340,7 @@ public:
                 if (!close())
                     return {};
                 apply_not();
+                made_.kernel_text_ += taken_;
             }
         } while (take_operator());
         skip_spaces();
@@ -345,6 +348,8 @@ public:
             apply();
         if (!operators_.empty() || !rest_.empty())
             return {};
+        if (!is_for_kernel_)
+            made_.kernel_text_.clear();
         return std::move(made_);
     }
 
@@ -411,11 +416,28 @@ private:
         for (const auto& row : relations)
             if (take(row.token)) {
                 made->relation = row.relation;
-                if (take("CPUS{"))
-                    return take_cpus(*made) && add(std::move(made));
-                return take_text(made->text) && add(std::move(made));
+                skip_spaces();
+                const std::string_view begin = rest_;
+                if (!(take("CPUS{") ? take_cpus(*made) : take_text(made->text)))
+                    return false;
+                const auto value = begin.substr(0, begin.size() - rest_.size());
+                append_for_kernel(*made, row.token, value);
+                return add(std::move(made));
             }
         return false;
+    }
+
+    /// The kernel wants all texts but the names of functions in quotes.
+    void append_for_kernel(const filter::comparison& made, std::string_view relation,
+                           std::string_view value) {
+        const auto number = to_number(made.text);
+        const bool is_plain = !made.cpus.empty() || number || value.front() == '"' ||
+                              value.front() == '\'' || made.name.ends_with(".function");
+        const std::string_view quote = is_plain ? "" : "\"";
+        for (const std::string_view part : {std::string_view(made.name), std::string_view(" "),
+                                            relation, std::string_view(" "), quote, value, quote})
+            made_.kernel_text_ += part;
+        is_for_kernel_ &= relation != "=~" && relation != "!~" && !(number && number->is_real());
     }
 
     bool take_cpus(filter::comparison& to) {
@@ -469,6 +491,7 @@ private:
                (operators_.back() == filter::op_and || operators_.back() == op))
             apply();
         operators_.push_back(op);
+        ((made_.kernel_text_ += ' ') += taken_) += ' ';
         return true;
     }
     void apply() {
@@ -491,6 +514,7 @@ private:
     std::string_view rest_;
     std::string_view taken_;
     std::vector<int> operators_;
+    bool is_for_kernel_ = true;
     filter made_;
 };
 

@@ -34,6 +34,10 @@ public:
     /// Returns nothing if the text is no filter.
     static std::optional<filter> parse(std::string_view text);
 
+    /// The same filter as the kernel reads it: texts in quotes, one space between words. Empty if
+    /// it has what the kernel cannot do: `=~`, `!~` and fractions.
+    const std::string& kernel_text() const noexcept { return kernel_text_; }
+
     bool passes(const shown_event& shown, const origin& origin);
 
     /// The same for other fields: those that are taken between begin() and end().
@@ -106,6 +110,7 @@ private:
     std::vector<std::unique_ptr<comparison>> comparisons_;
     bool has_records_ = false;
     std::vector<int> program_;
+    std::string kernel_text_;
 };
 
 } // namespace tool::eventheader

@@ -23,16 +23,23 @@ namespace {
 /// The working directory of the process that writes.
 constexpr char workplace[] = "/work";
 
-/// Returns whether it was made. Throws text::failure unless it is empty.
+/// Keeps a directory that is not empty as PATH.old. Returns whether there was one.
+bool keep_old(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error))
+        throw text::failure(fmt::format("{} is a file", path), "name a directory with -o");
+    const bool is_free =
+        !std::filesystem::exists(path, error) || std::filesystem::is_empty(path, error);
+    if (!error && !is_free && rename(path.c_str(), (path + ".old").c_str()) != 0)
+        throw text::file_failure(errno, "keep the directory as", path + ".old");
+    return !error && !is_free;
+}
+
+/// Returns whether it was made.
 bool make_directory(const std::string& path) {
     const bool is_new = mkdir(path.c_str(), 0700) == 0;
     if (!is_new && errno != EEXIST)
         throw text::file_failure(errno, "make the directory", path);
-    std::error_code error;
-    if (!std::filesystem::is_empty(path, error) || error)
-        throw text::failure(error ? fmt::format("cannot use {}: {}", path, error.message())
-                                  : fmt::format("the directory {} is not empty", path),
-                            "give a directory of its own with -o");
     return is_new;
 }
 
@@ -78,8 +85,8 @@ std::vector<std::string> names_in(const std::string& path, std::error_code& erro
 } // namespace
 
 output_directory::output_directory(std::string path)
-    : path_(std::move(path)), parts_(path_ + "/.part-XXXXXX"), is_new_(make_directory(path_)),
-      maker_(getpid()) {
+    : path_(std::move(path)), parts_(path_ + "/.part-XXXXXX"), is_kept_(keep_old(path_)),
+      is_new_(make_directory(path_)), maker_(getpid()) {
     // Only this process's user can pass it. So what is below can be open to all.
     const bool is_made = mkdtemp(parts_.data()) != nullptr;
     const std::string place = parts_ + workplace;
@@ -87,8 +94,7 @@ output_directory::output_directory(std::string path)
         const int error = errno;
         if (is_made)
             remove_parts();
-        if (is_new_)
-            rmdir(path_.c_str());
+        remove_new();
         throw text::file_failure(error, "write to", path_);
     }
 }
@@ -97,8 +103,15 @@ output_directory::~output_directory() {
     if (getpid() != maker_)
         return;
     remove_parts();
-    if (is_new_ && !is_complete_)
+    if (!is_complete_)
+        remove_new();
+}
+
+void output_directory::remove_new() noexcept {
+    if (is_new_)
         rmdir(path_.c_str());
+    if (is_kept_)
+        (void)rename((path_ + ".old").c_str(), path_.c_str());
 }
 
 void output_directory::remove_parts() noexcept {

@@ -8,8 +8,9 @@
 
 namespace tool::exporting {
 
-/// A new directory, or an empty one. The files are made below a directory in it whose name begins
-/// with `.part-`, and are moved at the end. Until then, only the owner can reach them.
+/// A new directory, or an empty one; one that is not empty is renamed to PATH.old. The files are
+/// made below a directory in it whose name begins with `.part-`, and are moved at the end. Until
+/// then, only the owner can reach them.
 ///
 /// The process that makes the object calls finish(), or removes what was written. A child process
 /// calls enter() while it can still open the directory, and then add_to_file().
@@ -30,9 +31,11 @@ public:
 
 private:
     void remove_parts() noexcept;
+    void remove_new() noexcept;
 
     std::string path_;
     std::string parts_;
+    bool is_kept_;
     bool is_new_;
     bool is_complete_ = false;
     pid_t maker_;

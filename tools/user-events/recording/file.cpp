@@ -167,14 +167,17 @@ private:
 
 } // namespace
 
-bool matches(const std::string& pattern, const event_type& event) {
-    const auto fits = [&](std::string_view name) {
+bool matches(const std::vector<std::string>& patterns, const event_type& event) {
+    const auto fits = [&](const std::string& pattern, std::string_view name) {
         const std::string whole = pattern.find(':') == pattern.npos
                                       ? std::string(name)
                                       : fmt::format("{}:{}", event.system, name);
         return text::is_glob_of(pattern, whole);
     };
-    return pattern.empty() || fits(event.name) || fits(event.registered_name());
+    return patterns.empty() ||
+           std::any_of(patterns.begin(), patterns.end(), [&](const std::string& each) {
+               return fits(each, event.name) || fits(each, event.registered_name());
+           });
 }
 
 input::input(std::string path)
@@ -199,7 +202,7 @@ input::~input() {
 
 file::file(const input& from, const selection& selection)
     : from_(from), selection_(selection), head_(head_of(from)), tep_(tep_alloc()),
-      cutter_(selection.cut), described_(selection.pattern) {
+      cutter_(selection.cut), described_(selection.patterns.begin(), selection.patterns.end()) {
     if (!tep_)
         throw std::bad_alloc();
     // The library's own messages would not be escaped.
@@ -217,6 +220,21 @@ file::file(const input& from, const selection& selection)
     if (!selection.filter.empty())
         filter_ = to_filter(selection.filter);
     require_names();
+    warn_of_unknown_cpus();
+}
+
+void file::warn_of_unknown_cpus() const {
+    const auto& wanted = selection_.cut.cpus;
+    int last = 0;
+    for (const auto& buffer : head_.buffers)
+        for (const auto& cpu : buffer.cpus)
+            last = std::max(last, cpu.number);
+    const auto known = std::min(wanted.size(), static_cast<std::size_t>(last) + 1);
+    if (!wanted.empty() &&
+        std::find(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(known), true) ==
+            wanted.begin() + static_cast<std::ptrdiff_t>(known))
+        text::warn(fmt::format("{} has none of the CPUs of --cpu: the last one is {}", from_.path(),
+                               last));
 }
 
 void file::read_tasks() {
@@ -229,6 +247,7 @@ void file::read_tasks() {
 /// What is mistyped would choose no record, without a message.
 void file::require_names() {
     std::vector<std::string> events, fields, suited;
+    std::vector<std::string> unmatched = selection_.patterns;
     bool is_found = false;
     tep_event** const all = tep_list_events(tep_.get(), TEP_EVENT_SORT_ID);
     for (tep_event** each = all; each && *each; each++) {
@@ -242,9 +261,10 @@ void file::require_names() {
         if (is_described && !type.is_eventpipe)
             events.push_back(
                 fmt::format("{}:*", eventheader::to_tracepoint_name(events.back()).provider));
-        if (!may_select(type))
+        if (!may_select(selection_.patterns, type))
             continue;
         is_found = true;
+        std::erase_if(unmatched, [&](const std::string& each) { return may_select({each}, type); });
         has_described_ |= is_described;
         for (const field& field : type.fields) {
             fields.push_back(field.name);
@@ -254,11 +274,10 @@ void file::require_names() {
                 suited.push_back(field.name);
         }
     }
-    if (!is_found && !selection_.pattern.empty())
+    for (const auto& pattern : unmatched)
         throw text::usage_error(
-            fmt::format("{} has no event that matches {}", from_.path(), selection_.pattern),
-            text::did_you_mean(selection_.pattern, events,
-                               "without a pattern, all events are chosen"));
+            fmt::format("{} has no event that matches {}", from_.path(), pattern),
+            text::did_you_mean(pattern, events, "without a pattern, all events are chosen"));
     if (has_frame_list(head_.statistics)) {
         fields.emplace_back(stack_field);
         suited.emplace_back(stack_field);
@@ -280,14 +299,18 @@ void file::require_names() {
                                     "numbers have == != < <= > >= &, and texts == != ~ =~ !~");
 }
 
-/// Whether the pattern is that of the event, or of an event of its provider.
-bool file::may_select(const event_type& type) const {
-    if (matches(selection_.pattern, type))
+/// Whether a pattern is that of the event, or of an event of its provider.
+bool file::may_select(const std::vector<std::string>& patterns, const event_type& type) const {
+    if (matches(patterns, type))
         return true;
-    // Of .NET, only records have the provider.
-    return type.is_described && !selection_.is_raw &&
-           (type.is_eventpipe ? described_.is_complete()
-                              : described_.may_match(type.registered_name()));
+    if (!type.is_described || selection_.is_raw)
+        return false;
+    return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& each) {
+        const eventheader::event_pattern pattern(each);
+        // Of .NET, only records have the provider.
+        return type.is_eventpipe ? pattern.is_complete()
+                                 : pattern.may_match(type.registered_name());
+    });
 }
 
 void file::closer::operator()(tep_handle* handle) const noexcept {
@@ -398,7 +421,7 @@ std::optional<std::uint64_t> file::find_mark(const std::string& text) const {
         std::uint64_t time;
     };
     selection only_marks;
-    only_marks.pattern = fmt::format("{}:text", mark_system);
+    only_marks.patterns = {fmt::format("{}:text", mark_system)};
     try {
         file marks(from_, only_marks);
         marks.head_.clock = head_.clock;
@@ -511,7 +534,9 @@ void file::take(held_record& held, std::string_view instance,
 /// What only the record itself can tell.
 bool file::selects(const known_event& event, const record& record) {
     return cutter_.includes(record) &&
-           (!event.is_by_name || recording::matches(described_, record)) &&
+           (!event.is_by_name ||
+            std::any_of(described_.begin(), described_.end(),
+                        [&](const auto& each) { return recording::matches(each, record); })) &&
            (!filter_ || passes(*filter_, record));
 }
 
@@ -529,8 +554,9 @@ file::known_event& file::event_of(int id) {
             at->second.is_stack = is_stack(*at->second.type);
             at->second.has_kernel_texts = kernel_texts::name_fields(*at->second.type);
             add_stack_field(at->second);
-            at->second.is_by_name = !matches(selection_.pattern, *at->second.type);
-            at->second.is_selected = may_select(*at->second.type) && may_pass(*at->second.type) &&
+            at->second.is_by_name = !matches(selection_.patterns, *at->second.type);
+            at->second.is_selected = may_select(selection_.patterns, *at->second.type) &&
+                                     may_pass(*at->second.type) &&
                                      selection_.choice.includes(at->second.type->registered_name());
         }
     return at->second;

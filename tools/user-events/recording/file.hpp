@@ -28,17 +28,18 @@ namespace tool::recording {
 
 /// Which records of a file are read.
 struct selection {
-    std::string pattern; // of events, as in matches() or `Provider:Event`; empty for all
-    std::string filter;  // as in the kernel; empty for none
+    std::vector<std::string> patterns; // of events, as in matches() or `Provider:Event`
+    std::string filter;                // as in the kernel; empty for none
     bool is_raw = false; // show only what the formats describe, not what payloads describe
     eventheader::choice choice = {};
     recording::cut cut = {};
 };
 
-/// Whether a pattern of the shell (`order_*`, `sched:*`) is that of this event. A pattern without a
+/// Whether one of the patterns of the shell (`order_*`, `sched:*`) is that of this event, as all
+/// are if there is none. A pattern without a
 /// colon concerns the event's name only. A multi-format event is found by its registered name,
 /// `order`, and by that of one format, `order.1`.
-bool matches(const std::string& pattern, const event_type& event);
+bool matches(const std::vector<std::string>& patterns, const event_type& event);
 
 /// A recording that is open, and of which nothing was parsed. No output of this process replaces
 /// the file.
@@ -172,7 +173,8 @@ private:
     task& task_of(int pid);
     void read_tasks();
     void require_names();
-    bool may_select(const event_type& type) const;
+    void warn_of_unknown_cpus() const;
+    bool may_select(const std::vector<std::string>& patterns, const event_type& type) const;
     bool may_pass(const event_type& type) const;
     bool selects(const known_event& event, const record& record);
     void set_times(std::uint64_t start);
@@ -188,7 +190,7 @@ private:
     std::unique_ptr<tep_handle, closer> tep_;
     cutter cutter_;
     std::optional<eventheader::filter> filter_;
-    eventheader::event_pattern described_;
+    std::vector<eventheader::event_pattern> described_;
     bool has_described_ = false;
     eventpipe::known_events known_events_;
     std::unordered_map<int, known_event> events_;

@@ -108,7 +108,7 @@ void perf_script::finish() {
 
 perf_data::perf_data(const perf_script& script, const selection& selection)
     : script_(script), selection_(selection), cutter_(selection.cut),
-      described_(selection.pattern) {
+      described_(selection.patterns.begin(), selection.patterns.end()) {
     if (selection.cut.has_mark())
         throw text::usage_error("times of a recording of perf do not count from a mark",
                                 "they can count from its first record: +2.5");
@@ -220,8 +220,11 @@ bool perf_data::selects(const record& record) {
     const event_type& type = *record.event;
     if (!cutter_.includes(record) || !selection_.choice.includes(type.registered_name()))
         return false;
-    if (!matches(selection_.pattern, type) &&
-        !(type.is_described && described_.matches(type.registered_name(), described_name(record))))
+    if (!matches(selection_.patterns, type) &&
+        !(type.is_described &&
+          std::any_of(described_.begin(), described_.end(), [&](const auto& each) {
+              return each.matches(type.registered_name(), described_name(record));
+          })))
         return false;
     // The fields of other events are not known.
     return !filter_ || (type.is_described && passes(*filter_, record));

@@ -65,7 +65,7 @@ private:
     selection selection_;
     cutter cutter_;
     bool has_begun_ = false, has_no_times_ = false;
-    eventheader::event_pattern described_;
+    std::vector<eventheader::event_pattern> described_;
     std::optional<eventheader::filter> filter_;
     std::function<void(const record&)> function_;
     std::map<std::pair<std::string, bool>, std::unique_ptr<event_type>> types_;

@@ -183,6 +183,19 @@ eventheader::filter to_filter(const std::string& text) {
     return std::move(*result);
 }
 
+std::string to_kernel_filter(const std::string& text) {
+    if (text.empty())
+        return {};
+    const auto filter = to_filter(text);
+    if (filter.kernel_text().empty())
+        throw text::usage_error(
+            fmt::format("the kernel cannot apply the filter \"{}\": it has no =~, no !~ and no "
+                        "fractions",
+                        text),
+            "`user-events watch` and `user-events report` can");
+    return filter.kernel_text();
+}
+
 bool passes(eventheader::filter& filter, const record& record) {
     eventheader::origin origin{record.task, record.pid, record.cpu};
     origin.type = static_cast<std::uint16_t>(record.event->id);
@@ -317,6 +330,8 @@ template <typename Place>
 void append_json_place(std::string& to, const Place& of) {
     to += "{\"time\":";
     append_seconds(to, of.time);
+    // Many readers of JSON have doubles, which are too small for these numbers.
+    fmt::format_to(std::back_inserter(to), ",\"time_ns\":\"{}\"", of.time);
     if (!of.host.empty()) {
         to += ",\"host\":";
         text::append_json(to, of.host);

@@ -104,6 +104,9 @@ void for_each_number(const record& record,
 
 /// Throws text::usage_error if the text is no filter.
 eventheader::filter to_filter(const std::string& text);
+/// The filter as the kernel reads it; empty without a text. Throws text::usage_error also for what
+/// the kernel cannot do.
+std::string to_kernel_filter(const std::string& text);
 
 /// Whether a record passes a filter.
 bool passes(eventheader::filter& filter, const record& record);

@@ -218,7 +218,7 @@ void print_counts(const statistics& statistics) {
     std::vector<std::string> titles{"EVENT", "PROCESS", "RECORDS", "PER SECOND"};
     if (has_sampled)
         titles.emplace_back("SAMPLED");
-    text::table counts(titles);
+    text::table counts(titles, true);
     const auto add = [&](const statistics::event& of, text::style as, std::string process,
                          std::uint64_t count) {
         std::vector<text::cell> row{{shown_name(of), as},
@@ -237,22 +237,24 @@ void print_counts(const statistics& statistics) {
     counts.print();
 }
 
-void print(const statistics& statistics) {
+void print(const statistics& statistics, const slice_durations& slices) {
     text::print(
         fmt::format("{} records in {}\n\n", statistics.count(), as_time(statistics.seconds())));
     print_counts(statistics);
     text::print("\n");
-    text::table distributions({"EVENT", "FIELD", "MIN", "P50", "P90", "P99", "MAX", "MEAN"});
+    text::table distributions({"EVENT", "FIELD", "MIN", "P50", "P90", "P99", "MAX", "MEAN"}, true);
     for (const auto& event : statistics.events()) {
         const std::string name = shown_name(event);
         add_row(distributions, name, "(time between)", event.gaps, as_time);
         for (const auto& field : event.fields)
             add_row(distributions, name, field.name, field.numbers, plain_number);
     }
+    for (const auto& [name, seconds] : slices)
+        add_row(distributions, name, "(duration)", seconds, as_time);
     distributions.print();
 }
 
-void print_json(const statistics& statistics) {
+void print_json(const statistics& statistics, const slice_durations& slices) {
     nlohmann::ordered_json result{{"records", statistics.count()},
                                   {"seconds", statistics.seconds()},
                                   {"events", nlohmann::ordered_json::array()}};
@@ -275,6 +277,9 @@ void print_json(const statistics& statistics) {
                                         {"per_second", statistics.rate(process.count)}});
         result["events"].push_back(std::move(row));
     }
+    result["slices"] = nlohmann::ordered_json::object();
+    for (const auto& [name, seconds] : slices)
+        result["slices"][name] = to_json(seconds);
     text::print_json(result);
 }
 

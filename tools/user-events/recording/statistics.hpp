@@ -99,8 +99,11 @@ std::string shown_name(const statistics::event& event);
 std::string plain_number(double number);
 std::string as_time(double seconds);
 
+/// In seconds, by the names of slices.
+using slice_durations = std::map<std::string, distribution>;
+
 /// Prints them as tables or as a JSON document.
-void print(const statistics& statistics);
-void print_json(const statistics& statistics);
+void print(const statistics& statistics, const slice_durations& slices);
+void print_json(const statistics& statistics, const slice_durations& slices);
 
 } // namespace tool::recording

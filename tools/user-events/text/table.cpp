@@ -64,6 +64,8 @@ void print_aligned(const std::vector<cell>& row, const std::vector<std::size_t>&
 
 void table::print() const {
     if (!is_terminal()) {
+        if (is_for_people_)
+            text::print(joined(heading_, "\t") + "\n");
         for (const auto& row : rows_) {
             std::string line;
             for (const cell& cell : row)

@@ -25,13 +25,16 @@ inline cell number(std::string text) {
 
 class table {
 public:
-    explicit table(std::vector<std::string> heading) : heading_(std::move(heading)) {}
+    /// Where standard output is no terminal, there is a heading only if `is_for_people` says so.
+    explicit table(std::vector<std::string> heading, bool is_for_people = false)
+        : heading_(std::move(heading)), is_for_people_(is_for_people) {}
 
     void add(std::vector<cell> row) { rows_.push_back(std::move(row)); }
     void print() const;
 
 private:
     std::vector<std::string> heading_;
+    bool is_for_people_;
     std::vector<std::vector<cell>> rows_;
 };
 

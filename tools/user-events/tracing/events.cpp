@@ -3,8 +3,10 @@
 
 #include "recording/event_type.hpp"
 #include "recording/parse_event.hpp"
+#include "recording/record.hpp"
 #include "text/errors.hpp"
 #include "text/glob.hpp"
+#include "text/nearest.hpp"
 #include "text/number.hpp"
 #include "tracing/libtracefs.hpp"
 #include "tracing/rule.hpp"
@@ -269,13 +271,30 @@ void record_only(const instance& in, const std::vector<std::string>& pids) {
         record_threads(in, id);
 }
 
+void throw_unfit_filter(const instance& in, const event_name& name, const std::string& filter,
+                        const std::string& reason) {
+    std::vector<std::string> fields, texts;
+    formats known(in.copy());
+    if (const tep_event* const format = known.find(name)) {
+        texts = field_texts(*format);
+        for (const auto* field = format->format.fields; field; field = field->next)
+            fields.emplace_back(field->name);
+    }
+    std::string message =
+        fmt::format("the filter \"{}\" does not fit the event {}: ", filter, name.event);
+    const std::string remedy =
+        fields.empty() ? "it has no fields" : fmt::format("its fields: {}", fmt::join(texts, "; "));
+    for (const auto& compared : recording::to_filter(filter).names())
+        if (std::find(fields.begin(), fields.end(), compared) == fields.end())
+            throw text::usage_error(message + "it has no field " + compared,
+                                    text::did_you_mean(compared, fields, remedy));
+    throw text::usage_error(message + reason, remedy);
+}
+
 void set_filter(const instance& of, const event_name& name, const std::string& filter) {
     const int error = of.try_write(name.directory() + "/filter", filter);
     if (error == EINVAL)
-        throw text::failure(
-            fmt::format("the filter \"{}\" does not fit the event {}", filter, name.event),
-            "a filter compares fields: 'cents > 300 && item ~ \"co*\"'; `user-events list` shows "
-            "the fields");
+        throw_unfit_filter(of, name, filter, "the kernel refuses it");
     if (error)
         throw text::file_failure(error, "write to", of.path(name.directory() + "/filter"));
 }

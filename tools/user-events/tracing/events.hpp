@@ -143,7 +143,11 @@ private:
     std::set<int> absent_;
 };
 
-/// Throws text::failure if the filter does not fit the event.
+/// Throws text::usage_error because the filter does not fit the event. `reason` is the kernel's.
+[[noreturn]] void throw_unfit_filter(const instance& in, const event_name& name,
+                                     const std::string& filter, const std::string& reason);
+
+/// Throws text::usage_error if the filter does not fit the event.
 void set_filter(const instance& of, const event_name& name, const std::string& filter);
 
 /// Has the instance record only these processes and the children that they will have; all

@@ -19,18 +19,27 @@ namespace tool::tracing {
 
 namespace {
 
+std::string registered(const event_name& name) {
+    return std::string(recording::registered_name(name.system, name.event));
+}
+
 /// For a name that is mistyped, the command would wait silently.
-void warn_of_no_provider(const pattern& wanted) {
+void warn_of_no_event(const pattern& wanted, const instance& in) {
+    if (wanted.is_for_user_events()) {
+        std::vector<std::string> names;
+        for (const auto& each : all_user_events(in))
+            names.push_back(registered(each));
+        text::warn(
+            fmt::format("no event matches {} so far", wanted.text()),
+            text::did_you_mean(wanted.event(), names, "it will be recorded as soon as it exists"));
+        return;
+    }
     const std::string& provider = wanted.provider();
     if (!user_events(wanted.of_tracepoints()).empty())
         return;
     text::warn(fmt::format("there is no system and no provider {} so far", provider),
                text::did_you_mean(provider, directories(instance::top().path("events")),
                                   "its events will be recorded as soon as it has any"));
-}
-
-std::string registered(const event_name& name) {
-    return std::string(recording::registered_name(name.system, name.event));
 }
 
 /// Globs of names that match the pattern and are wanted. They may match others, too.
@@ -146,6 +155,7 @@ following::following(const instance& in, wanted_events wanted)
     const auto left = left_rules();
     try {
         follow_instead_of(left);
+        is_begun_ = true;
     } catch (...) {
         // They record for the next process that adopts the instance.
         release(left);
@@ -207,8 +217,34 @@ void following::add(const rule& added) {
     // One that exists is of a killed process, whose instance this one has adopted.
     rules_.emplace_back(added);
     const auto reason = failure_of_rule(added);
-    if (!reason.empty() && !is_earlier_rule(reason))
-        text::warn(fmt::format("the filter \"{}\" does not fit: {}", added.filter, reason));
+    if (reason.empty() || is_earlier_rule(reason))
+        return;
+    // "failed for 1: order_lost: Field not found"
+    for (const auto& name : user_events({}, in_))
+        if (reason.find(": " + registered(name) + ": ") != reason.npos && added.is_for(name))
+            throw_unfit_filter(in_, name, added.filter, reason);
+    failures_.insert(reason);
+    text::warn(fmt::format("the filter \"{}\" does not fit: {}", added.filter, reason));
+}
+
+/// Warns of events that were created since.
+void following::look_at_rules() {
+    if (wanted_.filter.empty())
+        return;
+    for (const auto& own : rules_)
+        if (const auto reason = own.failure();
+            !reason.empty() && !is_earlier_rule(reason) && failures_.insert(reason).second)
+            text::warn(fmt::format("the filter \"{}\" does not fit: {}", wanted_.filter, reason),
+                       "no records of this event are made");
+}
+
+void following::require_all() {
+    look_at_rules();
+    if (!failures_.empty())
+        throw text::failure(
+            fmt::format("events had no records, because the filter \"{}\" does not fit them",
+                        wanted_.filter),
+            "name the events that it fits, or filter later: user-events report -f FILTER");
 }
 
 /// What rules are not for: events of the kernel and marks, and all events without rules.
@@ -218,8 +254,8 @@ void following::enable_existing(const pattern& wanted, bool is_for_providers) {
         throw_no_event(wanted, fmt::format("the kernel's events are in {}/events; some "
                                            "come with a module",
                                            mount_point()));
-    if (names.empty() && !wanted.is_for_user_events())
-        warn_of_no_provider(wanted);
+    if (names.empty() && wanted.event() != "*")
+        warn_of_no_event(wanted, in_);
     for (const auto& name : names)
         if ((!has_rules_ || !recording::is_registered_system(name.system)) &&
             wanted_.includes(name) && can_choose_programs(wanted, name))
@@ -279,8 +315,12 @@ void following::enable(const event_name& name) {
     // A filter may be for some of the events only.
     if (!wanted_.filter.empty() && !wanted_.is_filtered_by_caller(registered(name))) {
         if (const int error = in_.try_write(name.directory() + "/filter", wanted_.filter)) {
+            if (error == EINVAL && !is_begun_)
+                throw_unfit_filter(in_, name, wanted_.filter, "the kernel refuses it");
+            failures_.insert(name.event);
             text::warn(fmt::format("the filter \"{}\" does not fit the event {}", wanted_.filter,
-                                   name.event));
+                                   name.event),
+                       "no records of this event are made");
             if (error == EINVAL)
                 return;
         }
@@ -304,11 +344,15 @@ void following::disable_others() {
 }
 
 void following::update() {
-    const bool is_rule_enough = has_rules_ && !are_rules_wide_;
+    const bool is_rule_enough = has_rules_ && !are_rules_wide_ && wanted_.filter.empty();
     if (is_rule_enough || !changes_.may_have_happened())
         return;
-    if (has_rules_)
-        return disable_others();
+    if (has_rules_) {
+        look_at_rules();
+        if (are_rules_wide_)
+            disable_others();
+        return;
+    }
     for (const auto& name : user_events({}, in_))
         if (wanted_.includes(name))
             enable(name);

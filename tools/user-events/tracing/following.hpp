@@ -83,10 +83,14 @@ public:
     /// Leaves the events enabled, also those to come.
     void release() noexcept;
 
-    /// To be called every now and then.
+    /// To be called every now and then. Warns of events that the filter does not fit.
     void update();
 
+    /// For the end. Throws text::failure if there were such events.
+    void require_all();
+
 private:
+    void look_at_rules();
     void choose_programs();
     void follow_instead_of(std::vector<rule> left);
     void release(const std::vector<rule>& left) noexcept;
@@ -105,10 +109,13 @@ private:
     rule rule_;
     std::vector<temporary_rule> rules_;
     std::set<event_name> enabled_;
+    /// What the kernel said of the filter, and the events that it does not fit.
+    std::set<std::string> failures_;
     /// Those that rules may have enabled, but that are not wanted.
     std::set<event_name> disabled_;
     bool has_rules_;
     bool are_rules_wide_ = false;
+    bool is_begun_ = false;
     /// Whether set_event_pid has the processes besides the rules.
     bool is_limited_ = false;
     event_changes changes_;

@@ -42,6 +42,11 @@ public:
             following_->update();
     }
     void stop() { following_.reset(); }
+    /// As following::require_all().
+    void require_all() {
+        if (following_)
+            following_->require_all();
+    }
     /// Leaves a temporary instance with its records and its events, which say what formats there
     /// are.
     void leave() {

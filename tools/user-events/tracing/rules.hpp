@@ -66,6 +66,7 @@ public:
 
     /// Whether this rule is meant.
     bool is(const rule& other) const { return rule_ == other; }
+    std::string failure() const { return failure_of_rule(*rule_); }
     /// Leaves the rule.
     void release() noexcept { rule_.reset(); }
 

@@ -2,6 +2,7 @@
 #include "tracing/stop_triggers.hpp"
 
 #include "recording/event_type.hpp"
+#include "recording/record.hpp"
 #include "text/errors.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ stop_condition::stop_condition(const std::string& text, const std::string& group
     if (!filter.starts_with(word))
         throw text::usage_error(fmt::format("--on: \"{}\" is no event", text),
                                 "give EVENT, or 'EVENT if FILTER'");
-    filter.erase(0, word.size());
+    filter = recording::to_kernel_filter(filter.substr(word.size()));
 }
 
 stop_triggers::stop_triggers(const instance& in, const std::vector<stop_condition>& conditions) {

@@ -54,7 +54,7 @@ function drawLabel(row, y) {
 	context.fillStyle = palette.text;
 	const middle = y + (row.isProcess ? processHeight : rowHeight) / 2;
 	const indent = (row.isProcess ? 12 : 24) / (margin === wideMargin ? 1 : 2);
-	context.fillText(row.label, indent, middle);
+	context.fillText(context.measureText(row.label).width > margin - 8 - indent && row.short || row.label, indent, middle);
 	context.fillStyle = palette.quiet;
 	if (row.values) {
 		const [least, greatest] = row.scale.domain();

@@ -21,7 +21,9 @@ function makeRows() {
 			own.set(key, {id: process + key, process, label, order, instants: noRows, lanes: [], points: [], severe: []});
 		return own.get(key);
 	};
-	const threadRow = task => rowOf(task.process, "t" + task.pid, task.label, task.pid);
+	// Of a name that is too long, the number at its end would be cut.
+	const threadRow = task => Object.assign(rowOf(task.process, "t" + task.pid, task.label, task.pid),
+		{short: `${task.pid - task.distance} ${task.name}`});
 	threadRows = head.tasks.map(threadRow);
 	fillInstants();
 	const threadOf = new Map(head.tasks.map((task, i) => [task.pid, threadRows[i]]));

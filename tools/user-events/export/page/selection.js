@@ -71,8 +71,11 @@ function step(direction, test = isOwn) {
 	$("say").textContent = direction > 0 ? "There is no later one." : "There is no earlier one.";
 }
 
+const isHidden = item => item.slice === undefined ? !passes[item.record] : hiddenNames.has(slices.name[item.slice]) ||
+	(!passes[slices.begin[item.slice]] && (slices.end[item.slice] === none || !passes[slices.end[item.slice]]));
+
 function drawSelected() {
-	if (!selected)
+	if (!selected || isHidden(selected))
 		return;
 	const {row, y} = placeOf(selected), [from, to] = timesOf(selected), left = x(from);
 	const top = topOf(row) + y - row.y;

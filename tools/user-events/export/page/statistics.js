@@ -111,8 +111,13 @@ function makeChoices() {
 	for (const name of namesByTime.slice(0, 1000))
 		$("what").append(new Option(`duration of ${head.strings[name] || "slices"}`, "s" + name));
 	head.events.forEach((event, i) => $("what").append(new Option(event.name, "e" + i)));
-	const best = event => d3.min(event.fields.filter(field => field.isNumber), field => importance(field.name)) ?? 4;
+	const best = event => !event.rows.length ? 5
+		: d3.min(event.fields.filter(field => field.isNumber), field => importance(field.name)) ?? 4;
 	const event = d3.scan(head.events, (a, b) => best(a) - best(b));
-	if (event !== undefined && !slices.end.some(end => end !== none))
+	const ended = new Set(slices.name.filter((name, i) => slices.end[i] !== none));
+	const slice = namesByTime.slice(0, 1000).find(name => ended.has(name));
+	if (slice !== undefined)
+		$("what").value = "s" + slice;
+	else if (event !== undefined)
 		$("what").value = "e" + event;
 }
