@@ -714,6 +714,29 @@ TEST_CASE("Adding a rule with a trigger survives each injected failure") {
     });
 }
 
+// Not for a histogram: without memory for the trigger, the kernel follows a NULL pointer.
+TEST_CASE("A rule whose trigger cannot be removed stays until it is removed again") {
+    Unchanged unchanged;
+    const OtherEnabled other_enabled;
+    const Registered event(" u32 a", "fault_remove"), other(" u32 a", "fault_remove");
+    const std::string without = read_text(event.event.path("trigger"));
+    const std::string text = "fault_remove_* trigger stacktrace:2";
+    fail_each_call(
+        "remove a rule with a trigger", plain,
+        [&] {
+            REQUIRE(change_rule(text) == succeeds());
+            CHECK(event.word + other.word == 2);
+        },
+        [&] { return change_rule("!" + text); },
+        [&] {
+            CHECK(read_text(rules_file()).empty());
+            for (const Registered* one : {&event, &other}) {
+                CHECK(one->word == 0);
+                CHECK(read_text(one->event.path("trigger")) == without);
+            }
+        });
+}
+
 TEST_CASE("A rule that conflicts with another one is never added, whatever else fails") {
     Unchanged unchanged;
     Instance instance;
