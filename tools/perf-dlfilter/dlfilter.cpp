@@ -140,9 +140,18 @@ std::string stack_of(const perf_dlfilter_sample& sample, void* context) {
     return result;
 }
 
+/// perf's own events, such as `cpu-clock:u`, have no system in their names.
+std::string name_with_system(const perf_dlfilter_sample& sample, void* context) {
+    const perf_event_attr* const attributes =
+        perf_dlfilter_fns.attr ? perf_dlfilter_fns.attr(context) : nullptr;
+    const bool is_tracepoint = !attributes || attributes->type == PERF_TYPE_TRACEPOINT;
+    return fmt::format("{}{}", is_tracepoint ? "" : "perf:", sample.event ? sample.event : "");
+}
+
 /// The line that the tool's recording/perf_data.cpp reads.
-void append_record(std::string& to, const perf_dlfilter_sample& sample, std::string_view task,
-                   eventheader::bytes payload, bool is_described, std::string_view stack) {
+void append_record(std::string& to, const perf_dlfilter_sample& sample, std::string_view name,
+                   std::string_view task, eventheader::bytes payload, bool is_described,
+                   std::string_view stack) {
     const auto append_text = [&](std::string_view text) {
         to += '\t';
         text::append_hexadecimal(to, std::as_bytes(std::span(text)));
@@ -150,7 +159,7 @@ void append_record(std::string& to, const perf_dlfilter_sample& sample, std::str
     fmt::format_to(std::back_inserter(to), "{}\t{}\t{}\t{}\t{}", mark, sample.time, sample.cpu,
                    sample.pid, sample.tid);
     append_text(task);
-    append_text(sample.event ? sample.event : "");
+    append_text(name);
     append_text(stack);
     to += '\t';
     if (is_described)
@@ -171,7 +180,8 @@ bool show(const perf_dlfilter_sample& sample, void* context) {
     const std::string_view task = task_of(context);
     std::string text;
     if (chosen == output::records)
-        append_record(text, sample, task, payload, is_ours, stack_of(sample, context));
+        append_record(text, sample, name_with_system(sample, context), task, payload, is_ours,
+                      stack_of(sample, context));
     else if (chosen == output::json)
         append_json(text, sample, task, names, eventheader::shown_event(names.event, payload, all));
     else

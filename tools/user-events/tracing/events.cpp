@@ -232,6 +232,11 @@ tep_event* formats::find(int id) {
     // thousands, and records of one that was removed ask for it again and again.
     if (!absent_.insert(id).second)
         return nullptr;
+    // Those of ftrace itself have no file with their number.
+    for (const auto& event : directories(in_.path("events/ftrace")))
+        load({"ftrace", event});
+    if (tep_event* const known = tep_find_event(tep_.get(), id))
+        return known;
     for (const auto& system : directories(in_.path("events")))
         for (const auto& event : directories(in_.path("events/" + system)))
             if (const auto text = in_.try_read(event_name{system, event}.directory() + "/id");
