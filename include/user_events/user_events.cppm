@@ -20,6 +20,7 @@ using user_events::members;
 using user_events::multi_format;
 using user_events::persistent;
 using user_events::structure;
+using user_events::structured_event;
 using user_events::word;
 
 using user_events::dynamic_event;
