@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Coroutines on a pool of threads. Each request is a slice that begins in one thread and ends in
-// another one, and an event whose fields have names in the call.
+// Coroutines on a pool of threads. Each request is a slice and an event with named fields.
 #include <user_events/user_events.hpp>
 
 #include <coroutine>
