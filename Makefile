@@ -288,7 +288,7 @@ install-module: modules ## install only the module, for the kernel KVER=
 .PHONY: install-library
 install-library: ## install only the library's headers
 	install -d "$(DESTDIR)$(headers)" "$(DESTDIR)$(dir $(pkgconfig))" "$(DESTDIR)$(cmake)"
-	install -m 644 include/user_events/*.h include/user_events/*.hpp include/user_events/*.cppm \
+	install -m 644 include/user_events/*.h include/user_events/*.hpp \
 		include/uapi/linux/user_events_ext.h "$(DESTDIR)$(headers)"
 	sed 's|@VERSION@|$(version)|; s|@INCLUDE@|$(includedir)|' \
 		include/user_events.pc.in >"$(DESTDIR)$(pkgconfig)"

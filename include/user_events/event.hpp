@@ -361,6 +361,58 @@ public:
     using base::lost;
 };
 
+namespace detail {
+
+/// The name of a member. The compiler's text of this function ends with `Pointer = &order::number]`
+/// or, with g++, has more after a semicolon.
+template <auto Pointer>
+consteval std::string_view name_of_member() {
+    std::string_view text = __PRETTY_FUNCTION__;
+    text = text.substr(text.find("Pointer = "));
+    text = text.substr(0, text.find_first_of(";]"));
+    return text.substr(text.rfind(':') + 1);
+}
+template <auto Pointer>
+consteval auto literal_of_member() {
+    constexpr std::string_view name = name_of_member<Pointer>();
+    quoted<name.size() + 1> copy{};
+    for (std::size_t i = 0; i < name.size(); i++)
+        copy.characters[i] = name[i];
+    return literal(copy.characters);
+}
+
+template <auto First, auto...>
+struct object_of_members : member_of<First> {};
+
+} // namespace detail
+
+/// An event whose fields are the members of a structure, with their names and types. A call may name
+/// the fields, or pass them in order:
+///
+///     struct order { std::uint32_t number; std::string_view item; };
+///     inline user_events::structured_event<"order_placed", &order::number, &order::item>
+///         order_placed;
+///
+///     order_placed({.number = 17, .item = "coffee"});
+///     order_placed(17, "coffee");
+///     USER_EVENT(order_placed, {.number = count(), .item = "coffee"});
+///
+/// \tparam Members pointers to the members, in the order of the fields
+template <literal Name, auto... Members>
+class [[nodiscard]] structured_event
+    : public event<Name, field<detail::literal_of_member<Members>(),
+                               typename detail::member_of<Members>::type>...> {
+    using base = event<Name, field<detail::literal_of_member<Members>(),
+                                   typename detail::member_of<Members>::type>...>;
+
+public:
+    using base::operator();
+    [[gnu::always_inline]] void
+    operator()(const typename detail::object_of_members<Members...>::object& values) const {
+        base::operator()(values.*Members...);
+    }
+};
+
 } // namespace USER_EVENTS_NAMESPACE
 
 /// Records an event, as `event(arguments...)` does, but evaluates the arguments only if the event

@@ -443,6 +443,158 @@ USER_EVENTS_INLINE int user_event_write(struct user_event* event, const void* pa
     return user_event_write_record(event, record, &part, 1);
 }
 
+/*
+ * Puts a payload together: the fields in order, and after them the text that locations refer to.
+ *
+ * @size, @texts: how many bytes and texts there are
+ * @places: where the locations of the texts are in @fields
+ */
+struct user_events_payload {
+    unsigned size, texts;
+    unsigned char fields[256];
+    unsigned places[8];
+    struct iovec parts[9];
+};
+
+USER_EVENTS_INLINE void user_events_add(struct user_events_payload* to, const void* value,
+                                        unsigned size) {
+    if (to->size + size <= sizeof(to->fields))
+        memcpy(to->fields + to->size, value, size);
+    to->size += size;
+}
+
+/* Null is empty text. */
+USER_EVENTS_INLINE void user_events_add_text(struct user_events_payload* to, const char* text) {
+    const uint32_t location = 0;
+
+    if (to->texts < 8) {
+        to->places[to->texts] = to->size;
+        to->parts[to->texts + 1].iov_base = (void*)(uintptr_t)(text ? text : "");
+        to->parts[to->texts + 1].iov_len = (text ? strlen(text) : 0) + 1;
+    }
+    to->texts++;
+    user_events_add(to, &location, sizeof(location));
+}
+
+/* Writes the payload. `is_relative` is 0 for fields of the type __data_loc. */
+USER_EVENTS_INLINE int user_events_write_payload(struct user_event* event,
+                                                 struct user_events_payload* payload,
+                                                 int is_relative) {
+    size_t end = payload->size;
+
+    if (payload->size > sizeof(payload->fields) || payload->texts > 8)
+        return E2BIG;
+    payload->parts[0].iov_base = payload->fields;
+    payload->parts[0].iov_len = payload->size;
+    for (unsigned i = 0; i < payload->texts; i++) {
+        const size_t length = payload->parts[i + 1].iov_len;
+        const size_t distance = is_relative ? end - payload->places[i] - 4 : end + 8;
+        const uint32_t location = (uint32_t)(length << 16 | distance);
+
+        if (end + length > 4064)
+            return E2BIG;
+        memcpy(payload->fields + payload->places[i], &location, sizeof(location));
+        end += length;
+    }
+    return user_event_writev(event, payload->parts, (int)payload->texts + 1);
+}
+
+/**
+ * USER_EVENT_DEFINE() - define an event whose fields are listed once
+ * @name: the name of the event
+ * @FIELDS: a macro with the fields, FIELD(type, name), of the types u8 to u64, s8 to s64 and text;
+ *	at most 8 texts, and 256 bytes of numbers and locations
+ *
+ *	#define TICK(FIELD) FIELD(u32, count) FIELD(text, what)
+ *	USER_EVENT_DEFINE(tick, TICK)
+ *
+ *	tick_register();
+ *	USER_EVENT_RECORD(tick, .count = count, .what = "tock");
+ *	tick_unregister();
+ *
+ * USER_EVENT_RECORD() evaluates its arguments and records the event if it is enabled. It returns 0,
+ * also if the event is not enabled, what user_event_writev() returns, or E2BIG. tick_event is the
+ * struct user_event.
+ */
+#define USER_EVENT_DEFINE(name, FIELDS)                                                            \
+    static struct user_event name##_event = USER_EVENT_INIT;                                       \
+    __attribute__((__unused__)) static int name##_register(void) {                                 \
+        static char command[] = #name FIELDS(USER_EVENTS_COMMAND_OF);                              \
+        if (command[sizeof(#name) - 1])                                                            \
+            command[sizeof(#name) - 1] = ' ';                                                      \
+        return user_event_register(&name##_event, command);                                        \
+    }                                                                                              \
+    __attribute__((__unused__)) static int name##_unregister(void) {                               \
+        return user_event_unregister(&name##_event);                                               \
+    }                                                                                              \
+    struct name##_fields {                                                                         \
+        FIELDS(USER_EVENTS_MEMBER_OF)                                                              \
+    };                                                                                             \
+    __attribute__((__unused__)) static int name##_record(struct name##_fields of) {                \
+        struct user_events_payload payload;                                                        \
+        payload.size = payload.texts = 0;                                                          \
+        FIELDS(USER_EVENTS_ADD_OF)                                                                 \
+        return user_events_write_payload(&name##_event, &payload, 1);                              \
+    }
+#define USER_EVENT_RECORD(name, ...)                                                               \
+    (user_event_enabled(&name##_event) ? name##_record((struct name##_fields){__VA_ARGS__}) : 0)
+
+#define USER_EVENTS_COMMAND_OF(type, name) ";" USER_EVENTS_COMMAND_##type " " #name
+#define USER_EVENTS_MEMBER_OF(type, name) USER_EVENTS_MEMBER_##type name;
+#define USER_EVENTS_ADD_OF(type, name) USER_EVENTS_ADD_##type(of.name)
+#define USER_EVENTS_ADD_NUMBER(value) user_events_add(&payload, &value, sizeof(value));
+#define USER_EVENTS_ADD_text(value) user_events_add_text(&payload, value);
+#define USER_EVENTS_COMMAND_text "__rel_loc char[]"
+#define USER_EVENTS_MEMBER_text const char*
+#define USER_EVENTS_COMMAND_u8 "u8"
+#define USER_EVENTS_MEMBER_u8 uint8_t
+#define USER_EVENTS_ADD_u8 USER_EVENTS_ADD_NUMBER
+#define USER_EVENTS_COMMAND_u16 "u16"
+#define USER_EVENTS_MEMBER_u16 uint16_t
+#define USER_EVENTS_ADD_u16 USER_EVENTS_ADD_NUMBER
+#define USER_EVENTS_COMMAND_u32 "u32"
+#define USER_EVENTS_MEMBER_u32 uint32_t
+#define USER_EVENTS_ADD_u32 USER_EVENTS_ADD_NUMBER
+#define USER_EVENTS_COMMAND_u64 "u64"
+#define USER_EVENTS_MEMBER_u64 uint64_t
+#define USER_EVENTS_ADD_u64 USER_EVENTS_ADD_NUMBER
+#define USER_EVENTS_COMMAND_s8 "s8"
+#define USER_EVENTS_MEMBER_s8 int8_t
+#define USER_EVENTS_ADD_s8 USER_EVENTS_ADD_NUMBER
+#define USER_EVENTS_COMMAND_s16 "s16"
+#define USER_EVENTS_MEMBER_s16 int16_t
+#define USER_EVENTS_ADD_s16 USER_EVENTS_ADD_NUMBER
+#define USER_EVENTS_COMMAND_s32 "s32"
+#define USER_EVENTS_MEMBER_s32 int32_t
+#define USER_EVENTS_ADD_s32 USER_EVENTS_ADD_NUMBER
+#define USER_EVENTS_COMMAND_s64 "s64"
+#define USER_EVENTS_MEMBER_s64 int64_t
+#define USER_EVENTS_ADD_s64 USER_EVENTS_ADD_NUMBER
+
+/* The command of an event of slices, as in Perfetto's convention: USER_EVENT_SLICES("work"). */
+#define USER_EVENT_SLICES(name)                                                                    \
+    name " char track_event_type;__data_loc char[] slice_name;__data_loc char[] track_name"
+
+/**
+ * user_event_slice() - begin or end a slice
+ * @event: an event that was registered with USER_EVENT_SLICES()
+ * @type: 'B' begins a slice of the calling thread, 'E' ends the last one, 'I' is a moment
+ * @name: the name of a slice that begins; otherwise NULL
+ *
+ * Returns 0, also if the event is not enabled, or what user_event_writev() returns.
+ */
+USER_EVENTS_INLINE int user_event_slice(struct user_event* event, char type, const char* name) {
+    struct user_events_payload payload;
+
+    if (!user_event_enabled(event))
+        return 0;
+    payload.size = payload.texts = 0;
+    user_events_add(&payload, &type, 1);
+    user_events_add_text(&payload, name);
+    user_events_add_text(&payload, NULL);
+    return user_events_write_payload(event, &payload, 0);
+}
+
 #ifdef __cplusplus
 } // namespace USER_EVENTS_C_LAYOUT
 #pragma GCC diagnostic pop

@@ -40,7 +40,7 @@ class UserEvents(ConanFile):
     def package(self):
         include = os.path.join(self.package_folder, "include", "user_events")
         headers = os.path.join(self.export_sources_folder, "include")
-        for pattern in "*.h", "*.hpp", "*.cppm":
+        for pattern in "*.h", "*.hpp":
             copy(self, pattern, src=os.path.join(headers, "user_events"), dst=include)
         copy(self, "user_events_ext.h", src=os.path.join(headers, "uapi", "linux"), dst=include)
 

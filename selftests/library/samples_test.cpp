@@ -32,7 +32,7 @@ struct Known {
 
 TEST_CASE("The order service records its orders, from several threads",
           "[sample:order_service][sample:beacon_daemon][sample:tick][sample:plugin_host]"
-          "[sample:plugin.so]") {
+          "[sample:plugin.so][sample:thread_pool][sample:workers]") {
     Known placed("order_placed", "u32 number;u8 size;__rel_loc char[] item");
     Known served("order_served", "u32 number;s64 waited");
     Known work("order_work", "char track_event_type;__data_loc char[] slice_name;"
@@ -121,4 +121,29 @@ TEST_CASE("A plug-in records its event each time it is loaded, and can be unload
     const auto records = greets.instance.records();
     REQUIRE(records.size() == 3);
     CHECK(records[2].text("name") == "world");
+}
+
+TEST_CASE("Coroutines of a thread pool record slices that begin and end in different threads") {
+    Known served("pool_served", "u32 number;u64 result");
+    Known requests("pool_requests", "char track_event_type;__data_loc char[] slice_name;"
+                                    "__data_loc char[] track_name;u64 scope_id");
+    const TemporaryDirectory directory;
+    output_of(directory, "thread_pool");
+    CHECK(served.instance.records().size() == 20);
+    CHECK(requests.instance.records().size() == 40);
+}
+
+TEST_CASE("Workers of a C program record in a sandbox") {
+    Known jobs("worker_job", "u32 worker;u64 result;__rel_loc char[] what");
+    Known slices("worker_slices", "char track_event_type;__data_loc char[] slice_name;"
+                                  "__data_loc char[] track_name");
+    const TemporaryDirectory directory;
+    output_of(directory, "workers 2 5");
+    const auto records = jobs.instance.records();
+    REQUIRE(records.size() == 10);
+    for (const Record& record : records)
+        CHECK(record.text("what") == (record.number("result") % 2 ? "odd" : "even"));
+    const auto all = slices.instance.records();
+    REQUIRE(all.size() == 20);
+    CHECK(all[0].text("slice_name") == "square");
 }

@@ -32,6 +32,9 @@ void unregister_elsewhere(struct user_event* event) {
     user_event_unregister(event);
 }
 
+#define ORDER(FIELD) FIELD(u8, size) FIELD(text, item) FIELD(s64, cents) FIELD(text, name)
+USER_EVENT_DEFINE(order, ORDER)
+
 namespace {
 
 Payload record_of(std::uint32_t index = 0) {
@@ -336,4 +339,43 @@ TEST_CASE("The C header registers and unregisters an event although the file is 
     file.close_before_ioctl(2);
     CHECK(user_event_unregister(&event) == 0);
     CHECK(registrations() == 0);
+}
+
+TEST_CASE("The fields of an event of the C header are listed once") {
+    FakeFile file;
+    REQUIRE(order_register() == 0);
+    REQUIRE(commands() ==
+            std::vector<std::string>{
+                "order u8 size;__rel_loc char[] item;s64 cents;__rel_loc char[] name"});
+    file.enable(commands()[0]);
+    CHECK(order_record({.size = 3, .item = "tea", .cents = -5, .name = nullptr}) == 0);
+    CHECK(file.take() == record_of()
+                             .add<std::uint8_t>(3)
+                             .add(location(12, 4))
+                             .add<std::int64_t>(-5)
+                             .add(location(4, 1))
+                             .add_string("tea")
+                             .add_string("")
+                             .bytes());
+    const std::string large(5000, 'x');
+    CHECK(order_record({.size = 3, .item = large.c_str(), .cents = 0, .name = "x"}) == E2BIG);
+    CHECK(order_unregister() == 0);
+    REQUIRE(order_register() == 0);
+    CHECK(order_unregister() == 0);
+}
+
+TEST_CASE("The C header begins and ends slices") {
+    FakeFile file;
+    user_event work = USER_EVENT_INIT;
+    REQUIRE(user_event_register(&work, USER_EVENT_SLICES("work")) == 0);
+    CHECK(user_event_slice(&work, 'B', "cook") == 0);
+    CHECK(file.take().empty());
+    file.enable(USER_EVENT_SLICES("work"));
+    CHECK(user_event_slice(&work, 'B', "cook") == 0);
+    const std::uint32_t name = 5 << 16 | (8 + 9), track = 1 << 16 | (8 + 14);
+    CHECK(file.take() ==
+          record_of().add('B').add(name).add(track).add_string("cook").add_string("").bytes());
+    CHECK(user_event_slice(&work, 'E', nullptr) == 0);
+    CHECK(file.take().size() == 4 + 9 + 2);
+    user_event_unregister(&work);
 }

@@ -362,3 +362,31 @@ TEST_CASE("What a conversion throws is passed on to the caller, and nothing is r
     CHECK(sink.records().empty());
     static_assert(noexcept(text("tea")));
 }
+
+namespace {
+
+struct Placed {
+    std::uint32_t number;
+    std::uint8_t cents;
+    std::string_view item;
+    char size[4];
+};
+
+} // namespace
+
+TEST_CASE("An event whose fields are members of a structure is called with the names of fields") {
+    FakeFile file;
+    const ue::structured_event<"placed", &Placed::number, &Placed::cents, &Placed::item,
+                               &Placed::size>
+        placed;
+    REQUIRE(commands() ==
+            std::vector<std::string>{
+                "placed u32 number;u8 cents;__rel_loc char[] item;char[4] size"});
+    const user_events::testing::sink sink;
+    placed({.number = 17, .cents = 45, .item = "tea", .size = "big"});
+    placed(17, 45, "tea", "big");
+    USER_EVENT(placed, {.number = 17, .cents = 45, .item = "tea", .size = "big"});
+    REQUIRE(sink.records().size() == 3);
+    for (const auto& record : sink.records())
+        CHECK(record.print() == "placed: number=17 cents=45 item=tea size=big");
+}
