@@ -83,8 +83,8 @@ const format& format_of(const options& given) {
         throw text::usage_error(given.format.empty() ? "--format is required"
                                                      : "there is no format " + given.format,
                                 text::did_you_mean(given.format, format_names(),
-                                                   "`user-events export --help` lists the formats; "
-                                                   "-o trace.html needs none"));
+                                                   "`user-events export --help` lists the options; "
+                                                   "-o trace.html needs no --format"));
     return *found;
 }
 

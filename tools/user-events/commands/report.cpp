@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tool {
 
@@ -49,7 +50,7 @@ void print_records(recording::source& file, bool as_json) {
 
 void print_statistics(recording::source& file, bool as_json) {
     recording::statistics statistics;
-    exporting::durations durations({});
+    exporting::durations durations(std::vector<exporting::pair>{});
     file.read([&](const recording::record& record) {
         statistics.add(record);
         durations.add(record);
