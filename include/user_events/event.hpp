@@ -2,10 +2,8 @@
 // Events that are declared in the program's source.
 #pragma once
 
-#include "carrier.hpp"
 #include "command.hpp"
 #include "field.hpp"
-#include "literal.hpp"
 #include "payload.hpp"
 #include "problem.hpp"
 #include "registration.hpp"
@@ -386,8 +384,8 @@ struct object_of_members : member_of<First> {};
 
 } // namespace detail
 
-/// An event whose fields are the members of a structure, with their names and types. A call may name
-/// the fields, or pass them in order:
+/// An event whose fields are the members of a structure, with their names and types. A call may
+/// name the fields, or pass them in order:
 ///
 ///     struct order { std::uint32_t number; std::string_view item; };
 ///     inline user_events::structured_event<"order_placed", &order::number, &order::item>

@@ -6,9 +6,7 @@
 #pragma once
 
 #include "command.hpp"
-#include "literal.hpp"
-#include "number.hpp"
-#include "stored.hpp"
+#include "payload.hpp"
 #include "text.hpp"
 #include "version.h"
 
@@ -76,7 +74,7 @@ struct field_name {
 };
 
 /// How a type is recorded. Each specialization has
-/// - value: what the code that puts records together takes (see stored.hpp)
+/// - value: what the code that puts records together takes (see payload.hpp)
 /// - describe(): adds the text of the field to a command
 /// - accepts: whether an argument of a type may be passed
 /// - keeps: whether the field can hold every value of such an argument, except that the sign may

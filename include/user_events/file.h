@@ -6,14 +6,339 @@
 #ifndef USER_EVENTS_FILE_H
 #define USER_EVENTS_FILE_H
 
-#include "find.h"
-#include "system_call.h"
+#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+/**
+ * struct user_events_reg - the argument of USER_EVENTS_REG
+ * @size: sizeof(struct user_events_reg), in bytes
+ * @enable_bit: number of the enable bit in its word
+ * @enable_size: size of that word in bytes: 4 or 8
+ * @flags: USER_EVENTS_PERSIST, USER_EVENTS_MULTI_FORMAT
+ * @enable_addr: address of the word
+ * @name_args: address of the command
+ * @write_index: set by the kernel
+ */
+struct user_events_reg {
+    uint32_t size;
+    uint8_t enable_bit;
+    uint8_t enable_size;
+    uint16_t flags;
+    uint64_t enable_addr;
+    uint64_t name_args;
+    uint32_t write_index;
+} __attribute__((__packed__));
+
+/**
+ * struct user_events_unreg - the argument of USER_EVENTS_UNREG
+ * @size: sizeof(struct user_events_unreg), in bytes
+ * @disable_bit: the enable_bit of the registration
+ * @reserved: 0
+ * @disable_addr: the enable_addr of the registration
+ */
+struct user_events_unreg {
+    uint32_t size;
+    uint8_t disable_bit;
+    uint8_t reserved[3];
+    uint64_t disable_addr;
+} __attribute__((__packed__));
+
+#define USER_EVENTS_PERSIST 1u
+#define USER_EVENTS_MULTI_FORMAT 2u
+
+/* The numbers contain the size of a pointer. */
+#define USER_EVENTS_REG _IOWR('*', 0, struct user_events_reg*)
+#define USER_EVENTS_UNREG _IOW('*', 2, struct user_events_unreg*)
+
+/* The longest command, in bytes without its NUL. */
+#define USER_EVENTS_COMMAND_MAX 511
+
+#ifdef __cplusplus
+static_assert(sizeof(struct user_events_reg) == 28, "the ABI's size");
+static_assert(sizeof(struct user_events_unreg) == 16, "the ABI's size");
+#else
+_Static_assert(sizeof(struct user_events_reg) == 28, "the ABI's size");
+_Static_assert(sizeof(struct user_events_unreg) == 16, "the ABI's size");
+#endif
+
+/* The casts are those of C. */
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+inline namespace USER_EVENTS_C_LAYOUT {
+#endif
+
+/* Each program and shared library has its own copy, so that one can be unloaded. */
+#ifdef __cplusplus
+#define USER_EVENTS_INLINE __attribute__((__visibility__("hidden"))) inline
+#define USER_EVENTS_OUT_OF_LINE __attribute__((__noinline__)) USER_EVENTS_INLINE
+#else
+#define USER_EVENTS_INLINE static inline
+#define USER_EVENTS_OUT_OF_LINE static __attribute__((__noinline__, __unused__))
+#endif
+
+/*
+ * At a system call, the kernel clears the registers of SVE: all of p0 to p15, and z0 to z31 but for
+ * the part that they share with v0 to v31.
+ */
+#ifdef __ARM_FEATURE_SVE
+#define USER_EVENTS_SVE_REGISTERS                                                                  \
+    , "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11", "p12", "p13",      \
+        "p14", "p15", "z0", "z1", "z2", "z3", "z4", "z5", "z6", "z7", "z8", "z9", "z10", "z11",    \
+        "z12", "z13", "z14", "z15", "z16", "z17", "z18", "z19", "z20", "z21", "z22", "z23", "z24", \
+        "z25", "z26", "z27", "z28", "z29", "z30", "z31"
+#else
+#define USER_EVENTS_SVE_REGISTERS
+#endif
+
+/* Returns what the system call returns: minus an errno on failure. Does not change errno. */
+USER_EVENTS_INLINE long user_events_call(long number, long first, const void* data, size_t count) {
+#if defined(__x86_64__)
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"(number), "D"(first), "S"(data), "d"(count)
+                     : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long number_in_register __asm__("x8") = number;
+    register long result __asm__("x0") = first;
+    register const void* second __asm__("x1") = data;
+    register size_t third __asm__("x2") = count;
+
+    __asm__ volatile("svc #0"
+                     : "+r"(result)
+                     : "r"(number_in_register), "r"(second), "r"(third)
+                     : "memory" USER_EVENTS_SVE_REGISTERS);
+    return result;
+#else
+    const int before = errno;
+    long result = syscall(number, first, data, count);
+
+    if (result < 0) {
+        result = -errno;
+        errno = before;
+    }
+    return result;
+#endif
+}
+
+USER_EVENTS_INLINE long user_events_write(int descriptor, const void* data, size_t size) {
+    return user_events_call(SYS_write, descriptor, data, size);
+}
+
+USER_EVENTS_INLINE long user_events_writev(int descriptor, const struct iovec* parts, int count) {
+    return user_events_call(SYS_writev, descriptor, parts, (size_t)count);
+}
+
+/* Writes one part or several. For one, write() costs the kernel less. */
+USER_EVENTS_INLINE long user_events_write_parts(int descriptor, const struct iovec* parts,
+                                                int count) {
+    return count == 1 ? user_events_write(descriptor, parts->iov_base, parts->iov_len)
+                      : user_events_writev(descriptor, parts, count);
+}
+
+/* Opens a file. Returns the descriptor, or minus an errno. */
+USER_EVENTS_INLINE int user_events_open(const char* path, int flags) {
+    return (int)user_events_call(SYS_openat, AT_FDCWD, path, (size_t)flags);
+}
+
+USER_EVENTS_INLINE long user_events_read(int descriptor, void* data, size_t size) {
+    return user_events_call(SYS_read, descriptor, data, size);
+}
+
+USER_EVENTS_INLINE void user_events_close(int descriptor) {
+    user_events_call(SYS_close, descriptor, NULL, 0);
+}
+
+/*
+ * Fills memory with random bytes, and returns nonzero; 0 if a sandbox refuses that, or if the
+ * kernel has none yet, early in the boot.
+ */
+USER_EVENTS_INLINE int user_events_random(void* to, size_t size) {
+    const long no_wait = 1; /* GRND_NONBLOCK */
+
+    return user_events_call(SYS_getrandom, (long)to, (const void*)size, (size_t)no_wait) ==
+           (long)size;
+}
+
+/*
+ * Returns a number that changes every few milliseconds, and not back. Takes three instructions on
+ * x86-64, because each record reads it. Always the same with USER_EVENTS_NO_CHECKS.
+ */
+USER_EVENTS_INLINE uint32_t user_events_epoch(void) {
+#if defined(USER_EVENTS_NO_CHECKS)
+    return 0;
+#elif defined(__x86_64__)
+    uint32_t low, high;
+
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    __asm__("shrd $24, %1, %0" : "+r"(low) : "r"(high) : "cc");
+    return low;
+#elif defined(__aarch64__)
+    uint64_t ticks;
+
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return (uint32_t)(ticks >> 18);
+#else
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint32_t)now.tv_sec * 128 + (uint32_t)now.tv_nsec / 8000000;
+#endif
+}
+
+#ifdef __cplusplus
+} // namespace USER_EVENTS_C_LAYOUT
+#pragma GCC diagnostic pop
+#endif
+
+/* The C library declares this for _GNU_SOURCE only, which C++ compilers define. */
+#ifndef __cplusplus
+extern char* secure_getenv(const char* name);
+#endif
+
+/* The casts are those of C. */
+#ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+inline namespace USER_EVENTS_C_LAYOUT {
+#endif
+
+/* The longest path of a file in the environment, with its NUL. */
+#define USER_EVENTS_PATH_MAX 1024
+
+/* Opens a file. Returns the descriptor, or minus an errno. */
+USER_EVENTS_INLINE int user_events_open_path(const char* path) {
+    /* If the path is a FIFO, opening it must not wait for a reader. */
+    return user_events_open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+/* Whether the environment switches the library off. */
+USER_EVENTS_INLINE int user_events_is_off(void) {
+    const char* const wanted = secure_getenv("USER_EVENTS");
+
+    return wanted && strcmp(wanted, "off") == 0;
+}
+
+/*
+ * What the environment says of the file. It is read when the file is opened for the first time. A
+ * lost file is opened again as this says: the environment may have been cleared, another thread may
+ * be changing it, and getenv() is not async-signal-safe.
+ *
+ * @error: why the file must not be opened: ECANCELED for USER_EVENTS=off, or ENAMETOOLONG; or 0
+ * @is_debugged: whether USER_EVENTS_DEBUG=1
+ * @path: USER_EVENTS_FILE, or empty
+ */
+struct user_events_environment {
+    int error;
+    int is_debugged;
+    char path[USER_EVENTS_PATH_MAX];
+};
+
+/*
+ * With USER_EVENTS_DEBUG=1, prints what the library has done to standard error:
+ *
+ *	user_events: WHAT OBJECT[: error NUMBER]
+ */
+USER_EVENTS_OUT_OF_LINE void user_events_say(const struct user_events_environment* environment,
+                                             const char* what, const char* object, int error) {
+    static const char* const beginning = "user_events: ";
+    char number[16] = "\n";
+    size_t at = sizeof(number) - 1, digits = 1;
+    const char* const texts[] = {beginning, what, " ", object, error ? ": error " : ""};
+    struct iovec parts[6];
+
+    if (!environment->is_debugged)
+        return;
+    number[at] = '\n';
+    for (; error > 0; error /= 10, digits++)
+        number[--at] = (char)('0' + error % 10);
+    for (size_t i = 0; i < 5; i++) {
+        parts[i].iov_base = (void*)(uintptr_t)texts[i];
+        parts[i].iov_len = strlen(texts[i]);
+    }
+    parts[5].iov_base = number + at;
+    parts[5].iov_len = digits;
+    user_events_writev(STDERR_FILENO, parts, 6);
+}
+
+/* The variables are ignored in programs with the set-user-ID bit and the like. */
+USER_EVENTS_INLINE void user_events_read_environment(struct user_events_environment* environment) {
+    const char* const path = secure_getenv("USER_EVENTS_FILE");
+    const char* const debug = secure_getenv("USER_EVENTS_DEBUG");
+    const size_t length = path ? strlen(path) : 0;
+
+    environment->error = user_events_is_off()                  ? ECANCELED
+                         : length >= sizeof(environment->path) ? ENAMETOOLONG
+                                                               : 0;
+    environment->is_debugged = debug && strcmp(debug, "1") == 0;
+    environment->path[0] = 0;
+    if (!environment->error && path)
+        memcpy(environment->path, path, length + 1);
+}
+
+/*
+ * Finds and opens the file: the one that the environment names, or else the first of these places
+ * that can be opened.
+ *
+ * Returns the descriptor, or minus an errno: that of the environment, ENOENT if there is no such
+ * file, or the reason why the first existing one cannot be opened.
+ */
+USER_EVENTS_INLINE int
+user_events_find_and_open_in(const struct user_events_environment* environment) {
+    static const char* const places[] = {
+        "/dev/user_events/default",
+        "/sys/kernel/tracing/user_events_data",
+        "/sys/kernel/debug/tracing/user_events_data",
+    };
+    const int is_named = *environment->path != 0;
+    int reason = -ENOENT;
+
+    if (environment->error) {
+        user_events_say(environment, "the environment switches off", "all events",
+                        environment->error);
+        return -environment->error;
+    }
+    for (size_t i = 0; i < (is_named ? 1 : sizeof(places) / sizeof(*places)); i++) {
+        const char* const path = is_named ? environment->path : places[i];
+        const int descriptor = user_events_open_path(path);
+
+        user_events_say(environment, "open", path, descriptor < 0 ? -descriptor : 0);
+        if (descriptor >= 0)
+            return descriptor;
+        if (reason == -ENOENT)
+            reason = descriptor;
+    }
+    return reason;
+}
+
+/* The same with the environment as it is now. */
+USER_EVENTS_INLINE int user_events_find_and_open(void) {
+    struct user_events_environment environment;
+
+    user_events_read_environment(&environment);
+    return user_events_find_and_open_in(&environment);
+}
+
+#ifdef __cplusplus
+} // namespace USER_EVENTS_C_LAYOUT
+#pragma GCC diagnostic pop
+#endif
 
 /* The C library defines these for _GNU_SOURCE only, which C++ compilers define. */
 #ifndef F_SETSIG

@@ -2,9 +2,9 @@
 // Messages of a program as an event: level, text, and the place in the source.
 #pragma once
 
-#include "carrier.hpp"
 #include "event.hpp"
-#include "place.hpp"
+#include "payload.hpp"
+#include "text.hpp"
 
 #include <concepts>
 #include <cstdint>

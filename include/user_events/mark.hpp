@@ -4,7 +4,6 @@
 #pragma once
 
 #include "file.h"
-#include "mutex.hpp"
 #include "registration.hpp"
 #include "text.hpp"
 

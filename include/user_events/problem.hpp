@@ -3,10 +3,9 @@
 // problem of an event or a call, by one sentence, and nothing that follows from it.
 #pragma once
 
-#include "abi.h"
 #include "command.hpp"
 #include "field.hpp"
-#include "literal.hpp"
+#include "file.h"
 #include "payload.hpp"
 
 #include <concepts>

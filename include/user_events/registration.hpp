@@ -2,20 +2,155 @@
 // What all events have in common: the registration with the kernel, and writing a record.
 #pragma once
 
-#include "abi.h"
-#include "errors.hpp"
 #include "file.h"
-#include "mutex.hpp"
+#include "version.h"
 
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <pthread.h>
+#include <string>
 #include <string_view>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <system_error>
 #include <type_traits>
+
+namespace USER_EVENTS_NAMESPACE {
+
+namespace detail {
+
+/// What an errno means for events, or nullptr.
+[[gnu::visibility("hidden")]] inline const char* meaning_of(int value) noexcept {
+    switch (value) {
+    case EAGAIN:
+        return "the event is not registered yet";
+    case ECANCELED:
+        return "events are switched off by USER_EVENTS=off";
+    case ENOENT:
+        return "no user_events_data: the kernel has no user_events, or tracefs is not mounted";
+    case ENAMETOOLONG:
+        return "the path in USER_EVENTS_FILE has more than 1023 bytes";
+    case EACCES:
+        return "no permission for user_events_data or a directory above it";
+    case ENODEV:
+    case ENXIO:
+        return "user_events is being loaded or unloaded, the group of the device was removed, or "
+               "the kernel has no number left for an event";
+    case EIO:
+        return "user_events is being unloaded, or the file is left over from an earlier load";
+    case EPERM:
+        return "a persistent event needs CAP_PERFMON or CAP_SYS_ADMIN";
+    case EADDRINUSE:
+        return "an event of this name has other fields, or the bit is in use";
+    case EINVAL:
+        return "the kernel does not accept the event's name or one of its fields";
+    case EMFILE:
+        return "too many events or registrations (raise kernel.user_events_max, "
+               "user_events_max_per_user or user_events_registrations_max_per_user), or too "
+               "many open files";
+    case ENFILE:
+        return "all programs together have too many open files";
+    case ENOMEM:
+        return "the kernel or the program has no memory";
+    case ENOTTY:
+        return "the file is no user_events_data, or this kernel's user_events cannot do that";
+    case EBADF:
+        return "the file was lost and cannot be opened again, or nothing records the event";
+    case ENOTSUP:
+        return "the event was constructed by a part of the process whose headers have another "
+               "layout";
+    case ERANGE:
+        return "a number does not fit into its field";
+    case E2BIG:
+        return "too long";
+    default:
+        return nullptr;
+    }
+}
+
+[[gnu::visibility("hidden")]] inline std::error_code error_of(int value) noexcept {
+    return value ? std::error_code(value, std::generic_category()) : std::error_code();
+}
+
+} // namespace detail
+
+/// Returns what an error of an event or of the library means, as a sentence
+/// without a full stop: more than `error.message()`, which is that of errno. The values of errors
+/// can be compared with std::errc: `event.error() == std::errc::permission_denied`.
+[[gnu::visibility("hidden")]] inline std::string explain(const std::error_code& error) {
+    const char* const meaning =
+        error.category() == std::generic_category() ? detail::meaning_of(error.value()) : nullptr;
+    return meaning ? meaning : error.message();
+}
+
+} // namespace USER_EVENTS_NAMESPACE
+
+namespace USER_EVENTS_NAMESPACE::detail {
+
+/// Initialized at compile time, and never destroyed.
+class mutex {
+public:
+    constexpr mutex() noexcept = default;
+    mutex(const mutex&) = delete;
+    mutex& operator=(const mutex&) = delete;
+
+    void lock() noexcept {
+        pthread_mutex_lock(&mutex_);
+        owner_.store(pthread_self(), std::memory_order_relaxed);
+    }
+    bool try_lock() noexcept {
+        const bool is_locked = pthread_mutex_trylock(&mutex_) == 0;
+        if (is_locked)
+            owner_.store(pthread_self(), std::memory_order_relaxed);
+        return is_locked;
+    }
+    void unlock() noexcept {
+        owner_.store(pthread_t{}, std::memory_order_relaxed);
+        pthread_mutex_unlock(&mutex_);
+    }
+
+    /// Whether the calling thread has the mutex. Async-signal-safe.
+    bool is_held_here() const noexcept {
+        return owner_.load(std::memory_order_relaxed) == pthread_self();
+    }
+
+    /// Waits at most about 100 ms; not at all if the thread has the mutex, as in a signal handler
+    /// that interrupted it. Async-signal-safe, and no cancellation point.
+    [[gnu::noinline, gnu::visibility("hidden")]] bool lock_soon() noexcept {
+        const long moment[2] = {0, 50'000};
+        for (int attempt = 0; attempt < 1000; attempt++) {
+            if (try_lock())
+                return true;
+            if (is_held_here())
+                return false;
+            user_events_call(SYS_nanosleep, reinterpret_cast<long>(moment), nullptr, 0);
+        }
+        return false;
+    }
+
+private:
+    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+    std::atomic<pthread_t> owner_{};
+};
+
+/// Holds a mutex as long as the object exists.
+class [[nodiscard]] lock_guard {
+public:
+    explicit lock_guard(mutex& held) noexcept : mutex_(held) { mutex_.lock(); }
+    /// The mutex is held already.
+    struct adopt {};
+    lock_guard(mutex& held, adopt) noexcept : mutex_(held) {}
+    lock_guard(const lock_guard&) = delete;
+    lock_guard& operator=(const lock_guard&) = delete;
+    [[gnu::visibility("hidden")]] ~lock_guard() { mutex_.unlock(); }
+
+private:
+    mutex& mutex_;
+};
+
+} // namespace USER_EVENTS_NAMESPACE::detail
 
 namespace USER_EVENTS_NAMESPACE {
 

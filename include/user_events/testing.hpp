@@ -3,8 +3,7 @@
 // user_events.hpp does not include this header.
 #pragma once
 
-#include "mutex.hpp"
-#include "number.hpp"
+#include "command.hpp"
 #include "registration.hpp"
 
 #include <charconv>

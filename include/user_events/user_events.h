@@ -24,7 +24,6 @@
 #error "user_events needs POSIX: use -std=gnu11, or define _GNU_SOURCE before all headers"
 #else
 
-#include "abi.h"
 #include "file.h"
 
 /* The casts are those of C. */

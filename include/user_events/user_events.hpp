@@ -8,9 +8,7 @@
 #if __cplusplus < 202002L
 #error "user_events needs C++20: compile with -std=c++20; user_events.h needs C11 or C++11"
 #else
-#include "counter.hpp"
 #include "dynamic_event.hpp"
-#include "errors.hpp"
 #include "event.hpp"
 #include "field.hpp"
 #include "log.hpp"

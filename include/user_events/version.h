@@ -10,7 +10,7 @@
 
 /*
  * The layout of the library's objects. All that the headers declare for C++, except the kernel's
- * structures in abi.h, is in an inline namespace of this name, also with a suffix (see
+ * structures in file.h, is in an inline namespace of this name, also with a suffix (see
  * USER_EVENTS_CXX_LAYOUT), or of this name with the prefix user_events_. So parts of a process that
  * were compiled with headers of different layouts share no object but, with g++, variable
  * templates. Change the number when an object's members or their meaning change, or when a function

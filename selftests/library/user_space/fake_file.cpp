@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "fake_file.hpp"
 
-#include <user_events/abi.h>
+#include <user_events/file.h>
 
 #include <algorithm>
 #include <cerrno>
