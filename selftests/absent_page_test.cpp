@@ -295,8 +295,8 @@ TEST_CASE("A change ends no system call of a program that has to write its bit")
         expect(Outcome::of(madvise(memory.at(), page_size, MADV_DONTNEED)), "MADV_DONTNEED");
         channel.send('r');
         const bool undisturbed = wait_undisturbed(wait, channel);
-        channel.send(static_cast<char>(undisturbed ? memory.at<Word>()->load() : 2u));
         channel.receive<char>();
+        channel.send(static_cast<char>(undisturbed ? memory.at<Word>()->load() : 2u));
         channel.receive<char>();
         return 0;
     });
