@@ -124,7 +124,7 @@ std::string encoder::random_bytes(std::size_t size) {
             throw text::failure(std::string("cannot get random numbers: ") + std::strerror(errno));
     }
     std::string result = random_.substr(random_.size() - size);
-    random_.resize(random_.size() - size);
+    random_.erase(random_.size() - size);
     return result;
 }
 
