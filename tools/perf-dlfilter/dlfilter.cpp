@@ -10,6 +10,7 @@
 #include "text/escape.hpp"
 #include "text/json.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -140,12 +141,15 @@ std::string stack_of(const perf_dlfilter_sample& sample, void* context) {
     return result;
 }
 
-/// perf's own events, such as `cpu-clock:u`, have no system in their names.
+/// perf's own events, such as `cpu-clock:u`, have no system in their names, only modifiers.
 std::string name_with_system(const perf_dlfilter_sample& sample, void* context) {
     const perf_event_attr* const attributes =
         perf_dlfilter_fns.attr ? perf_dlfilter_fns.attr(context) : nullptr;
-    const bool is_tracepoint = !attributes || attributes->type == PERF_TYPE_TRACEPOINT;
-    return fmt::format("{}{}", is_tracepoint ? "" : "perf:", sample.event ? sample.event : "");
+    const std::string_view name = sample.event ? sample.event : "";
+    const auto modifiers = name.substr(std::min(name.rfind(':'), name.size()));
+    const bool is_own = attributes && attributes->type != PERF_TYPE_TRACEPOINT &&
+                        modifiers.find_first_not_of(":ukhpPHGSDIWeb") == name.npos;
+    return fmt::format("{}{}", is_own ? "perf:" : "", name);
 }
 
 /// The line that the tool's recording/perf_data.cpp reads.

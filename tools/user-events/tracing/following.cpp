@@ -254,7 +254,7 @@ void following::enable_existing(const pattern& wanted, bool is_for_providers) {
         throw_no_event(wanted, fmt::format("the kernel's events are in {}/events; some "
                                            "come with a module",
                                            mount_point()));
-    if (names.empty() && wanted.event() != "*")
+    if (names.empty() && !(wanted.is_for_user_events() && wanted.event() == "*"))
         warn_of_no_event(wanted, in_);
     for (const auto& name : names)
         if ((!has_rules_ || !recording::is_registered_system(name.system)) &&
