@@ -2,6 +2,7 @@
 // Coroutines on a pool of threads. Each request is a slice and an event with named fields.
 #include <user_events/user_events.hpp>
 
+#include <array>
 #include <coroutine>
 #include <cstdint>
 #include <cstdlib>
@@ -10,7 +11,6 @@
 #include <queue>
 #include <semaphore>
 #include <thread>
-#include <vector>
 
 namespace {
 
@@ -66,9 +66,9 @@ Task serve(std::uint32_t number, std::latch& done) {
 int main() {
     constexpr std::uint32_t requests = 20;
     std::latch done(requests);
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 4; i++)
-        threads.emplace_back([] {
+    std::array<std::jthread, 4> threads;
+    for (std::jthread& thread : threads)
+        thread = std::jthread([] {
             while (const auto handle = take())
                 handle.resume();
         });

@@ -122,7 +122,7 @@ static inline bool ue_task_has_perf_events(const struct task_struct *task)
 	}
 	return false;
 #else
-	return rcu_access_pointer(task->perf_event_ctxp);
+	return READ_ONCE(task->perf_event_ctxp);
 #endif
 }
 

@@ -210,7 +210,8 @@ std::vector<std::string> payloads(generator& from) {
         append(payload, (m.size() + 1) << 16 | 4, 4);
         append(payload, (n.size() + 1) << 16 | (common_fields + payload.size() + 4 + m.size() + 1),
                4);
-        result.push_back(payload + m + '\0' + n + '\0');
+        payload.append(m).append(1, '\0').append(n).append(1, '\0');
+        result.push_back(std::move(payload));
     }
     return result;
 }

@@ -379,9 +379,8 @@ TEST_CASE("An event whose fields are members of a structure is called with the n
     const ue::structured_event<"placed", &Placed::number, &Placed::cents, &Placed::item,
                                &Placed::size>
         placed;
-    REQUIRE(commands() ==
-            std::vector<std::string>{
-                "placed u32 number;u8 cents;__rel_loc char[] item;char[4] size"});
+    REQUIRE(commands() == std::vector<std::string>{
+                              "placed u32 number;u8 cents;__rel_loc char[] item;char[4] size"});
     const user_events::testing::sink sink;
     placed({.number = 17, .cents = 45, .item = "tea", .size = "big"});
     placed(17, 45, "tea", "big");

@@ -291,7 +291,7 @@ void throw_unfit_filter(const instance& in, const event_name& name, const std::s
         fields.empty() ? "it has no fields" : fmt::format("its fields: {}", fmt::join(texts, "; "));
     for (const auto& compared : recording::to_filter(filter).names())
         if (std::find(fields.begin(), fields.end(), compared) == fields.end())
-            throw text::usage_error(message + "it has no field " + compared,
+            throw text::usage_error(message.append("it has no field ").append(compared),
                                     text::did_you_mean(compared, fields, remedy));
     throw text::usage_error(message + reason, remedy);
 }
