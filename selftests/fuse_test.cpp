@@ -103,9 +103,6 @@ TEST_CASE("The kernel waits for no page of a FUSE file, and writes the bit once 
 }
 
 TEST_CASE("A program whose mmap_lock is held for long delays no other program's bits", "[long]") {
-    // Whether a worker already waits in a page fault of the bit when the lock is taken.
-    const bool in_fault = GENERATE(false, true);
-    CAPTURE(in_fault);
     const Event event(unique_name("locked"));
     Word word{0};
     DataFile file;

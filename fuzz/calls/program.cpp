@@ -301,7 +301,7 @@ void Program::verify() {
         const Memory::Contents before = memory_.contents();
         if (!switch_events(state ? "1" : "0"))
             throw Violation("bits are registered, but no event exists");
-        // A change does not always wait for workers that bring in absent pages.
+        // A change does not wait for absent pages: the program writes these bits later.
         std::string wrong;
         if (!eventually([&] { return (wrong = memory_.wrong(before, state)).empty(); }))
             throw Violation((state ? "all events enabled:" : "all events disabled:") + wrong);

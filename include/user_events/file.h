@@ -202,21 +202,9 @@ USER_EVENTS_INLINE uint32_t user_events_epoch(void) {
 #endif
 }
 
-#ifdef __cplusplus
-} // namespace USER_EVENTS_C_LAYOUT
-#pragma GCC diagnostic pop
-#endif
-
 /* The C library declares this for _GNU_SOURCE only, which C++ compilers define. */
 #ifndef __cplusplus
 extern char* secure_getenv(const char* name);
-#endif
-
-/* The casts are those of C. */
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
 /* The longest path of a file in the environment, with its NUL. */
@@ -335,22 +323,10 @@ USER_EVENTS_INLINE int user_events_find_and_open(void) {
     return user_events_find_and_open_in(&environment);
 }
 
-#ifdef __cplusplus
-} // namespace USER_EVENTS_C_LAYOUT
-#pragma GCC diagnostic pop
-#endif
-
 /* The C library defines these for _GNU_SOURCE only, which C++ compilers define. */
 #ifndef F_SETSIG
 #define F_SETSIG 10
 #define F_GETSIG 11
-#endif
-
-/* The casts are those of C. */
-#ifdef __cplusplus
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-inline namespace USER_EVENTS_C_LAYOUT {
 #endif
 
 /* For what is accessed atomically. */
